@@ -1,0 +1,1 @@
+"""Least Square Calibration: from scores to qualities. Imports reviewgraph only."""

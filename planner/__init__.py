@@ -1,0 +1,1 @@
+"""Which reviews to add, and which to assign, so that scores can be compared. Imports reviewgraph only."""

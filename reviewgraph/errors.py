@@ -1,0 +1,34 @@
+"""What can go wrong, as one tree.
+
+::
+
+    ReviewGraphError
+    ├── InputError            malformed input: a file, a row, a label, an argument  (also a ValueError)
+    │   ├── DuplicateReview   the same (reviewer, item) pair twice
+    │   └── ImpossibleDesign  sizes for which no assignment of the kind asked for exists
+    └── CertificateError      a certificate that does not prove what it claims
+
+Every message names the place, what was expected, what was found and what to do.
+"""
+
+from __future__ import annotations
+
+
+class ReviewGraphError(Exception):
+    """Anything this package refuses to do."""
+
+
+class InputError(ReviewGraphError, ValueError):
+    """Malformed input: a file, a row, a label or an argument."""
+
+
+class DuplicateReview(InputError):
+    """The same (reviewer, item) pair stands twice and no policy was stated."""
+
+
+class ImpossibleDesign(InputError):
+    """Sizes for which no assignment of the kind asked for exists; the message holds the failing inequality."""
+
+
+class CertificateError(ReviewGraphError):
+    """A certificate that does not prove what it claims; the message names the step."""

@@ -1,0 +1,433 @@
+"""The table of reviews: who reviews what, with a score or, before reviewing, without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from reviewgraph.errors import DuplicateReview, InputError
+from reviewgraph.labels import IntArray, Label, encode
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx as nx
+    import scipy.sparse
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
+Duplicates: TypeAlias = Literal["error", "last", "mean"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reviews:
+    """Reviews of items by reviewers: an immutable bipartite multigraph without repeated pairs.
+
+    A review is a (reviewer, item) pair, *scored* or still *planned*. Reviewers are the integers 0..M-1 and
+    items 0..N-1 inside; labels are what the user called them. Rows are sorted by (reviewer, item) whatever
+    order they came in. Build one with :meth:`from_pairs` and its siblings or :func:`reviewgraph.read_reviews`.
+
+    Parameters
+    ----------
+    reviewer, item
+        Codes, shape (E,), sorted by reviewer and then by item, all pairs distinct.
+    score
+        Shape (E,), higher is better; read it where ``scored`` holds, elsewhere it is NaN.
+    scored
+        Shape (E,): false where the review is planned and has no score yet.
+    reviewers, items
+        Labels in the order of the codes, shapes (M,) and (N,). Items nobody reviews may be among them.
+    titles
+        What to call an item beside its label, where known.
+    lower_is_better
+        The scores came with 1 as the best and were negated on the way in; printing negates them back.
+
+    Examples
+    --------
+    >>> reviews = Reviews.from_pairs([("ann", "p1", 6.0), ("ann", "p2", 8.0), ("bob", "p2", None)])
+    >>> reviews
+    <Reviews: 2 reviewers, 2 items, 3 reviews (2 scored, 1 planned)>
+    >>> reviews.items_of(0).tolist(), reviews.reviewers_of(1).tolist()
+    ([0, 1], [0, 1])
+    """
+
+    reviewer: IntArray
+    item: IntArray
+    score: FloatArray
+    scored: BoolArray
+    reviewers: Sequence[Label]
+    items: Sequence[Label]
+    titles: Mapping[Label, str] = field(default_factory=dict)
+    lower_is_better: bool = False
+
+    def __repr__(self) -> str:
+        scored = int(self.scored.sum())
+        state = f" ({scored} scored, {self.n_reviews - scored} planned)" if 0 < scored < self.n_reviews else ""
+        return f"<Reviews: {self.n_reviewers} reviewers, {self.n_items} items, {self.n_reviews} reviews{state}>"
+
+    # Sizes and the two compressed orders
+
+    @property
+    def n_reviewers(self) -> int:
+        """M, the number of reviewers."""
+        return len(self.reviewers)
+
+    @property
+    def n_items(self) -> int:
+        """N, the number of items, those nobody reviews included."""
+        return len(self.items)
+
+    @property
+    def n_reviews(self) -> int:
+        """E, the number of reviews."""
+        return int(self.reviewer.size)
+
+    @cached_property
+    def reviewer_start(self) -> IntArray:
+        """Shape (M + 1,): the reviews of reviewer j are ``reviewer_start[j]:reviewer_start[j + 1]``."""
+        return _frozen(_starts(self.reviewer, self.n_reviewers))
+
+    @cached_property
+    def item_start(self) -> IntArray:
+        """Shape (N + 1,): the reviews of item i are ``by_item[item_start[i]:item_start[i + 1]]``."""
+        return _frozen(_starts(self.item, self.n_items))
+
+    @cached_property
+    def by_item(self) -> IntArray:
+        """Shape (E,): the reviews sorted by item and then by reviewer."""
+        return _frozen(np.argsort(self.item, kind="stable").astype(np.int64))
+
+    @cached_property
+    def reviewer_by_item(self) -> IntArray:
+        """Shape (E,): the reviewers of the reviews in the order of :attr:`by_item`."""
+        return _frozen(self.reviewer[self.by_item])
+
+    def items_of(self, reviewer: int) -> IntArray:
+        """Items of a reviewer, ascending codes."""
+        return self.item[self.reviewer_start[reviewer] : self.reviewer_start[reviewer + 1]]
+
+    def reviewers_of(self, item: int) -> IntArray:
+        """Reviewers of an item, ascending codes."""
+        return self.reviewer_by_item[self.item_start[item] : self.item_start[item + 1]]
+
+    @property
+    def loads(self) -> IntArray:
+        """Shape (M,): reviews a reviewer."""
+        return np.diff(self.reviewer_start)
+
+    @property
+    def reviews_per_item(self) -> IntArray:
+        """Shape (N,): reviews an item."""
+        return np.diff(self.item_start)
+
+    @cached_property
+    def reviewer_code(self) -> Mapping[Label, int]:
+        """Code of each reviewer's label."""
+        return {label: code for code, label in enumerate(self.reviewers)}
+
+    @cached_property
+    def item_code(self) -> Mapping[Label, int]:
+        """Code of each item's label."""
+        return {label: code for code, label in enumerate(self.items)}
+
+    # Other tables from this one
+
+    def only_scored(self) -> Reviews:
+        """Return the reviews that have a score; reviewers and items stay, so that codes keep their meaning."""
+        return self if self.scored.all() else self.subset(self.scored)
+
+    def subset(self, keep: BoolArray | IntArray) -> Reviews:
+        """Return some of the reviews (a mask or ascending indices) with the same reviewers and items."""
+        return replace(
+            self,
+            reviewer=_frozen(self.reviewer[keep]),
+            item=_frozen(self.item[keep]),
+            score=_frozen(self.score[keep]),
+            scored=_frozen(self.scored[keep]),
+        )
+
+    def with_pairs(self, pairs: Iterable[tuple[Label, Label]]) -> Reviews:
+        """Return this table with planned reviews added; labels may be new.
+
+        Raises
+        ------
+        DuplicateReview
+            If a pair is in the table already or stands twice.
+        """
+        new = list(pairs)
+        old = self.to_dict()
+        return Reviews.from_arrays(
+            old["reviewer"] + [reviewer for reviewer, _ in new],
+            old["item"] + [item for _, item in new],
+            [0.0 if y is None else y for y in old["score"]] + [0.0] * len(new),
+            scored=[y is not None for y in old["score"]] + [False] * len(new),
+            reviewers=self.reviewers,
+            items=self.items,
+            titles=self.titles,
+            lower_is_better=self.lower_is_better,
+        )
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return columns ``reviewer``, ``item`` and ``score`` (None where planned), as any data frame takes them."""
+        sign = -1.0 if self.lower_is_better else 1.0
+        return {
+            "reviewer": [self.reviewers[j] for j in self.reviewer.tolist()],
+            "item": [self.items[i] for i in self.item.tolist()],
+            "score": [sign * y if known else None for y, known in zip(self.score.tolist(), self.scored, strict=True)],
+        }
+
+    # Ways in
+
+    @classmethod
+    def from_codes(
+        cls,
+        reviewer: npt.ArrayLike,
+        item: npt.ArrayLike,
+        score: npt.ArrayLike | None = None,
+        *,
+        reviewers: Sequence[Label] | int,
+        items: Sequence[Label] | int,
+        scored: npt.ArrayLike | None = None,
+        duplicates: Duplicates = "error",
+        row_name: Callable[[int], str] = "row {}".format,
+        titles: Mapping[Label, str] | None = None,
+        lower_is_better: bool = False,
+    ) -> Reviews:
+        """Build from integer codes; every other way in ends here.
+
+        Parameters
+        ----------
+        reviewer, item
+            Codes, shape (E,), in any order.
+        score
+            Scores, shape (E,); none by default: all reviews are planned.
+        reviewers, items
+            Their labels, or how many there are (labels are then 0, 1, ...).
+        scored
+            Which reviews have a score, shape (E,); all of them by default where scores are given.
+        duplicates
+            What to do when a pair stands twice: refuse (default), keep the ``last`` row that has a score, or take
+            the ``mean`` of the scores.
+        row_name
+            Says where row number r (from 0) came from, for messages.
+        titles, lower_is_better
+            Kept; the latter negates the scores.
+
+        Raises
+        ------
+        InputError
+            If a code is outside its range, arrays differ in length or a score is NaN or infinite.
+        DuplicateReview
+            If a pair stands twice and ``duplicates`` is ``"error"``.
+        """
+        left, right = np.asarray(reviewer, np.int64).ravel(), np.asarray(item, np.int64).ravel()
+        reviewer_labels = range(reviewers) if isinstance(reviewers, int) else reviewers
+        item_labels = range(items) if isinstance(items, int) else items
+        if duplicates not in ("error", "last", "mean"):
+            message = f"duplicates: expected 'error', 'last' or 'mean', found {duplicates!r}"
+            raise InputError(message)
+        if left.size != right.size:
+            message = f"reviewer and item: expected equal lengths, found {left.size} and {right.size}"
+            raise InputError(message)
+        _in_range(left, len(reviewer_labels), "reviewer", row_name)
+        _in_range(right, len(item_labels), "item", row_name)
+        values, known = _scores(score, scored, left.size, row_name)
+        order = np.lexsort((right, left))
+        pairs = _merge_duplicates(
+            left[order],
+            right[order],
+            (-values if lower_is_better else values)[order],
+            known[order],
+            duplicates,
+            lambda row, again: _say_twice(
+                reviewer_labels[int(left[row])], item_labels[int(right[row])], row_name(row), row_name(again)
+            ),
+            order,
+        )
+        left, right, values, known = pairs
+        return cls(
+            *(_frozen(left), _frozen(right), _frozen(values), _frozen(known)),
+            *(reviewer_labels, item_labels, dict(titles or {}), lower_is_better),
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        reviewer: Iterable[Any],
+        item: Iterable[Any],
+        score: npt.ArrayLike | None = None,
+        *,
+        reviewers: Iterable[Label] = (),
+        items: Iterable[Label] = (),
+        **options: Any,
+    ) -> Reviews:
+        """Build from columns of labels; ``reviewers`` and ``items`` may name more than the rows do.
+
+        ``options`` are those of :meth:`from_codes`.
+
+        >>> Reviews.from_arrays(["ann", "bob"], [7, 7], [1.0, 2.0], items=[7, 8])
+        <Reviews: 2 reviewers, 2 items, 2 reviews>
+        """
+        reviewer_codes, reviewer_labels = encode(reviewer, reviewers)
+        item_codes, item_labels = encode(item, items)
+        return cls.from_codes(
+            reviewer_codes, item_codes, score, reviewers=reviewer_labels, items=item_labels, **options
+        )
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Iterable[tuple[Any, ...]],
+        *,
+        reviewers: Iterable[Label] = (),
+        items: Iterable[Label] = (),
+        **options: Any,
+    ) -> Reviews:
+        """Build from (reviewer, item) pairs or (reviewer, item, score) triples; a score None is a planned review.
+
+        ``options`` are those of :meth:`from_codes`.
+
+        Raises
+        ------
+        InputError
+            If a row has neither two nor three entries, or a score is not a finite number.
+
+        Examples
+        --------
+        >>> Reviews.from_pairs([(1, "a"), (1, "b")]).loads.tolist()
+        [2]
+        """
+        rows = list(pairs)
+        for number, row in enumerate(rows):
+            if not isinstance(row, tuple | list) or len(row) not in (2, 3):
+                message = f"pairs: expected (reviewer, item) or (reviewer, item, score), found {row!r} in row {number}"
+                raise InputError(message)
+        score = [row[2] if len(row) == 3 else None for row in rows]
+        known = np.array([y is not None for y in score], np.bool_)
+        try:
+            values = np.array([0.0 if y is None else float(y) for y in score], np.float64)
+        except (TypeError, ValueError) as error:
+            message = f"pairs: expected a number or None as the score, found something else ({error})"
+            raise InputError(message) from error
+        return cls.from_arrays(
+            [row[0] for row in rows],
+            [row[1] for row in rows],
+            values,
+            scored=known,
+            reviewers=reviewers,
+            items=items,
+            **options,
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, **options: Any) -> Reviews:
+        """Build from any data frame that narwhals knows (pandas, polars, pyarrow, ...).
+
+        See :func:`reviewgraph.frames.from_frame`.
+        """
+        from reviewgraph.frames import from_frame
+
+        return from_frame(frame, **options)
+
+    @classmethod
+    def from_biadjacency(
+        cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any], **options: Any
+    ) -> Reviews:
+        """Build from a reviewers x items matrix. See :func:`reviewgraph.multigraph.from_biadjacency`."""
+        from reviewgraph.multigraph import from_biadjacency
+
+        return from_biadjacency(matrix, **options)
+
+    @classmethod
+    def from_networkx(cls, graph: nx.Graph, **options: Any) -> Reviews:
+        """Build from a bipartite graph of networkx. See :func:`reviewgraph.multigraph.from_networkx`."""
+        from reviewgraph.multigraph import from_networkx
+
+        return from_networkx(graph, **options)
+
+    @classmethod
+    def from_igraph(cls, graph: igraph.Graph, **options: Any) -> Reviews:
+        """Build from a bipartite graph of igraph. See :func:`reviewgraph.multigraph.from_igraph`."""
+        from reviewgraph.multigraph import from_igraph
+
+        return from_igraph(graph, **options)
+
+
+def _frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    view: npt.NDArray[Scalar] = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _starts(codes: IntArray, size: int) -> IntArray:
+    start = np.zeros(size + 1, np.int64)
+    np.cumsum(np.bincount(codes, minlength=size), out=start[1:])
+    return start
+
+
+def _in_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:
+    bad = np.flatnonzero((codes < 0) | (codes >= size))
+    if bad.size:
+        message = f"{what}: expected codes from 0 to {size - 1}, found {codes[bad[0]]} in {row_name(int(bad[0]))}"
+        raise InputError(message)
+
+
+def _scores(
+    score: npt.ArrayLike | None, scored: npt.ArrayLike | None, size: int, row_name: Callable[[int], str]
+) -> tuple[FloatArray, BoolArray]:
+    if score is None:
+        return np.full(size, np.nan), np.zeros(size, np.bool_)
+    values = np.array(score, np.float64).ravel()
+    known = np.ones(size, np.bool_) if scored is None else np.asarray(scored, np.bool_).ravel()
+    if values.size != size or known.size != size:
+        message = f"score: expected {size} scores, one a review, found {values.size}"
+        raise InputError(message)
+    bad = np.flatnonzero(known & ~np.isfinite(values))
+    if bad.size:
+        message = (
+            f"score: expected a finite number, found {values[bad[0]]} in {row_name(int(bad[0]))}; "
+            "a review without a score is a planned one: give None, or scored=False"
+        )
+        raise InputError(message)
+    values[~known] = np.nan
+    return values, known
+
+
+def _say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> str:
+    return (
+        f"reviewer {reviewer!r} reviews item {item!r} twice: {first} and {second}; "
+        "remove one, or say which counts with duplicates='last' or 'mean' (--duplicates last|mean)"
+    )
+
+
+def _merge_duplicates(
+    reviewer: IntArray,
+    item: IntArray,
+    score: FloatArray,
+    scored: BoolArray,
+    policy: Duplicates,
+    say: Callable[[int, int], str],
+    row: IntArray,
+) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
+    """One row a pair; rows come sorted by pair and, within a pair, in their first order (``row`` before sorting)."""
+    new = np.ones(reviewer.size, np.bool_)
+    new[1:] = (reviewer[1:] != reviewer[:-1]) | (item[1:] != item[:-1])
+    if new.all():
+        return reviewer, item, score, scored
+    if policy == "error":
+        second = int(np.flatnonzero(~new)[0])
+        raise DuplicateReview(say(int(row[second - 1]), int(row[second])))
+    group = np.cumsum(new) - 1
+    known = np.bincount(group, weights=scored) > 0
+    value = np.full(known.size, np.nan)
+    if policy == "last":
+        value[group[scored]] = score[scored]  # rows stand in order, so the last assignment is the last row
+    else:
+        total = np.bincount(group[scored], weights=score[scored], minlength=known.size)
+        value[known] = total[known] / np.bincount(group[scored], minlength=known.size)[known]
+    return reviewer[new], item[new], value, known
