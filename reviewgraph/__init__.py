@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from reviewgraph._version import __version__
 
 if TYPE_CHECKING:
+    from reviewgraph.designs import doubly_connected_assignment as doubly_connected_assignment
+    from reviewgraph.designs import random_assignment as random_assignment
     from reviewgraph.errors import CertificateError as CertificateError
     from reviewgraph.errors import DuplicateReview as DuplicateReview
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
@@ -25,6 +27,8 @@ _HOME = {
     "InputError": "errors",
     "ReviewGraphError": "errors",
     "Reviews": "reviews",
+    "doubly_connected_assignment": "designs",
+    "random_assignment": "designs",
 }
 
 __all__ = ["__version__", *_HOME]
