@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
     from reviewgraph.errors import InputError as InputError
     from reviewgraph.errors import ReviewGraphError as ReviewGraphError
+    from reviewgraph.interchange import to_igraph as to_igraph
+    from reviewgraph.interchange import to_networkx as to_networkx
+    from reviewgraph.matrices import to_biadjacency as to_biadjacency
+    from reviewgraph.multigraph import from_review_multigraph as from_review_multigraph
+    from reviewgraph.multigraph import overlap as overlap
+    from reviewgraph.multigraph import review_multigraph as review_multigraph
+    from reviewgraph.multigraph import review_multigraph_igraph as review_multigraph_igraph
     from reviewgraph.reviews import Reviews as Reviews
 
 _HOME = {
@@ -28,7 +35,14 @@ _HOME = {
     "ReviewGraphError": "errors",
     "Reviews": "reviews",
     "doubly_connected_assignment": "designs",
+    "from_review_multigraph": "multigraph",
+    "overlap": "multigraph",
     "random_assignment": "designs",
+    "review_multigraph": "multigraph",
+    "review_multigraph_igraph": "multigraph",
+    "to_biadjacency": "matrices",
+    "to_igraph": "interchange",
+    "to_networkx": "interchange",
 }
 
 __all__ = ["__version__", *_HOME]
