@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING, Any
 from reviewgraph._version import __version__
 
 if TYPE_CHECKING:
+    from reviewgraph.designs import doubly_connected_assignment as doubly_connected_assignment
+    from reviewgraph.designs import random_assignment as random_assignment
     from reviewgraph.errors import CertificateError as CertificateError
     from reviewgraph.errors import DuplicateReview as DuplicateReview
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
     from reviewgraph.errors import InputError as InputError
     from reviewgraph.errors import ReviewGraphError as ReviewGraphError
+    from reviewgraph.interchange import to_igraph as to_igraph
+    from reviewgraph.interchange import to_networkx as to_networkx
+    from reviewgraph.matrices import to_biadjacency as to_biadjacency
+    from reviewgraph.multigraph import from_review_multigraph as from_review_multigraph
+    from reviewgraph.multigraph import overlap as overlap
+    from reviewgraph.multigraph import review_multigraph as review_multigraph
+    from reviewgraph.multigraph import review_multigraph_igraph as review_multigraph_igraph
     from reviewgraph.reviews import Reviews as Reviews
 
 _HOME = {
@@ -25,6 +34,15 @@ _HOME = {
     "InputError": "errors",
     "ReviewGraphError": "errors",
     "Reviews": "reviews",
+    "doubly_connected_assignment": "designs",
+    "from_review_multigraph": "multigraph",
+    "overlap": "multigraph",
+    "random_assignment": "designs",
+    "review_multigraph": "multigraph",
+    "review_multigraph_igraph": "multigraph",
+    "to_biadjacency": "matrices",
+    "to_igraph": "interchange",
+    "to_networkx": "interchange",
 }
 
 __all__ = ["__version__", *_HOME]
