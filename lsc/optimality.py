@@ -97,28 +97,42 @@ def _reviewer_residuals(
         if not ties_equal and (rise[-1] == 0.0 or shape[j] == _MONOTONE):
             one = _loose(rise, perceived[first:last], eps, lower[j])
         else:
-            one = _strict(shape[j], rise, perceived[first:last], eps, lower[j], upper[j])
+            one = _strict(shape[j], rise, perceived[first:last], eps, lower[j], upper[j], ties_equal)
         primal, dual, gap = max(primal, one[0]), max(dual, one[1]), gap + one[2]
     return primal, dual, gap
 
 
 @kernel
 def _strict(
-    shape: int, rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float, upper: float
+    shape: int, rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float, upper: float, ties_equal: bool
 ) -> tuple[float, float, float]:
-    """Return the violations of one reviewer whose tied reviews are perceived alike."""
+    """Return the violations of one reviewer whose tied reviews are perceived alike.
+
+    Where ties are free a convex function may be flat up to its lowest level: reviews there stand at the level's point
+    or below. A concave one may be flat from its highest level on.
+    """
     count = rise.size
     point, push, height = np.zeros(count), np.zeros(count), np.zeros(count)
-    primal = 0.0
+    primal, dual, gap = 0.0, float(abs(np.sum(eps))), 0.0
     level = -1
     for r in range(count):
+        side = 0.0
+        if not ties_equal and shape == _CONVEX and rise[r] == 0.0:
+            side = 1.0
+        if not ties_equal and shape == _CONCAVE and rise[r] == rise[count - 1]:
+            side = -1.0
         if r == 0 or rise[r] > rise[r - 1]:
             level += 1
-            point[level], height[level] = perceived[r], rise[r]
-        primal = max(primal, abs(perceived[r] - point[level]))
+            height[level], point[level] = rise[r], perceived[r]
+            if side != 0.0:
+                point[level] = side * np.max(side * perceived[rise == rise[r]])
+        if side == 0.0:
+            primal = max(primal, abs(perceived[r] - point[level]))
+        else:
+            dual = max(dual, side * eps[r])
+            gap += max(0.0, -side * eps[r]) * abs(point[level] - perceived[r])
         push[level] += eps[r]
     levels = level + 1
-    dual = abs(np.sum(eps))
     if levels == 1:
         return primal, dual, 0.0
     dy, step, total = np.diff(height[:levels]), np.diff(point[:levels]), np.zeros(levels - 1)
@@ -141,7 +155,8 @@ def _strict(
         )
     if shape == _CONVEX:  # then the same as concave, read from the top
         dy, step, total = dy[::-1].copy(), step[::-1].copy(), total[::-1].copy()
-    return _ramps(primal, dual, dy, step, total, lower, upper)
+    primal, dual, more = _ramps(primal, dual, dy, step, total, lower, upper)
+    return primal, dual, gap + more
 
 
 @kernel
@@ -199,8 +214,7 @@ def _loose(rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: floa
     A flow runs upwards through the levels, ``flow`` from each to the next: it presses down on what stands highest
     in the lower level and lifts what stands lowest in the upper one.
     """
-    primal, gap = 0.0, 0.0
-    dual = abs(np.sum(eps))
+    primal, dual, gap = 0.0, float(abs(np.sum(eps))), 0.0
     flow = 0.0  # nothing presses on the lowest level from below
     r, count = 0, rise.size
     before_top, before_rise = 0.0, 0.0
@@ -223,7 +237,7 @@ def _loose(rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: floa
                 gap += -eps[s] * (top - perceived[s])
         dual = max(dual, lifted - flow)
         gap += max(0.0, flow - lifted) * (top - low)
-        flow -= np.sum(eps[r:end])
-        before_top, before_rise = top, rise[r]
+        flow -= float(np.sum(eps[r:end]))
+        before_top, before_rise = float(top), float(rise[r])
         r = end
     return primal, dual, gap

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.constraints import Links, differences, equalities, free_ties, inequalities
+from lsc.constraints import Links, differences, equalities, free_ties, inequalities, pick
 from lsc.formulation import References, Ties, formulate
 from lsc.hypotheses import MAX_SLOPE, HypothesisLike
 from lsc.programme import Programme, Shape
@@ -100,16 +100,15 @@ def least_squares_program(
 def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProgram:
     """Write a programme of arrays in CVXPY; ``row`` is only handed on."""
     import cvxpy as cp
-    import scipy.sparse as sp
 
     size = programme.item.size
     quality = cp.Variable(programme.n_items, name="quality")
     noise = cp.Variable(size, name="noise")
-    pick = sp.csr_array((np.ones(size), (np.arange(size), programme.item)), shape=(size, programme.n_items))
-    perceived = pick @ quality + noise
+    item = pick(programme.item, programme.n_items)
+    perceived = item @ quality + noise
 
     def of_perceived(matrix: sp.csr_array) -> cp.Expression:
-        return (matrix @ pick) @ quality + matrix @ noise
+        return (matrix @ item) @ quality + matrix @ noise
 
     constraints = {rows.name: of_perceived(rows.matrix) == rows.low for rows in equalities(programme)}
     constraints |= {rows.name: of_perceived(rows.matrix) >= rows.low for rows in inequalities(programme)}
@@ -172,17 +171,13 @@ def feasibility_program(reviews: Reviews) -> FeasibilityProgram:
 
     programme, _ = formulate(reviews)
     links = Links.of(programme)
-    tied = links.review[links.tied]
-    pairs = (np.ones(tied.size), (programme.item[tied], programme.item[tied - 1]))
-    size, class_of = sp.csgraph.connected_components(
-        sp.coo_array(pairs, shape=(programme.n_items,) * 2), directed=False
-    )
+    tied = links.tied
+    ends = (programme.item[links.later[tied]], programme.item[links.earlier[tied]])
+    alike = sp.coo_array((np.ones(ends[0].size), ends), shape=(programme.n_items,) * 2)
+    size, class_of = sp.csgraph.connected_components(alike, directed=False)
     merged = cp.Variable(size, name="quality")
-    to_merged = sp.csr_array(
-        (np.ones(programme.item.size), (np.arange(programme.item.size), class_of[programme.item])),
-        shape=(programme.item.size, size),
-    )
-    rises = differences(programme, links.review[~links.tied]) @ to_merged
+    to_merged = pick(class_of[programme.item], size)
+    rises = differences(links, ~tied, programme.item.size) @ to_merged
     bends = links.bends(programme, Shape.LINEAR) @ to_merged
     constraints = [rises @ merged >= 1] if rises.shape[0] else []
     constraints += [bends @ merged == 0] if bends.shape[0] else []

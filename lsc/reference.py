@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.constraints import Links, equalities, free_ties, inequalities
+from lsc.constraints import equalities, free_ties, inequalities, pick
 from lsc.errors import SolverFailed
 from lsc.formulation import in_units, out_of_units
 from lsc.programme import Minimiser, Programme, Shape
 from lsc.programs import state
-from lsc.uniqueness import is_unique
-from reviewgraph.labels import IntArray
+from lsc.uniqueness import is_unique, middle_levels
 from reviewgraph.reviews import FloatArray
 
 if TYPE_CHECKING:
     import cvxpy as cp
-    import scipy.sparse as sp
 
 
 def minimise(
@@ -96,3 +93,62 @@ def _solve(problem: cp.Problem, tolerance: float, max_iterations: int) -> None:
     if problem.status not in ("optimal", "optimal_inaccurate", "user_limit") or problem.value is None:
         message = f"solver='cvxpy': expected a solution from Clarabel, found status {problem.status!r}"
         raise SolverFailed(message)
+
+
+def _choose(
+    programme: Programme, quality: FloatArray, noise: FloatArray, tolerance: float, max_iterations: int
+) -> FloatArray:
+    """Return, among the qualities that go with this noise, those nearest to lines, then to one common line."""
+    import cvxpy as cp
+
+    x = cp.Variable(programme.n_items, name="quality")
+    same = _same_noise(programme, x, quality, noise)
+    off_line = _distances_from_lines(programme, x)
+    if off_line is not None:
+        _solve(cp.Problem(cp.Minimize(cp.sum_squares(off_line)), same), tolerance, max_iterations)
+        same = [*same, off_line == off_line.value]
+    slope, offset = cp.Variable(), cp.Variable()
+    off_common = pick(programme.item, programme.n_items) @ x - slope * programme.score - offset
+    within = [slope >= programme.lower.min()]
+    within += [slope <= programme.upper.max()] if np.isfinite(programme.upper.max()) else []
+    _solve(cp.Problem(cp.Minimize(cp.sum_squares(off_common)), [*same, *within]), tolerance, max_iterations)
+    return np.asarray(x.value)
+
+
+def _same_noise(programme: Programme, x: cp.Variable, quality: FloatArray, noise: FloatArray) -> list[cp.Constraint]:
+    """Return the constraints with the noise given, loosened by as much as the solution at hand violates them."""
+    import cvxpy as cp
+
+    item = pick(programme.item, programme.n_items)
+    perceived = item @ quality + noise
+    same = [rows.matrix @ item @ x == rows.matrix @ item @ quality for rows in equalities(programme)]
+    for rows in inequalities(programme):
+        met = rows.matrix @ perceived
+        same.append(rows.matrix @ item @ x >= np.minimum(rows.low, met) - rows.matrix @ noise)
+    if loose := free_ties(programme):
+        level, middle = cp.Variable(loose[0].on_level.shape[1]), middle_levels(loose, perceived)
+        for above in loose:
+            met = above.matrix @ perceived + above.on_level @ middle
+            moved = above.matrix @ item @ x + above.on_level @ level
+            same.append(moved >= np.minimum(above.low, met) - above.matrix @ noise)
+    known = np.flatnonzero(programme.is_reference)
+    return [*same, x[known] == programme.reference[known]] if known.size else same
+
+
+def _distances_from_lines(programme: Programme, x: cp.Variable) -> cp.Expression | None:
+    """Return how far the qualities of every reviewer who need not be linear are from a line in her scores."""
+    import cvxpy as cp
+
+    loads = np.diff(programme.start)
+    owner = np.repeat(np.arange(loads.size), loads)
+    highest = np.full(loads.size, -np.inf)
+    highest[owner] = programme.score  # ascending, so the last one stays
+    bent = (programme.shape != Shape.LINEAR) & (loads > 0)
+    bent[bent] &= highest[bent] > programme.score[programme.start[:-1][bent]]
+    review = np.flatnonzero(bent[owner])
+    if not review.size:
+        return None
+    whose = pick(owner[review], loads.size)
+    slope, offset = cp.Variable(loads.size), cp.Variable(loads.size)
+    height = programme.score[review] - programme.score[programme.start[owner[review]]]
+    return pick(programme.item[review], programme.n_items) @ x - cp.multiply(height, whose @ slope) - whose @ offset

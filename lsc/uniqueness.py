@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsc.constraints import LevelRows, equalities, free_ties, inequalities
+from lsc.constraints import LevelRows, equalities, free_ties, inequalities, pick
 from lsc.optimality import scale
 from lsc.programme import Programme
 from reviewgraph.reviews import BoolArray, FloatArray
@@ -72,33 +72,32 @@ def is_unique(programme: Programme, quality: FloatArray, perceived: FloatArray) 
 def _directions(programme: Programme, quality: FloatArray, perceived: FloatArray) -> Directions:
     import scipy.sparse as sp
 
-    size = programme.item.size
-    pick = sp.csr_array((np.ones(size), (np.arange(size), programme.item)), shape=(size, programme.n_items))
+    item = pick(programme.item, programme.n_items)
     tolerance = BINDING * scale(programme, quality)
     loose = free_ties(programme)
     levels = loose[0].on_level.shape[1] if loose else 0
     none = sp.csr_array((0, programme.n_items + levels))
 
     def widen(matrix: sp.csr_array) -> sp.csr_array:
-        return sp.hstack([matrix @ pick, sp.csr_array((matrix.shape[0], levels))], format="csr")
+        return sp.hstack([matrix @ item, sp.csr_array((matrix.shape[0], levels))], format="csr")
 
     equal = [widen(rows.matrix) for rows in equalities(programme)]
     rising = []
     for rows in inequalities(programme):
         binding = rows.matrix @ perceived - rows.low <= tolerance
         rising.append(widen(rows.matrix[binding]))
-    middle = _middle(loose, perceived)
+    middle = middle_levels(loose, perceived)
     for level_rows in loose:
         slack = level_rows.matrix @ perceived + level_rows.on_level @ middle - level_rows.low
         chosen = slack <= tolerance
-        rising.append(sp.hstack([level_rows.matrix[chosen] @ pick, level_rows.on_level[chosen]], format="csr"))
+        rising.append(sp.hstack([level_rows.matrix[chosen] @ item, level_rows.on_level[chosen]], format="csr"))
     fixed = np.concatenate([programme.is_reference, np.zeros(levels, np.bool_)])
     return Directions(
         sp.vstack([*equal, none], format="csr"), sp.vstack([*rising, none], format="csr"), fixed, programme.n_items
     )
 
 
-def _middle(loose: list[LevelRows], perceived: FloatArray) -> FloatArray:
+def middle_levels(loose: list[LevelRows], perceived: FloatArray) -> FloatArray:
     """Return thresholds half-way between what bounds them from below and from above."""
     if not loose:
         return np.empty(0)
@@ -126,7 +125,7 @@ def _pieces(directions: Directions) -> int:
 
 def _only_orders(directions: Directions) -> bool:
     counts = [np.diff(rows.indptr).max(initial=0) for rows in (directions.equal, directions.rising)]
-    return max(counts) <= 2
+    return bool(max(counts) <= 2)
 
 
 def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
@@ -151,7 +150,8 @@ def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
         return False
     sizes = np.bincount(part)
     means = np.bincount(part, trivial[1]) / np.maximum(sizes, 1)
-    return bool(np.allclose(trivial[1], means[part], rtol=0, atol=BINDING * float(np.abs(trivial[1]).max())))
+    off = float(np.abs(trivial[1] - means[part]).max())
+    return off <= BINDING * float(np.abs(trivial[1]).max())
 
 
 def _moves(directions: Directions, trivial: list[FloatArray]) -> bool:
