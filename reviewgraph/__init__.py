@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 from reviewgraph._version import __version__
 
 if TYPE_CHECKING:
+    from reviewgraph.components import Components as Components
+    from reviewgraph.components import connected_components as connected_components
+    from reviewgraph.components import doubly_connected_components as doubly_connected_components
+    from reviewgraph.components import is_recovery_resilient as is_recovery_resilient
+    from reviewgraph.components import verify_merges as verify_merges
     from reviewgraph.errors import CertificateError as CertificateError
     from reviewgraph.errors import DuplicateReview as DuplicateReview
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
@@ -20,11 +25,16 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CertificateError": "errors",
+    "Components": "components",
     "DuplicateReview": "errors",
     "ImpossibleDesign": "errors",
     "InputError": "errors",
     "ReviewGraphError": "errors",
     "Reviews": "reviews",
+    "connected_components": "components",
+    "doubly_connected_components": "components",
+    "is_recovery_resilient": "components",
+    "verify_merges": "components",
 }
 
 __all__ = ["__version__", *_HOME]
