@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
     from reviewgraph.errors import InputError as InputError
     from reviewgraph.errors import ReviewGraphError as ReviewGraphError
+    from reviewgraph.recoverable import Recoverability as Recoverability
+    from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
+    from reviewgraph.recoverable import recoverability as recoverability
     from reviewgraph.reviews import Reviews as Reviews
 
 _HOME = {
@@ -29,11 +32,14 @@ _HOME = {
     "DuplicateReview": "errors",
     "ImpossibleDesign": "errors",
     "InputError": "errors",
+    "Recoverability": "recoverable",
     "ReviewGraphError": "errors",
     "Reviews": "reviews",
     "connected_components": "components",
+    "degrees_of_freedom": "recoverable",
     "doubly_connected_components": "components",
     "is_recovery_resilient": "components",
+    "recoverability": "recoverable",
     "verify_merges": "components",
 }
 
