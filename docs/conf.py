@@ -1,0 +1,28 @@
+"""Configuration of Sphinx: the documentation builds without a network and with warnings as errors."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import reviewgraph
+
+project = "reviewgraph"
+copyright = "The reviewgraph maintainers"
+version = release = reviewgraph.__version__
+html_title = f"reviewgraph {version}"
+html_theme = "furo"
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.viewcode"]
+exclude_patterns = ["_build"]
+source_suffix = {".md": "markdown"}
+suppress_warnings = ["ref.citation"]  # a reference that no docstring cites is still worth listing
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_default_options = {"members": True, "member-order": "groupwise"}
+autodoc_typehints = "signature"
+autosummary_generate = False
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
