@@ -21,8 +21,14 @@ suppress_warnings = ["ref.citation"]  # a reference that no docstring cites is s
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-autodoc_default_options = {"members": True, "member-order": "groupwise"}
-autodoc_typehints = "signature"
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_preserve_defaults = True
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {  # names that the signatures bear in the source
+    alias: alias.split(".")[-1]
+    for alias in ("BoolArray", "Duplicates", "FloatArray", "IntArray", "npt.ArrayLike", "npt.NDArray")
+}
+python_maximum_signature_line_length = 100
 autosummary_generate = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
