@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 from reviewgraph._version import __version__
 
 if TYPE_CHECKING:
+    from reviewgraph.components import Components as Components
+    from reviewgraph.components import connected_components as connected_components
+    from reviewgraph.components import doubly_connected_components as doubly_connected_components
+    from reviewgraph.components import is_recovery_resilient as is_recovery_resilient
+    from reviewgraph.components import verify_merges as verify_merges
     from reviewgraph.designs import doubly_connected_assignment as doubly_connected_assignment
     from reviewgraph.designs import random_assignment as random_assignment
     from reviewgraph.errors import CertificateError as CertificateError
@@ -29,13 +34,17 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CertificateError": "errors",
+    "Components": "components",
     "DuplicateReview": "errors",
     "ImpossibleDesign": "errors",
     "InputError": "errors",
     "ReviewGraphError": "errors",
     "Reviews": "reviews",
+    "connected_components": "components",
     "doubly_connected_assignment": "designs",
+    "doubly_connected_components": "components",
     "from_review_multigraph": "multigraph",
+    "is_recovery_resilient": "components",
     "overlap": "multigraph",
     "random_assignment": "designs",
     "review_multigraph": "multigraph",
@@ -43,6 +52,7 @@ _HOME = {
     "to_biadjacency": "matrices",
     "to_igraph": "interchange",
     "to_networkx": "interchange",
+    "verify_merges": "components",
 }
 
 __all__ = ["__version__", *_HOME]
