@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from reviewgraph.components import doubly_connected_components as doubly_connected_components
     from reviewgraph.components import is_recovery_resilient as is_recovery_resilient
     from reviewgraph.components import verify_merges as verify_merges
+    from reviewgraph.designs import doubly_connected_assignment as doubly_connected_assignment
+    from reviewgraph.designs import random_assignment as random_assignment
     from reviewgraph.errors import CertificateError as CertificateError
     from reviewgraph.errors import DuplicateReview as DuplicateReview
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
@@ -24,6 +26,13 @@ if TYPE_CHECKING:
     from reviewgraph.recoverable import Recoverability as Recoverability
     from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
     from reviewgraph.recoverable import recoverability as recoverability
+    from reviewgraph.interchange import to_igraph as to_igraph
+    from reviewgraph.interchange import to_networkx as to_networkx
+    from reviewgraph.matrices import to_biadjacency as to_biadjacency
+    from reviewgraph.multigraph import from_review_multigraph as from_review_multigraph
+    from reviewgraph.multigraph import overlap as overlap
+    from reviewgraph.multigraph import review_multigraph as review_multigraph
+    from reviewgraph.multigraph import review_multigraph_igraph as review_multigraph_igraph
     from reviewgraph.reviews import Reviews as Reviews
 
 _HOME = {
@@ -37,9 +46,18 @@ _HOME = {
     "Reviews": "reviews",
     "connected_components": "components",
     "degrees_of_freedom": "recoverable",
+    "doubly_connected_assignment": "designs",
     "doubly_connected_components": "components",
+    "from_review_multigraph": "multigraph",
     "is_recovery_resilient": "components",
     "recoverability": "recoverable",
+    "overlap": "multigraph",
+    "random_assignment": "designs",
+    "review_multigraph": "multigraph",
+    "review_multigraph_igraph": "multigraph",
+    "to_biadjacency": "matrices",
+    "to_igraph": "interchange",
+    "to_networkx": "interchange",
     "verify_merges": "components",
 }
 

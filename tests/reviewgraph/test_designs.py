@@ -1,0 +1,192 @@
+"""Assignments drawn by Algorithms 2 and 3 against the paper's text transcribed line by line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+
+from reviewgraph import ImpossibleDesign, InputError, Reviews
+from reviewgraph.designs import doubly_connected_assignment, random_assignment
+from tests.reviewgraph import naive_designs
+
+BOTH = pytest.mark.parametrize("design", [random_assignment, doubly_connected_assignment])
+
+
+def sets_of(reviews: Reviews) -> list[set[int]]:
+    return [set(reviews.items_of(reviewer).tolist()) for reviewer in range(reviews.n_reviewers)]
+
+
+@st.composite
+def unequal_loads(draw: st.DrawFn) -> tuple[int, list[int]]:
+    n_items = draw(st.integers(1, 12))
+    return n_items, draw(st.lists(st.integers(0, n_items), max_size=10))
+
+
+@st.composite
+def connectable_loads(draw: st.DrawFn) -> tuple[int, list[int]]:
+    """Loads that just suffice, or exceed what is needed by a little."""
+    loads = draw(st.lists(st.integers(2, 7), min_size=1, max_size=10))
+    reach = sum(loads) - 2 * len(loads) + 2
+    return draw(st.integers(min(max(loads), reach), reach)), loads
+
+
+@given(unequal_loads(), st.integers(0, 2**32))
+def test_random_assignment_keeps_loads_and_minimum(sizes: tuple[int, list[int]], seed: int) -> None:
+    n_items, loads = sizes
+    reviews = random_assignment(n_items, len(loads), loads, np.random.default_rng(seed))
+    assert reviews.loads.tolist() == loads
+    assert not reviews.scored.any()
+    assert reviews.reviews_per_item.min() >= sum(loads) // n_items
+
+
+@given(connectable_loads(), st.integers(0, 2**32))
+def test_doubly_connected_assignment_is_one_component_that_covers_all(sizes: tuple[int, list[int]], seed: int) -> None:
+    n_items, loads = sizes
+    reviews = doubly_connected_assignment(n_items, len(loads), loads, np.random.default_rng(seed))
+    assert reviews.loads.tolist() == loads
+    assert naive_designs.doubly_connected(sets_of(reviews)) == [set(range(n_items))]
+
+
+def test_minimum_holds_where_the_printed_algorithm_misses_it() -> None:
+    missed = 0
+    for seed in range(200):
+        printed = naive_designs.random_assignment(3, [2, 2, 2], np.random.default_rng(seed))
+        missed += min(Counter(item for items in printed for item in items).values()) < 2
+        ours = random_assignment(3, 3, 2, np.random.default_rng(seed))
+        assert ours.reviews_per_item.tolist() == [2, 2, 2]
+    assert missed > 20
+
+
+def test_minimum_holds_when_small_loads_come_before_huge_ones() -> None:
+    loads = [1] * 200 + [200] * 5
+    reviews = random_assignment(200, 205, loads, np.random.default_rng(1))
+    assert reviews.loads.tolist() == loads
+    assert reviews.reviews_per_item.tolist() == [6] * 200
+
+
+Naive = Callable[[int, list[int], np.random.Generator], list[set[int]]]
+
+
+@pytest.mark.parametrize(
+    ("design", "naive", "n_items", "loads"),
+    [
+        (random_assignment, naive_designs.random_assignment, 4, [2, 1, 2]),
+        (random_assignment, naive_designs.random_assignment, 5, [3, 4]),
+        (doubly_connected_assignment, naive_designs.doubly_connected_assignment, 4, [3, 3, 2]),
+        (doubly_connected_assignment, naive_designs.doubly_connected_assignment, 4, [3, 2, 3]),
+        (doubly_connected_assignment, naive_designs.doubly_connected_assignment, 5, [3, 4, 3]),
+    ],
+)
+def test_every_assignment_is_as_likely_as_in_the_paper(
+    design: Callable[..., Reviews], naive: Naive, n_items: int, loads: list[int]
+) -> None:
+    rng, draws = np.random.default_rng(7), 3000
+    ours = Counter(str(sets_of(design(n_items, len(loads), loads, rng))) for _ in range(draws))
+    paper = Counter(str(naive(n_items, loads, rng)) for _ in range(draws))
+    outcomes = sorted(set(ours) | set(paper), key=lambda outcome: -ours[outcome] - paper[outcome])
+    frequent = [outcome for outcome in outcomes if ours[outcome] + paper[outcome] >= 10]
+    table = [[counts[outcome] for outcome in frequent] for counts in (ours, paper)]
+    for row in table:
+        row.append(draws - sum(row) + 1)
+    assert len(frequent) > 10
+    assert chi2_contingency(table).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("design", "naive"),
+    [
+        (random_assignment, naive_designs.random_assignment),
+        (doubly_connected_assignment, naive_designs.doubly_connected_assignment),
+    ],
+)
+def test_reviews_per_item_and_overlaps_agree_with_the_paper(design: Callable[..., Reviews], naive: Naive) -> None:
+    def statistics(assignment: list[set[int]]) -> list[float]:
+        usage = Counter(item for items in assignment for item in items)
+        shared = [len(a & b) for at, a in enumerate(assignment) for b in assignment[:at]]
+        per_item = [sum(count == c for count in usage.values()) / 30 for c in range(1, 9)]
+        return [*per_item, *(sum(value == c for value in shared) / len(shared) for c in range(4)), max(usage.values())]
+
+    rng = np.random.default_rng(11)
+    ours = np.array([statistics(sets_of(design(30, 25, 5, rng))) for _ in range(300)])
+    paper = np.array([statistics(naive(30, [5] * 25, rng)) for _ in range(300)])
+    spread = np.sqrt((ours.var(0) + paper.var(0)) / 300) + 1e-3
+    assert (np.abs(ours.mean(0) - paper.mean(0)) / spread).max() < 4.5
+
+
+@BOTH
+def test_same_seed_same_assignment_whatever_form_the_load_has(design: Callable[..., Reviews]) -> None:
+    one = design(20, 15, 4, np.random.default_rng(3))
+    same = design(20, 15, np.full(15, 4), np.random.default_rng(3))
+    other = design(20, 15, 4, np.random.default_rng(4))
+    assert one.item.tolist() == same.item.tolist() != other.item.tolist()
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("n_items", "n_reviewers", "load", "message"),
+    [
+        (3, 2, 4, r"load <= n_items fails: reviewer 0 has load 4 and there are 3 items"),
+        (3, 2, [3, 5], r"load <= n_items fails: reviewer 1 has load 5"),
+    ],
+)
+def test_a_load_above_the_number_of_items_is_refused(
+    design: Callable[..., Reviews], n_items: int, n_reviewers: int, load: int, message: str
+) -> None:
+    with pytest.raises(ImpossibleDesign, match=message):
+        design(n_items, n_reviewers, load, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("n_items", "n_reviewers", "load", "message"),
+    [
+        (10, 5, 3, r"\(load - 2\) \+ 2 >= n_items fails: 5 \+ 2 = 7 < 10"),
+        (3, 4, 2, r"0 \+ 2 = 2 < 3"),
+        (4, 3, [4, 4, 1], r"load >= 2 fails: reviewer 2 has load 1"),
+        (4, 1, 3, r"1 \+ 2 = 3 < 4"),
+        (0, 0, 0, r"n_reviewers >= 1 fails"),
+    ],
+)
+def test_sizes_that_cannot_be_doubly_connected_are_refused(
+    n_items: int, n_reviewers: int, load: int, message: str
+) -> None:
+    with pytest.raises(ImpossibleDesign, match=message):
+        doubly_connected_assignment(n_items, n_reviewers, load, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("loads", [[2, 2], [3, 2, 2], [4, 3], [1]])
+def test_the_largest_number_of_items_is_reached(loads: list[int]) -> None:
+    most = sum(loads) - 2 * len(loads) + 2
+    reviews = doubly_connected_assignment(most, len(loads), loads, np.random.default_rng(0))
+    assert naive_designs.doubly_connected(sets_of(reviews)) == [set(range(most))]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((5, 3, [2, 2]), "load: expected one number, or n_reviewers = 3 numbers, found 2 numbers"),
+        ((5, 3, -1), "load: expected a whole number, 0 or more, found -1"),
+        ((5, 2, [2, 2.5]), "load of reviewer 1: expected a whole number, 0 or more, found 2.5"),
+        ((-5, 2, 2), "n_items: expected a whole number, 0 or more, found -5"),
+    ],
+)
+def test_malformed_arguments_are_named(design: Callable[..., Reviews], arguments: tuple[int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        design(*arguments, np.random.default_rng(0))
+
+
+@BOTH
+def test_randomness_is_explicit(design: Callable[..., Reviews]) -> None:
+    with pytest.raises(InputError, match=r"rng: expected a numpy.random.Generator .* found 0"):
+        design(5, 3, 3, 0)
+
+
+def test_no_reviewers_and_no_items_give_an_empty_assignment() -> None:
+    assert random_assignment(0, 0, 5, np.random.default_rng(0)).n_reviews == 0
+    assert random_assignment(3, 2, 0, np.random.default_rng(0)).reviews_per_item.tolist() == [0, 0, 0]
