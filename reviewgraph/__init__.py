@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
     from reviewgraph.errors import InputError as InputError
     from reviewgraph.errors import ReviewGraphError as ReviewGraphError
+    from reviewgraph.reading import read_reviews as read_reviews
     from reviewgraph.reviews import Reviews as Reviews
 
 _HOME = {
@@ -34,6 +35,7 @@ _HOME = {
     "connected_components": "components",
     "doubly_connected_components": "components",
     "is_recovery_resilient": "components",
+    "read_reviews": "reading",
     "verify_merges": "components",
 }
 
