@@ -107,7 +107,7 @@ class Delimited:
             merit = (recognised(header, roles, columns), len(header))
             if best is None or merit > best[0]:
                 best = (merit, delimiter, header, reader.line_num)
-        if best is None:
+        if best is None or (failure and len(best[2]) == 1):
             message = f"{self.place(1)}: the header cannot be read: {failure}"
             raise InputError(message)
         return best[1:]
