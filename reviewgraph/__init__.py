@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reviewgraph.multigraph import overlap as overlap
     from reviewgraph.multigraph import review_multigraph as review_multigraph
     from reviewgraph.multigraph import review_multigraph_igraph as review_multigraph_igraph
+    from reviewgraph.reading import read_reviews as read_reviews
     from reviewgraph.reviews import Reviews as Reviews
 
 _HOME = {
@@ -58,6 +59,7 @@ _HOME = {
     "to_biadjacency": "matrices",
     "to_igraph": "interchange",
     "to_networkx": "interchange",
+    "read_reviews": "reading",
     "verify_merges": "components",
 }
 
