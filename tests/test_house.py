@@ -1,0 +1,162 @@
+"""The rules of the house that a program can check."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import reviewgraph
+
+ROOT = Path(__file__).parents[1]
+MAY_IMPORT = {"reviewgraph": {"reviewgraph"}, "planner": {"planner", "reviewgraph"}, "lsc": {"lsc", "reviewgraph"}}
+MODULES = sorted(path.relative_to(ROOT) for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
+HEAVY = {
+    *("cvxpy", "igraph", "matplotlib", "narwhals", "networkx", "numba", "numpy"),
+    *("ortools", "pandas", "polars", "pyarrow", "rich", "scipy"),
+}
+MOST_LINES, MOST_BODY_LINES = 500, 60
+
+every_module = pytest.mark.parametrize("path", MODULES, ids=str)
+every_package = pytest.mark.parametrize("package", MAY_IMPORT)
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Dotted names of all modules that a module imports, wherever in it, by statement or by ``import_module``."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            home = ".".join(path.parts[: len(path.parts) - node.level]) if node.level else ""
+            yield ".".join(filter(None, (home, node.module)))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+            name = node.args[0]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                yield name.value
+
+
+def test_the_walk_over_modules_finds_imports() -> None:
+    assert {path.parts[0] for path in MODULES} == set(MAY_IMPORT)
+    found = set(imported(Path("reviewgraph/reviews.py")))
+    assert {"numpy", "reviewgraph.labels", "reviewgraph.interchange"} <= found
+
+
+@every_module
+def test_arrows_run_one_way(path: Path) -> None:
+    forbidden = {*MAY_IMPORT, "tests"} - MAY_IMPORT[path.parts[0]]
+    assert [name for name in imported(path) if name.split(".")[0] in forbidden] == []
+
+
+@every_module
+def test_modules_and_functions_stay_small(path: Path) -> None:
+    assert len((ROOT / path).read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            size = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            assert size <= MOST_BODY_LINES, f"{node.name}: {size} lines"
+
+
+@every_module
+def test_input_is_not_validated_by_assert(path: Path) -> None:
+    assert [node.lineno for node in ast.walk(tree(path)) if isinstance(node, ast.Assert)] == []
+
+
+def public(package: str) -> list[str]:
+    module = importlib.import_module(package)
+    return [name for name in getattr(module, "__all__", []) if name != "__version__"]
+
+
+@every_package
+def test_public_names_are_those_that_type_checkers_see(package: str) -> None:
+    names = {
+        alias.asname
+        for node in ast.walk(tree(Path(package, "__init__.py")))
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for statement in node.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    assert names == set(public(package))
+    module = importlib.import_module(package)
+    if names:
+        assert dir(module) == sorted(module.__all__)
+
+
+@every_package
+def test_public_names_load_and_are_explained_with_an_example(package: str) -> None:
+    module = importlib.import_module(package)
+    for name in public(package):
+        thing = getattr(module, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isfunction(thing):
+            assert ">>>" in (inspect.getdoc(thing) or ""), f"{package}.{name} has no example"
+
+
+@every_package
+def test_no_module_bears_the_name_of_a_public_name(package: str) -> None:
+    modules = {path.stem for path in (ROOT / package).glob("*.py")} | {
+        path.parent.name for path in (ROOT / package).glob("*/__init__.py")
+    }
+    assert modules & set(public(package)) == set()
+
+
+def loaded(statement: str) -> list[str]:
+    """Heavy modules that a fresh interpreter holds after a statement."""
+    script = f"import sys\n{statement}\nprint(*sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    return run.stderr.split()
+
+
+def test_importing_the_packages_loads_nothing_heavy() -> None:
+    assert loaded("import numpy") == ["numpy"]
+    assert loaded("import reviewgraph, planner, lsc") == []
+
+
+@pytest.mark.skipif(find_spec("reviewgraph.cli") is None, reason="the command is not there yet")
+def test_help_loads_nothing_heavy() -> None:
+    show_help = "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
+    assert loaded(f"from reviewgraph.cli import main\nsys.argv = ['reviewgraph', '--help']\n{show_help}") == []
+
+
+def test_changelog_and_package_agree_on_the_version() -> None:
+    versions = re.findall(r"^## \[(\d[^]]*)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert versions[0] == reviewgraph.__version__
+
+
+def test_readme_opens_with_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    first_screen = "\n".join(readme.splitlines()[:24])
+    demo, tests = re.findall(r"^```bash\n(.*)\n```$", first_screen, re.M)
+    assert demo.endswith("reviewgraph demo")
+    assert tests.endswith("-m pytest")
+    assert len(re.findall("^```bash$", readme, re.M)) == 2
+    for command in (demo, tests):
+        assert command.startswith("python3 -m venv .venv && ")
+
+
+def test_continuous_integration_reads_its_commands_from_the_readme() -> None:
+    script = (ROOT / ".ci/run").read_text("utf-8")
+    assert "README.md" in script
+    assert "pytest" not in script
+    assert (ROOT / ".ci/run").stat().st_mode & 0o111
+
+
+def test_links_of_readme_and_contributing_lead_somewhere() -> None:
+    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text("utf-8")):
+            assert target.startswith("https://") or (ROOT / target).exists(), f"{page}: {target}"
