@@ -38,9 +38,9 @@ _HOME = {
     "UndeterminedWarning": "errors",
     "calibrate": "calibration",
 }
-_MODULES = ("errorbars", "habits", "hypotheses", "optimality", "programs", "simulate")
+_MODULES = ("habits", "optimality", "programs", "simulate")  # lsc.programs works without an import of its own
 
-__all__ = [*_HOME, *_MODULES]
+__all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:

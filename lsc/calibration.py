@@ -268,7 +268,7 @@ def calibrate(
     solver: Solver = "newton",
     tolerance: float | None = None,
     max_iterations: int | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[int, float], None] | None = None,
 ) -> Calibration:
     """Recover the qualities of items from scores by Least Square Calibration (programme 2 of [Tan21]_).
 
@@ -300,7 +300,7 @@ def calibrate(
     tolerance, max_iterations
         For the solver; its own defaults if not given.
     progress
-        Told in words how the work goes on.
+        Called as the solver goes on, with the number of its steps and how far it is from the optimum.
 
     Raises
     ------
@@ -352,7 +352,7 @@ def _solve(
     solver: Solver,
     tolerance: float | None,
     max_iterations: int | None,
-    progress: Callable[[str], None] | None,
+    progress: Callable[[int, float], None] | None,
 ) -> Minimiser:
     given = {"tolerance": tolerance, "max_iterations": max_iterations, "progress": progress}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -97,7 +97,7 @@ def most_moved(calibration: Calibration) -> IntArray:
     """Return the papers whose rank differs from that of their plain average, the largest move first."""
     move = np.abs(calibration.rank - calibration.average_rank)
     order = np.argsort(-move, kind="stable")
-    return order[move[order] > 0]
+    return np.asarray(order[move[order] > 0])
 
 
 def _move(calibration: Calibration, of_reviewers: Habits, paper: int) -> str:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lsc.hypotheses import MAX_SLOPE, HypothesisLike, hypothesis_of
 from lsc.programme import Minimiser, Programme
 from reviewgraph.errors import InputError
-from reviewgraph.labels import IntArray, Label
+from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray, Reviews
 
 Ties: TypeAlias = Literal["equal", "free"]
-References: TypeAlias = Mapping[Label, float]
+References: TypeAlias = Mapping[Any, float]
 
 
 class Formulation(NamedTuple):

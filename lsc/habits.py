@@ -19,8 +19,8 @@ class Habits(NamedTuple):
     """One entry a reviewer, shapes (M,).
 
     ``leniency`` is how far her scores lie above the qualities of her papers on the reported scale, on average over
-    her papers and in units of the standard deviation of quality; ``stretch`` the slope of her scoring function over that
-    of the median reviewer. NaN where her scores say nothing.
+    her papers and in units of the standard deviation of quality; ``stretch`` the slope of her scoring function over
+    that of the median reviewer. NaN where her scores say nothing.
     """
 
     leniency: FloatArray

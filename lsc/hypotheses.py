@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from lsc.programme import Shape
 from reviewgraph.errors import InputError
-from reviewgraph.labels import Label
 
 #: C, the steepest slope of a scoring function where nobody says otherwise: the paper's choice.
 MAX_SLOPE = 10.0
@@ -104,7 +103,7 @@ class Concave(Hypothesis):
 HYPOTHESES: Mapping[str, type[Hypothesis]] = {kind.name: kind for kind in (Linear, Monotone, Convex, Concave)}
 
 #: What ``hypothesis=`` takes: one for everybody, or one per reviewer's label.
-HypothesisLike: TypeAlias = str | Hypothesis | Mapping[Label, str | Hypothesis]
+HypothesisLike: TypeAlias = str | Hypothesis | Mapping[Any, str | Hypothesis]
 
 
 def hypothesis_of(given: str | Hypothesis, *, max_slope: float = MAX_SLOPE) -> Hypothesis:

@@ -10,6 +10,7 @@ import numpy as np
 from lsc.constraints import equalities, free_ties, inequalities, pick
 from lsc.errors import SolverFailed
 from lsc.formulation import in_units, out_of_units
+from lsc.optimality import residuals
 from lsc.programme import Minimiser, Programme, Shape
 from lsc.programs import state
 from lsc.uniqueness import is_unique, middle_levels
@@ -24,7 +25,7 @@ def minimise(
     *,
     tolerance: float = 1e-10,
     max_iterations: int = 200,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[int, float], None] | None = None,
 ) -> Minimiser:
     """Solve a programme with CVXPY and Clarabel.
 
@@ -41,7 +42,7 @@ def minimise(
     max_iterations
         Of each programme.
     progress
-        Told what is going on.
+        Called once the programme is solved, with the number of steps and the largest residual.
 
     Raises
     ------
@@ -58,19 +59,19 @@ def minimise(
     """
     scaled, units = in_units(programme)
     stated = state(scaled)
-    tell = progress or (lambda _: None)
-    tell("solving the programme")
     problem = stated.problem
     _solve(problem, tolerance, max_iterations)
     quality, noise = stated.quality.value, stated.noise.value
+    steps = int(problem.solver_stats.num_iters or 0)
+    if progress is not None:
+        progress(steps, max(residuals(scaled, quality, quality[scaled.item] + noise)))
     if not is_unique(scaled, quality, quality[scaled.item] + noise):
-        tell("choosing among the minimisers")
         quality = _choose(scaled, quality, noise, tolerance, max_iterations)
     found = Minimiser(
         quality=quality,
         perceived=quality[scaled.item] + noise,
         objective=float(noise @ noise),
-        iterations=int(problem.solver_stats.num_iters or 0),
+        iterations=steps,
         converged=problem.status == "optimal",
         message=f"{problem.solver_stats.solver_name}: {problem.status}",
     )
