@@ -68,10 +68,11 @@ def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) 
 def scale(programme: Programme, quality: FloatArray) -> float:
     """Return the typical size of a difference in quality, against which residuals are to be read.
 
-    It is the standard deviation of the qualities or, where it is larger, of the scores over C.
+    It is the standard deviation of the qualities or, where it is larger, of the scores over C; and 1 / C where neither
+    differ.
     """
     lower = float(np.median(programme.lower))
-    return max(float(np.std(quality)), lower * float(np.std(programme.score)), np.finfo(np.float64).tiny)
+    return max(float(np.std(quality)), lower * float(np.std(programme.score))) or lower
 
 
 @kernel

@@ -61,7 +61,8 @@ def minimise(
     stated = state(scaled)
     problem = stated.problem
     _solve(problem, tolerance, max_iterations)
-    quality, noise = stated.quality.value, stated.noise.value
+    noise = stated.noise.value
+    quality = np.zeros(scaled.n_items) if stated.quality.value is None else stated.quality.value  # None: no constraint
     steps = int(problem.solver_stats.num_iters or 0)
     if progress is not None:
         progress(steps, max(residuals(scaled, quality, quality[scaled.item] + noise)))
@@ -113,7 +114,7 @@ def _choose(
     within = [slope >= programme.lower.min()]
     within += [slope <= programme.upper.max()] if np.isfinite(programme.upper.max()) else []
     _solve(cp.Problem(cp.Minimize(cp.sum_squares(off_common)), [*same, *within]), tolerance, max_iterations)
-    return np.asarray(x.value)
+    return np.asarray(x.value, np.float64)
 
 
 def _same_noise(programme: Programme, x: cp.Variable, quality: FloatArray, noise: FloatArray) -> list[cp.Constraint]:
