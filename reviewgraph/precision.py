@@ -12,8 +12,8 @@ from reviewgraph.reviews import FloatArray
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-#: Items up to which the matrix is inverted: 2,500 take a second; beyond, its diagonal is estimated.
-EXACT_UP_TO = 2500
+#: Items up to which the matrix is inverted: 2,000 take a second; beyond, its diagonal is estimated.
+EXACT_UP_TO = 2000
 #: Random probes of the diagonal; its relative error is near 1 / sqrt(probes), that of standard errors half of it.
 PROBES = 96
 #: Relative residual of the conjugate gradients, well below the error of the probes.
@@ -39,7 +39,7 @@ def error_variances(
     quality
         The qualities at which it is linearised, shape (N,).
     rng
-        For the probes beyond 2,500 items, where the diagonal is estimated to about 10 %; seed 0 by default.
+        For the probes beyond 2,000 items, where the diagonal is estimated to about 10 %; seed 0 by default.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def error_variances(
 
     Notes
     -----
-    Takes O(N^3) up to 2,500 items and O(E) for each step of conjugate gradients beyond.
+    Takes O(N^3) up to 2,000 items and O(E) for each step of conjugate gradients beyond.
 
     Examples
     --------
