@@ -153,4 +153,6 @@ def merge_pairs(graph: Ranked, n_reviewers: int, parent: IntArray, merges: IntAr
                 if union(parent, vertex[a], vertex[b]):
                     record(merges, count, vertex[a], vertex[b], vertex[u] - n_reviewers, vertex[v] - n_reviewers)
                     count += 1
+                    if count == n_reviewers - 1:
+                        return count
     return count

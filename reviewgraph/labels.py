@@ -8,6 +8,7 @@ as numbers or as text.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -18,6 +19,13 @@ Label: TypeAlias = Hashable
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _DIGITS = re.compile(r"([0-9]+)")
+_HEAD = re.compile(r"[^0-9]+")
+
+#: Labels from which building one sortable string for each beats comparing nested tuples.
+_MANY = 5_000
+
+#: The longest number whose length one character can tell.
+_LONGEST = sys.maxunicode - 1
 
 
 def natural_key(label: Label) -> tuple[Any, ...]:
@@ -62,20 +70,93 @@ def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArra
     -------
     codes, distinct
         ``distinct[codes[row]]`` is the label of the row.
+
+    Notes
+    -----
+    Time O(n log n) in the number of distinct labels and linear in the number of rows.
     """
-    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and not any(True for _ in declared):
+    further = [_plain(label) for label in declared]
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and not further and not (labels < 0).any():
         distinct, codes = np.unique(labels, return_inverse=True)
         return codes.astype(np.int64), tuple(distinct.tolist())
     plain = labels.tolist() if isinstance(labels, np.ndarray) else [_plain(label) for label in labels]
-    first: dict[tuple[type, Label], int] = {}
-    seen = np.fromiter((first.setdefault((type(label), label), len(first)) for label in plain), np.int64, len(plain))
-    for label in declared:
-        first.setdefault((type(_plain(label)), _plain(label)), len(first))
-    found = [label for _, label in first]
-    order = sorted(range(len(found)), key=lambda index: natural_key(found[index]))
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return rank[seen], tuple(found[index] for index in order)
+    types = set(map(type, plain)) | set(map(type, further))
+    if len(types) == 1:  # labels of one type are told apart by their values alone
+        code = {label: number for number, label in enumerate(dict.fromkeys([*plain, *further]))}
+        seen = np.fromiter(map(code.__getitem__, plain), np.int64, len(plain))
+        found: list[Label] = list(code)
+    else:
+        first: dict[tuple[type, Label], int] = {}
+        keys = ((type(label), label) for label in plain)
+        seen = np.fromiter((first.setdefault(key, len(first)) for key in keys), np.int64, len(plain))
+        for label in further:
+            first.setdefault((type(label), label), len(first))
+        found = [label for _, label in first]
+    order = natural_order(found)
+    return inverse(order)[seen], tuple(map(found.__getitem__, order.tolist()))
+
+
+def natural_order(labels: Sequence[Label]) -> IntArray:
+    """Return the indices that sort distinct labels by :func:`natural_key`, quickly where there are millions.
+
+    >>> natural_order(["P10", "P9", "P009"]).tolist()
+    [2, 1, 0]
+    """
+    if len(labels) >= _MANY and set(map(type, labels)) == {str}:
+        texts: Sequence[str] = labels  # type: ignore[assignment]
+        numbered = _order_of_numbered(texts)
+        if numbered is not None:
+            return numbered
+        if not any("\0" in text for text in texts):
+            return np.array(sorted(range(len(texts)), key=list(map(_sortable, texts)).__getitem__), np.int64)
+    keys = list(map(natural_key, labels))
+    return np.array(sorted(range(len(labels)), key=keys.__getitem__), np.int64)
+
+
+def inverse(order: IntArray) -> IntArray:
+    """Return the inverse of a permutation: the place of each index."""
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    return place
+
+
+def _sortable(text: str) -> str:
+    """One string that sorts as :func:`natural_key` does, for text without NUL.
+
+    A NUL ends each run of text and so sorts before any longer run; a number is its length, as one character, and
+    its significant digits. The text itself comes last and breaks ties between ``7`` and ``007``.
+    """
+    parts = _DIGITS.split(text)
+    for odd in range(1, len(parts), 2):
+        significant = parts[odd].lstrip("0")
+        parts[odd] = f"\0{chr(1 + min(len(significant), _LONGEST))}{significant}"
+    return f"{''.join(parts)}\0\0{text}"
+
+
+def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
+    """Natural order of labels that are one common prefix and a number of up to 18 digits; None for other labels."""
+    head = _HEAD.match(texts[0])
+    cut = head.end() if head else 0
+    length = np.fromiter(map(len, texts), np.int64, len(texts)) - cut
+    if length.min() < 1 or length.max() > 18:
+        return None
+    joined = "".join(texts)
+    if not joined.isascii():
+        return None
+    letters = np.frombuffer(joined.encode(), np.uint8)
+    start = np.cumsum(length + cut) - (length + cut)
+    for place in range(cut):
+        if (letters[start + place] != letters[place]).any():
+            return None
+    number = np.zeros(length.size, np.int64)
+    for place in range(int(length.max())):
+        longer = np.flatnonzero(length > place)
+        digit = letters[start[longer] + cut + place].astype(np.int64) - ord("0")
+        if ((digit < 0) | (digit > 9)).any():
+            return None
+        number[longer] = 10 * number[longer] + digit
+    # Equal numbers differ in leading zeros alone: "009" stands before "9", but "0" before "00".
+    return np.lexsort((np.where(number > 0, -length, length), number)).astype(np.int64)
 
 
 def _plain(label: Any) -> Any:

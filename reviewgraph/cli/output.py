@@ -1,0 +1,109 @@
+"""What commands write: whole files or none, one JSON object, tables, and refusals without a traceback."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+from reviewgraph.errors import InputError, ReviewGraphError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Refusal(click.ClickException):
+    """Bad input: one message on stderr, exit status 2."""
+
+    exit_code = 2
+
+
+def refusing(callback: Callable[P, R]) -> Callable[P, R]:
+    """Make a callback end with one message and exit status 2 where the library refuses its input."""
+
+    @functools.wraps(callback)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return callback(*args, **kwargs)
+        except ReviewGraphError as error:
+            raise Refusal(str(error)) from error
+
+    return wrapped
+
+
+def say(message: str) -> None:
+    """Print a diagnostic on stderr."""
+    click.echo(message, err=True)
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file in UTF-8, whole or not at all.
+
+    The text goes to a new file in the same folder, which then takes the name. What is not a plain file, such as
+    ``/dev/stdout``, is written to directly.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written; what stood there before is still there.
+    """
+    target = os.path.realpath(path)
+    special = os.path.exists(target) and not os.path.isfile(target)
+    draft = path if special else f"{target}.{os.getpid()}.part"
+    try:
+        if os.path.isdir(target):
+            raise IsADirectoryError(None, "it is a folder")
+        with open(draft, "w" if special else "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+        if not special:
+            os.replace(draft, target)
+    except OSError as error:
+        message = f"{path}: cannot be written ({error.strerror or error})"
+        raise InputError(message) from error
+    finally:
+        if not special and os.path.exists(draft):
+            os.unlink(draft)
+
+
+def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
+    r"""Return columns as CSV with a header; None and NaN are empty cells.
+
+    >>> csv_text({"item": ["p,1", "p2"], "quality": [0.5, None]})
+    'item,quality\n"p,1",0.5\np2,\n'
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(map(plain, column) for column in columns.values()), strict=True))
+    return buffer.getvalue()
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object on stdout; NumPy values become plain ones, what is not finite null."""
+    click.echo(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Return a value in the terms of JSON: numbers, text, lists, mappings with text as keys, None.
+
+    >>> plain({"quality": (1.0, float("nan"))})
+    {'quality': [1.0, None]}
+    """
+    if isinstance(value, str | bool | int | None):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars, without importing NumPy
+        return plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [plain(entry) for entry in value]
+    return str(value)

@@ -1,0 +1,127 @@
+"""Delimited text: CSV, TSV, semicolons. The standard library reads it line by line, Arrow where it is large."""
+
+from __future__ import annotations
+
+import csv
+import io
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.encodings import find_encoding
+from reviewgraph.formats.headers import recognised
+from reviewgraph.formats.tables import Column, Rows
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.headers import Role
+    from reviewgraph.formats.problems import Problems
+
+DELIMITERS = (",", "\t", ";", "|")
+
+#: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
+LARGE = 8_000_000
+
+
+class Delimited:
+    """A text file with one row a line, its delimiter found from the header.
+
+    Raises
+    ------
+    InputError
+        If the file is not text or its header cannot be read.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        data: bytes,
+        roles: Sequence[Role],
+        columns: Mapping[str, str],
+        note: Callable[[str], object],
+    ) -> None:
+        self.name = name
+        self.data = data
+        self.encoding = find_encoding(data, name, note)
+        self.delimiter, self.header, self.header_lines = self._find_header(roles, columns)
+        self.decimal_comma = self.delimiter != ","
+
+    def place(self, line: int) -> str:
+        """Return how a message names a line."""
+        return f"{self.name}:{line}"
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        """Return the columns at these positions; ragged rows are left out and noted as problems."""
+        if len(self.data) >= LARGE and b'"' not in self.data:
+            from reviewgraph.formats.arrow import read_plain
+
+            data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
+            columns = read_plain(data, self.delimiter, len(self.header), positions, self.header_lines)
+            if columns is not None:  # every row stands on a line of its own and has the right width
+                first = self.header_lines + 1
+                return Rows(columns, range(first, first + columns[0].codes.size))
+        return self._read_lines(positions, problems, file)
+
+    def _read_lines(self, positions: Sequence[int], problems: Problems, file: int) -> Rows:
+        width = len(self.header)
+        lines: array[int] = array("q")
+        slots: list[tuple[int, dict[str, int], array[int]]] = [(place, {}, array("q")) for place in positions]
+        ragged: list[tuple[int, int]] = []
+        for line, row in self._rows_after_header(problems, file):
+            if len(row) != width:
+                ragged.append((line, len(row)))
+                continue
+            lines.append(line)
+            for place, seen, codes in slots:
+                codes.append(seen.setdefault(row[place], len(seen)))
+        problems.add_rows(
+            file,
+            [line for line, _ in ragged],
+            lambda n: f"{self.place(ragged[n][0])}: expected {width} cells as in the header, found {ragged[n][1]}",
+        )
+        return Rows([Column(np.array(codes, np.int64), list(seen)) for _, seen, codes in slots], lines)
+
+    def _rows_after_header(self, problems: Problems, file: int) -> Iterator[tuple[int, list[str]]]:
+        reader = csv.reader(self._text(), delimiter=self.delimiter, strict=True)
+        last = 0
+        try:
+            for row in reader:
+                if row and last >= self.header_lines:
+                    yield last + 1, row
+                last = reader.line_num
+        except csv.Error as error:
+            problems.add(file, last + 1, f"{self.place(last + 1)}: {_say_quoting(error)}")
+
+    def _find_header(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[str], int]:
+        best: tuple[tuple[int, int], str, list[str], int] | None = None
+        failure = ""
+        for delimiter in DELIMITERS:
+            reader = csv.reader(self._text(), delimiter=delimiter, strict=True)
+            try:
+                header = next(row for row in reader if row)
+            except (csv.Error, StopIteration) as error:
+                failure = failure or _say_quoting(error)
+                continue
+            merit = (recognised(header, roles, columns), len(header))
+            if best is None or merit > best[0]:
+                best = (merit, delimiter, header, reader.line_num)
+        if best is None or (failure and len(best[2]) == 1):
+            message = f"{self.place(1)}: the header cannot be read: {failure}"
+            raise InputError(message)
+        return best[1:]
+
+    def _text(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(self.data), encoding=self.encoding, newline="")
+
+
+def _say_quoting(error: Exception) -> str:
+    text = str(error)
+    if "field larger" in text:
+        return "a cell that begins in this row is very long; is a closing quote missing?"
+    if "unexpected end" in text:
+        return "a quoted cell that begins in this row never ends; is a closing quote missing?"
+    if "expected after" in text:
+        return "text follows a closing quote; write a quote inside a quoted cell twice"
+    return text or "there is none"

@@ -1,0 +1,87 @@
+"""From a path to bytes, and from bytes to an encoding."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from reviewgraph.errors import InputError
+
+#: Bytes that no text file begins with, and what to do about the file.
+_MAGIC = {
+    b"PK\x03\x04": "a spreadsheet or a zip archive: save the sheet as CSV (in UTF-8) and read that",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet: save the sheet as CSV (in UTF-8) and read that",
+    b"\x1f\x8b": "compressed: unpack it first",
+    b"<?xml": "XML (some systems call it .xls): open it as a spreadsheet, save it as CSV and read that",
+    b"%PDF": "a PDF document: export the reviews as CSV and read that",
+}
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_LOOKED_AT = 1 << 16
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    InputError
+        If it is missing, a folder, unreadable or empty.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError as error:
+        message = f"{path}: no such file; expected a CSV, TSV or Parquet file with a header"
+        raise InputError(message) from error
+    except IsADirectoryError as error:
+        message = f"{path}: expected a file, found a folder; name the CSV, TSV or Parquet file inside it"
+        raise InputError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror or error})"
+        raise InputError(message) from error
+    if not data.strip(b"\r\n\t \xef\xbb\xbf"):
+        message = f"{path}: the file is empty; expected a header such as reviewer,item,score and a row a review"
+        raise InputError(message)
+    return data
+
+
+def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
+    """Return the encoding of a text file: UTF-8, UTF-16 with its mark, or else Latin-1, which is said.
+
+    Raises
+    ------
+    InputError
+        If the file is not text.
+    """
+    for start, advice in _MAGIC.items():
+        if data.startswith(start):
+            message = f"{name}: expected a text or Parquet file, found {advice}"
+            raise InputError(message)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _checked_utf16(data, name)
+    if _CONTROL.search(data, 0, _LOOKED_AT) or b"\0" in data:
+        raise InputError(_say_binary(name))
+    if data.isascii() or _decodes(data, "utf-8"):
+        return "utf-8-sig"
+    note(f"{name}: the file is not UTF-8 and was read as Latin-1; if names look wrong, save it as UTF-8")
+    return "latin-1"
+
+
+def _checked_utf16(data: bytes, name: str) -> str:
+    if not _decodes(data, "utf-16") or "\0" in data.decode("utf-16"):
+        raise InputError(_say_binary(name))
+    return "utf-16"
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _say_binary(name: str) -> str:
+    return f"{name}: expected a CSV, TSV or Parquet file, found a binary file; export the table as CSV and read that"

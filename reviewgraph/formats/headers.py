@@ -1,0 +1,189 @@
+"""Which column is which: by name, under the names that conference systems and people use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.problems import quote, quote_all
+
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column can be.
+
+    Parameters
+    ----------
+    name
+        What we call it, and the first of its synonyms.
+    synonyms
+        Further names, normalised, the best first.
+    required
+        Refuse a table without it.
+    ranked
+        Where several synonyms are present take the best; otherwise ask which is meant.
+    label
+        Its cells name a reviewer or an item.
+    """
+
+    name: str
+    synonyms: tuple[str, ...] = ()
+    required: bool = True
+    ranked: bool = True
+    label: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, the best first."""
+        return (self.name, *self.synonyms)
+
+
+REVIEWER = Role(
+    "reviewer",
+    (
+        *("reviewer_id", "reviewerid", "reviewer_email", "reviewer_e_mail", "reviewer_email_address"),
+        *("email", "e_mail", "email_address", "grader", "grader_id", "grader_email", "rater", "rater_id"),
+        *("judge", "judge_id", "assessor", "assessor_id", "referee", "referee_id", "marker", "examiner"),
+        *("evaluator", "panelist", "member", "member_id", "tail", "user", "user_id", "username"),
+        *("reviewer_name", "reviewername", "grader_name", "judge_name", "member_name"),
+    ),
+    label=True,
+)
+ITEM = Role(
+    "item",
+    (
+        *("item_id", "paper", "paper_id", "paperid", "paper_number", "paper_no", "pid"),
+        *("submission", "submission_id", "submissionid", "submission_number", "proposal", "proposal_id"),
+        *("application", "application_id", "manuscript", "manuscript_id", "abstract_id", "essay", "essay_id"),
+        *("candidate", "candidate_id", "entry", "performance", "head", "forum"),
+    ),
+    label=True,
+)
+SCORE = Role(
+    "score",
+    (
+        *("rating", "overall", "overall_merit", "overall_score", "overall_rating", "overall_assessment"),
+        *("overall_evaluation", "overall_recommendation", "recommendation", "review_rating", "grade", "mark"),
+        *("total_score", "points"),
+    ),
+    required=False,
+    ranked=False,
+)
+TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
+
+
+def normalise(header: str) -> str:
+    """Return a header as it is compared: lower case, words joined by underscores.
+
+    >>> normalise("# Paper ID"), normalise("Overall merit"), normalise("submission #")
+    ('paper_id', 'overall_merit', 'submission')
+    """
+    return _BETWEEN_WORDS.sub("_", header.casefold()).strip("_")
+
+
+def named(header: Sequence[str], wanted: str) -> list[int]:
+    """Return the positions of the columns of this name: exactly so, or else up to normalisation."""
+    exact = [place for place, text in enumerate(header) if text.strip() == wanted.strip()]
+    return exact or [place for place, text in enumerate(header) if normalise(text) == normalise(wanted)]
+
+
+def locate(
+    header: Sequence[str],
+    roles: Sequence[Role],
+    columns: Mapping[str, str],
+    name: str,
+    note: Callable[[str], object],
+) -> dict[str, int]:
+    """Return the position of each role's column, for those the table has.
+
+    Parameters
+    ----------
+    header
+        The names of the columns.
+    roles
+        What to look for.
+    columns
+        Names given by the user; an empty one means "there is none". One the table lacks is looked up by synonyms
+        (:func:`require_named` has seen to it that some other file has it).
+    name
+        The file, for messages.
+    note
+        Told when one of several columns was chosen.
+
+    Raises
+    ------
+    InputError
+        If a required column is missing, or it is not clear which one is meant.
+    """
+    found: dict[str, int] = {}
+    for role in roles:
+        wanted = columns.get(role.name)
+        if wanted is not None and not wanted.strip() and not role.required:
+            continue
+        places = named(header, wanted) if wanted else []
+        if not places:
+            places = _by_synonym(header, role, name, note)
+        if len(places) > 1:
+            raise InputError(_say_ambiguous(header, role, places, name))
+        if places:
+            found[role.name] = places[0]
+        elif role.required:
+            message = (
+                f"{name}: no {role.name} column ({', '.join(role.names[:4])} ...); found the columns "
+                f"{quote_all(header)}; say which one it is with --columns {role.name}=NAME"
+            )
+            raise InputError(message)
+    return found
+
+
+def require_named(headers: Sequence[Sequence[str]], roles: Sequence[Role], columns: Mapping[str, str]) -> None:
+    """Refuse names given by the user that no file has, and roles that do not exist.
+
+    Raises
+    ------
+    InputError
+        Listing the columns found.
+    """
+    known = [role.name for role in roles]
+    for role, wanted in columns.items():
+        if role not in known:
+            message = f"--columns: expected one of {', '.join(known)} before '=', found {quote(role)}"
+            raise InputError(message)
+        if wanted.strip() and not any(named(header, wanted) for header in headers):
+            every = dict.fromkeys(text for header in headers for text in header)
+            message = f"--columns {role}={wanted}: there is no column {quote(wanted)}; found {quote_all(every)}"
+            raise InputError(message)
+
+
+def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[str, str]) -> int:
+    """Return how many of the roles have a column in this header."""
+    present = set(map(normalise, header))
+    return sum(bool(present & {*role.names, normalise(columns.get(role.name, ""))}) for role in roles)
+
+
+def _by_synonym(header: Sequence[str], role: Role, name: str, note: Callable[[str], object]) -> list[int]:
+    normal = list(map(normalise, header))
+    hits = {synonym: [p for p, text in enumerate(normal) if text == synonym] for synonym in role.names}
+    present = [places for places in hits.values() if places]
+    if not role.ranked:
+        return [place for places in present for place in places]
+    others = [place for places in present[1:] for place in places if not normal[place].endswith("name")]
+    if others:
+        chosen, passed = quote(header[present[0][0]]), quote_all(header[place] for place in others)
+        note(
+            f"{name}: the {role.name} is read from the column {chosen}, not from {passed} "
+            f"(choose with --columns {role.name}=NAME)"
+        )
+    return present[0] if present else []
+
+
+def _say_ambiguous(header: Sequence[str], role: Role, places: list[int], name: str) -> str:
+    names = [header[place] for place in places]
+    if len(set(names)) == 1:
+        return f"{name}: {len(names)} columns are called {quote(names[0])}; rename all but the one that counts"
+    first = f"--columns {role.name}={names[0]}"
+    return f"{name}: the {role.name} may be any of the columns {quote_all(names)}; say which one, for example {first}"

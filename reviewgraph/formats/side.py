@@ -1,0 +1,274 @@
+"""The tables that stand beside the reviews: items, reviewers, affinities, conflicts, capacities, costs and the like.
+
+Every reader takes a file with a header, finds columns by name under the synonyms of :mod:`reviewgraph.formats.headers`,
+reports malformed rows as :func:`reviewgraph.read_reviews` does, and returns plain dictionaries keyed by label. Pairs
+are (reviewer, item), in the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
+from reviewgraph.formats.problems import Problems, quote
+from reviewgraph.formats.tables import Column, Path, Table, open_table
+from reviewgraph.formats.values import parse_flag, parse_number, parse_whole
+
+Note = Callable[[str], object]
+Pair = tuple[str, str]
+
+
+class Item(NamedTuple):
+    """An item: how many reviews it needs (None: as all others), and its title."""
+
+    demand: int | None
+    title: str
+
+
+class Reviewer(NamedTuple):
+    """A reviewer: most and fewest reviews (None: as all others), institution, senior or not."""
+
+    load: int | None
+    min_load: int | None
+    institution: str
+    senior: bool
+
+
+class Field(NamedTuple):
+    """A column of a side file: its role, what its cells mean, and what is expected, for messages."""
+
+    role: Role
+    parse: Callable[[str], Any]
+    expected: str
+
+
+def _whole(name: str, *synonyms: str, required: bool = False) -> Field:
+    return Field(Role(name, synonyms, required=required), parse_whole, "a whole number, 0 or more")
+
+
+def _number(name: str, *synonyms: str) -> Field:
+    return Field(Role(name, synonyms, ranked=False), parse_number, "a finite number")
+
+
+def _text(role: Role) -> Field:
+    return Field(role, str.strip, "text")
+
+
+def read_columns(
+    path: Path, fields: Sequence[Field], *, key: Sequence[str], unique: bool = True, note: Note | None = None
+) -> dict[str, list[Any]]:
+    """Return the columns of a side file, as values.
+
+    Parameters
+    ----------
+    path
+        The file.
+    fields
+        Its columns; an empty cell of an optional one, and a missing one, gives None.
+    key
+        The label columns that make a row.
+    unique
+        Refuse a key that stands twice; otherwise keep its first row.
+    note
+        Told what a person should know; by default nothing is said.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a required column is missing, or rows are malformed; up to ten are named.
+    """
+    say = note or _say_nothing
+    roles = [field.role for field in fields]
+    table = open_table(path, roles, {}, say)
+    found = locate(table.header, roles, {}, table.name, say)
+    problems = Problems()
+    rows = table.read(list(found.values()), problems)
+    columns = dict(zip(found, rows.columns, strict=True))
+    named = [field for field in fields if field.role.name in columns]
+    values = {field.role.name: _values(table, rows.lines, columns[field.role.name], field, problems) for field in named}
+    kept = _distinct(table, rows.lines, [columns[name] for name in key], unique, problems)
+    problems.raise_any()
+    nothing = [None] * len(rows.lines)
+    return {role.name: list(map(values.get(role.name, nothing).__getitem__, kept)) for role in roles}
+
+
+def _values(table: Table, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
+    """Return the value of each row, noting the rows whose cell has none."""
+    blank = [not cell.strip() for cell in column.values]
+    meaning = [None if empty else field.parse(cell) for cell, empty in zip(column.values, blank, strict=True)]
+    wrong = {code for code, value in enumerate(meaning) if value is None and (field.role.required or not blank[code])}
+    codes = column.codes.tolist()
+    if wrong:
+        at = [row for row, code in enumerate(codes) if code in wrong]
+
+        def say(n: int) -> str:
+            cell, place = column.values[codes[at[n]]], table.place(int(lines[at[n]]))
+            if not cell.strip():
+                return f"{place}: the {field.role.name} is empty"
+            return f"{place}: {field.role.name}: expected {field.expected}, found {quote(cell)}"
+
+        problems.add_rows(0, [lines[row] for row in at], say)
+    return list(map(meaning.__getitem__, codes))
+
+
+def _distinct(table: Table, lines: Sequence[int], key: Sequence[Column], unique: bool, problems: Problems) -> list[int]:
+    """Return the rows that are the first of their key, noting the others where keys must be unique."""
+    first: dict[Hashable, int] = {}
+    again = [
+        (first[codes], row)
+        for row, codes in enumerate(zip(*(column.codes.tolist() for column in key), strict=True))
+        if first.setdefault(codes, row) != row
+    ]
+
+    def say(n: int) -> str:
+        before, row = (table.place(int(lines[row])) for row in again[n])
+        labels = " and ".join(quote(column.values[column.codes[again[n][1]]]) for column in key)
+        return f"{row}: {labels} stood in {before} already; remove one of the two rows"
+
+    if unique:
+        problems.add_rows(0, [lines[row] for _, row in again], say)
+    return list(first.values())
+
+
+def _say_nothing(message: str) -> None:
+    pass
+
+
+_DEMAND = _whole("demand", "reviews_needed", "num_reviews", "user_demand")
+_LOAD = _whole("load", "max_load", "max_papers", "max_reviews", "quota", "maximum")
+_MIN_LOAD = _whole("min_load", "min_papers", "min_reviews", "minimum")
+_INSTITUTION = _text(Role("institution", ("affiliation", "organization", "organisation"), required=False))
+_SENIOR = Field(Role("senior", required=False), parse_flag, "yes or no")
+_AFFINITY = _number("affinity", "affinity_score", "similarity", "aggregate_score", "preference", "score", "weight")
+_SPARE = _whole("spare", "capacity", "spare_capacity", "extra", required=True)
+_COST = _number("cost", "price")
+_HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
+_QUALITY = _number("quality", "true_quality", "reference", "truth")
+_TRUTH = _number("truth", "true_quality", "quality")
+_REVIEWER, _ITEM = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
+
+
+def read_items(path: Path, *, note: Note | None = None) -> dict[str, Item]:
+    """Return the items of a file ``item[,demand,title]``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if an item stands twice.
+    """
+    rows = read_columns(path, (_ITEM, _DEMAND, _text(TITLE)), key=("item",), note=note)
+    return {
+        item: Item(demand, title or "")
+        for item, demand, title in zip(rows["item"], rows["demand"], rows["title"], strict=True)
+    }
+
+
+def read_reviewers(path: Path, *, note: Note | None = None) -> dict[str, Reviewer]:
+    """Return the reviewers of a file ``reviewer[,load,min_load,institution,senior]``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``.
+    """
+    fields = (_REVIEWER, _LOAD, _MIN_LOAD, _INSTITUTION, _SENIOR)
+    rows = read_columns(path, fields, key=("reviewer",), note=note)
+    found = {
+        label: Reviewer(load, least, institution or "", bool(senior))
+        for label, load, least, institution, senior in zip(*(rows[field.role.name] for field in fields), strict=True)
+    }
+    for label, entry in found.items():
+        if entry.load is not None and entry.min_load is not None and entry.min_load > entry.load:
+            message = f"{path}: reviewer {quote(label)}: min_load {entry.min_load} is above load {entry.load}"
+            raise InputError(message)
+    return found
+
+
+def read_affinity(path: Path, *, note: Note | None = None) -> dict[Pair, float]:
+    """Return affinity by pair, from a file ``item,reviewer,affinity``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _by_pair(path, _AFFINITY, note)
+
+
+def read_cost(path: Path, *, note: Note | None = None) -> dict[Pair, float]:
+    """Return cost by pair, from a file ``item,reviewer,cost``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _by_pair(path, _COST, note)
+
+
+def read_pairs(path: Path, *, note: Note | None = None) -> list[Pair]:
+    """Return the distinct (reviewer, item) pairs of a file ``item,reviewer``: conflicts, or fixed reviews.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`.
+    """
+    rows = read_columns(path, (_REVIEWER, _ITEM), key=("reviewer", "item"), unique=False, note=note)
+    return list(zip(rows["reviewer"], rows["item"], strict=True))
+
+
+def read_capacity(path: Path, *, note: Note | None = None) -> dict[str, int]:
+    """Return spare load by reviewer, from a file ``reviewer,spare``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice.
+    """
+    return _by_label(path, _REVIEWER, _SPARE, note)
+
+
+def read_hypotheses(path: Path, *, note: Note | None = None) -> dict[str, str]:
+    """Return the name of a hypothesis by reviewer, from a file ``reviewer,hypothesis``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice.
+    """
+    return _by_label(path, _REVIEWER, _HYPOTHESIS, note)
+
+
+def read_references(path: Path, *, note: Note | None = None) -> dict[str, float]:
+    """Return known quality by item, from a file ``item,quality``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if an item stands twice.
+    """
+    return _by_label(path, _ITEM, _QUALITY, note)
+
+
+def read_truth(path: Path, *, note: Note | None = None) -> dict[str, float]:
+    """Return true quality by item, from a file ``item,truth``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if an item stands twice.
+    """
+    return _by_label(path, _ITEM, _TRUTH, note)
+
+
+def _by_label(path: Path, label: Field, value: Field, note: Note | None) -> dict[str, Any]:
+    rows = read_columns(path, (label, value), key=(label.role.name,), note=note)
+    return dict(zip(rows[label.role.name], rows[value.role.name], strict=True))
+
+
+def _by_pair(path: Path, value: Field, note: Note | None) -> dict[Pair, float]:
+    rows = read_columns(path, (_REVIEWER, _ITEM, value), key=("reviewer", "item"), note=note)
+    return dict(zip(zip(rows["reviewer"], rows["item"], strict=True), rows[value.role.name], strict=True))

@@ -1,0 +1,143 @@
+"""Reviews from data frames and back, by narwhals: pandas, polars, pyarrow and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, require_named
+from reviewgraph.formats.problems import Problems
+from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
+from reviewgraph.labels import Label
+from reviewgraph.reviews import BoolArray, Duplicates, FloatArray, Reviews
+
+ROLES = (REVIEWER, ITEM, SCORE, TITLE)
+
+
+def from_frame(
+    frame: Any,
+    columns: Mapping[str, str] | None = None,
+    *,
+    reviewers: Iterable[Label] = (),
+    items: Iterable[Label] = (),
+    scale: str | Sequence[str] | None = None,
+    lower_is_better: bool = False,
+    duplicates: Duplicates = "error",
+    note: Callable[[str], object] | None = None,
+) -> Reviews:
+    """Build reviews from a data frame that narwhals knows.
+
+    Parameters
+    ----------
+    frame
+        A pandas, polars, pyarrow or other eager data frame. Columns are found by name as in a file.
+    columns
+        Names of columns we do not know, such as ``{"score": "OveMer"}``.
+    reviewers, items
+        Labels that exist whether or not a row names them.
+    scale
+        Grades, best first, such as ``"A>B>C"``; they count N, ..., 1.
+    lower_is_better
+        1 is the best score; false by default.
+    duplicates
+        What to do when a pair stands twice: ``"error"`` (default), ``"last"`` or ``"mean"``.
+    note
+        Called with each thing a person should know; by default nothing is said.
+
+    Returns
+    -------
+    Reviews
+        Labels are the Python values of the frame: 7 and "7" differ. A null score is a planned review; NaN is a null
+        in pandas, which has no other, and refused elsewhere.
+
+    Raises
+    ------
+    InputError
+        If it is not a data frame, a column is missing or ambiguous, or a row has no reviewer, no item or a bad score.
+    DuplicateReview
+        If a pair stands twice and ``duplicates`` is ``"error"``.
+
+    Examples
+    --------
+    >>> import polars
+    >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
+    <Reviews: 1 reviewers, 2 items, 2 reviews (1 scored, 1 planned)>
+    """
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        message = f"frame: expected an eager data frame (pandas, polars, pyarrow ...), found {type(frame).__name__}"
+        raise InputError(message) from error
+    grades, wanted, problems = parse_scale(scale, lower_is_better=lower_is_better), dict(columns or {}), Problems()
+    header = list(map(str, table.columns))
+    require_named([header], ROLES, wanted)
+    found = locate(header, ROLES, wanted, "frame", note or (lambda message: None))
+    column = {role: table.get_column(table.columns[place]) for role, place in found.items()}
+    for role in ("reviewer", "item"):
+        _note_null(column[role], role, problems)
+    score, scored = _scores(column["score"], grades, problems) if "score" in column else (None, None)
+    problems.raise_any()
+    return Reviews.from_arrays(
+        column["reviewer"].to_list(),
+        column["item"].to_list(),
+        score,
+        scored=scored,
+        reviewers=reviewers,
+        items=items,
+        duplicates=duplicates,
+        titles=_titles(column["item"], column["title"]) if "title" in column else None,
+        lower_is_better=lower_is_better,
+    )
+
+
+def to_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") -> Any:
+    """Return columns as a data frame of a library: ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
+
+    >>> to_frame({"item": ["p1"], "quality": [0.5]}, "polars").shape
+    (1, 2)
+
+    Raises
+    ------
+    InputError
+        If the library is not one of those, or not installed.
+    """
+    try:
+        return nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
+    except (ImportError, ValueError, TypeError) as error:
+        message = f"backend: expected 'pandas', 'polars' or 'pyarrow', installed, found {backend!r} ({error})"
+        raise InputError(message) from error
+
+
+def _note_null(column: Any, role: str, problems: Problems) -> None:
+    rows = np.flatnonzero(column.is_null().to_numpy()).tolist()
+    problems.add_rows(0, rows, lambda n: f"row {rows[n]}: the {role} is null")
+
+
+def _scores(column: Any, scale: Sequence[str], problems: Problems) -> tuple[FloatArray, BoolArray]:
+    """Return numbers and which rows have one; text is read as in a file."""
+    known = ~np.asarray(column.is_null().to_numpy(), np.bool_)
+    if column.dtype.is_numeric():
+        score = np.full(known.size, np.nan)
+        score[known] = column.filter(~column.is_null()).to_numpy()
+        return score, known
+    cells = [value if there else "" for value, there in zip(column.to_list(), known.tolist(), strict=True)]
+    code = {text: number for number, text in enumerate(dict.fromkeys(map(str, cells)))}
+    codes, values = np.array([code[str(cell)] for cell in cells], np.int64), list(code)
+    meaning = read_scores(values, scale)
+    at = np.flatnonzero(meaning.bad[codes]).tolist()
+    problems.add_rows(0, at, lambda n: f"row {at[n]}: {say_bad_score(values[codes[at[n]]], scale, False)}")
+    question = None if scale else ask_direction([values[place] for place in np.flatnonzero(meaning.bad)])
+    if question:
+        problems.hint(question)
+    return meaning.number[codes], meaning.scored[codes]
+
+
+def _titles(item: Any, title: Any) -> dict[Label, str]:
+    """Return title by item; where rows disagree the first in the alphabet."""
+    pairs = zip(item.to_list(), title.to_list(), strict=True)
+    named = {(label, text.strip()) for label, text in pairs if isinstance(text, str) and text.strip()}
+    return dict(sorted(named, key=lambda pair: pair[1], reverse=True))

@@ -1,0 +1,284 @@
+"""Reviews from files."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, normalise, require_named
+from reviewgraph.formats.problems import Problems, quote, quote_all
+from reviewgraph.formats.tables import Column, Path, Rows, Table, open_table
+from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
+from reviewgraph.labels import IntArray, Label, inverse, natural_order
+from reviewgraph.reviews import BoolArray, Duplicates, FloatArray, Reviews
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.values import Scores
+
+ROLES = (REVIEWER, ITEM, SCORE, TITLE)
+
+
+def read_reviews(
+    *paths: Path,
+    columns: Mapping[str, str] | None = None,
+    items: Path | Iterable[str] | None = None,
+    scale: str | Sequence[str] | None = None,
+    lower_is_better: bool = False,
+    duplicates: Duplicates = "error",
+    note: Callable[[str], object] | None = None,
+) -> Reviews:
+    r"""Read reviews from one or more files, as one table.
+
+    Parameters
+    ----------
+    paths
+        CSV, TSV, semicolon-separated or Parquet files with a header. Columns are found by name: reviewer, item and
+        perhaps score and title, under their usual synonyms; others are ignored. Without a score column, and where
+        its cell is empty, a review is planned.
+    columns
+        Names of columns we do not know, such as ``{"score": "OveMer"}``; an empty name stands for "none".
+    items
+        An items file, or the labels of all items: items nobody reviews may be among them, no others reviewed.
+    scale
+        Grades, best first, such as ``"A>B>C"``; they count N, ..., 1. None by default: scores are numbers.
+    lower_is_better
+        1 is the best score; false by default.
+    duplicates
+        What to do when a pair stands twice: ``"error"`` (default), ``"last"`` or ``"mean"``.
+    note
+        Called with each thing a person should know, such as a guessed encoding; by default nothing is said.
+
+    Returns
+    -------
+    Reviews
+        Labels are text exactly as written. The order of rows and files does not matter.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or not a table, a column is missing or ambiguous, or rows are malformed: up to ten are
+        named by file and line in one message.
+    DuplicateReview
+        If a pair stands twice and ``duplicates`` is ``"error"``; the message names both places.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "scores.csv"
+    ...     _ = path.write_text("paper,email,rating\n3,ann@x.org,8: accept\n4,ann@x.org,\n")
+    ...     read_reviews(path)
+    <Reviews: 1 reviewers, 2 items, 2 reviews (1 scored, 1 planned)>
+    """
+    say = note or _say_nothing
+    grades = parse_scale(scale, lower_is_better=lower_is_better)
+    wanted = dict(columns or {})
+    if not paths:
+        message = "read_reviews: expected one or more files, found none"
+        raise InputError(message)
+    declared = None if items is None else _declared(items, say)
+    tables = [open_table(path, ROLES, wanted, say) for path in paths]
+    require_named([table.header for table in tables], ROLES, wanted)
+    problems = Problems()
+    parts = [_read_part(table, file, wanted, grades, problems, say) for file, table in enumerate(tables)]
+    problems.raise_any()
+    if not sum(len(part.lines) for part in parts):
+        message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
+        raise InputError(message)
+    _note_scores(parts, say)
+    place = _places(parts)
+    reviewer, reviewers = _joined([part.reviewer for part in parts])
+    item, found = _joined([part.item for part in parts], declared or ())
+    if declared is not None and len(found) > len(declared):
+        _refuse_undeclared(found, declared, item, place)
+    return Reviews.from_codes(
+        reviewer,
+        item,
+        np.concatenate([part.score for part in parts]),
+        scored=np.concatenate([part.scored for part in parts]),
+        reviewers=reviewers,
+        items=found,
+        duplicates=duplicates,
+        row_name=place,
+        titles=_titles(parts) | {item: title for item, title in (declared or {}).items() if title},
+        lower_is_better=lower_is_better,
+    )
+
+
+class _Part(NamedTuple):
+    """What one file gives."""
+
+    table: Table
+    lines: Sequence[int]
+    reviewer: Column
+    item: Column
+    score: FloatArray
+    scored: BoolArray
+    title: Column | None
+    has_scores: bool
+    spelled: Mapping[str, int]
+
+
+def _say_nothing(message: str) -> None:
+    pass
+
+
+def _read_part(
+    table: Table,
+    file: int,
+    columns: Mapping[str, str],
+    scale: Sequence[str],
+    problems: Problems,
+    note: Callable[[str], object],
+) -> _Part:
+    found = locate(table.header, ROLES, columns, table.name, note)
+    rows = table.read(list(found.values()), problems, file)
+    column = dict(zip(found, rows.columns, strict=True))
+    for role in ("reviewer", "item"):
+        _note_empty(table, file, rows, column[role], role, problems)
+    size = len(rows.lines)
+    score, scored, spelled = np.full(size, np.nan), np.zeros(size, np.bool_), {}
+    if "score" in column:
+        codes, values = column["score"]
+        meaning = read_scores(values, scale, table.decimal_comma)
+        _note_bad_scores(table, file, rows, column["score"], meaning, scale, problems)
+        score, scored = meaning.number[codes], meaning.scored[codes]
+        spelled = _count_spelled(column["score"], meaning)
+    return _Part(
+        *(table, rows.lines, column["reviewer"], column["item"], score, scored),
+        *(column.get("title"), "score" in column, spelled),
+    )
+
+
+def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
+    if all(map(str.strip, column.values)):
+        return
+    empty = np.array([not value.strip() for value in column.values], np.bool_)
+    at = np.flatnonzero(empty[column.codes]).tolist()
+    problems.add_rows(
+        file, [rows.lines[row] for row in at], lambda n: f"{table.place(rows.lines[at[n]])}: the {role} is empty"
+    )
+    if at:
+        problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
+
+
+def _note_bad_scores(
+    table: Table, file: int, rows: Rows, column: Column, meaning: Scores, scale: Sequence[str], problems: Problems
+) -> None:
+    if not meaning.bad.any():
+        return
+    at = np.flatnonzero(meaning.bad[column.codes]).tolist()
+
+    def say(n: int) -> str:
+        cell = column.values[int(column.codes[at[n]])]
+        return f"{table.place(rows.lines[at[n]])}: {say_bad_score(cell, scale, table.decimal_comma)}"
+
+    problems.add_rows(file, [rows.lines[row] for row in at], say)
+    question = None if scale else ask_direction([column.values[code] for code in np.flatnonzero(meaning.bad)])
+    if question:
+        problems.hint(question)
+
+
+def _count_spelled(column: Column, meaning: Scores) -> dict[str, int]:
+    if not meaning.spelled.any():
+        return {}
+    count = np.bincount(column.codes, minlength=len(column.values))
+    return {column.values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}
+
+
+def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
+    """Say how cells without a score were read, and when no file has a score column though others remain."""
+    for part in parts:
+        if part.spelled:
+            words = quote_all(sorted(part.spelled))
+            total = sum(part.spelled.values())
+            note(f"{part.table.name}: {total:,} scores read as missing ({words}): these reviews count as planned")
+        if not part.lines:
+            note(f"{part.table.name}: a header but no reviews below it")
+    if any(part.has_scores for part in parts):
+        return
+    header = [text for part in parts for text in part.table.header]
+    unused = [text for text in dict.fromkeys(header) if not _is_known(text, header)]
+    if unused:
+        note(
+            f"no score column found, so all reviews count as planned; if one of {quote_all(unused)} holds the scores, "
+            "name it with --columns score=NAME"
+        )
+
+
+def _is_known(text: str, header: Sequence[str]) -> bool:
+    return any(normalise(text) in role.names for role in ROLES)
+
+
+def _places(parts: Sequence[_Part]) -> Callable[[int], str]:
+    starts = np.cumsum([0, *(len(part.lines) for part in parts)]).tolist()
+
+    def place(row: int) -> str:
+        file = bisect_right(starts, row) - 1
+        return parts[file].table.place(int(parts[file].lines[row - starts[file]]))
+
+    return place
+
+
+def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[IntArray, tuple[Label, ...]]:
+    """Codes of the rows of all files, and the labels in natural order."""
+    values = columns[0].values
+    codes = columns[0].codes
+    further = list(declared)
+    if len(columns) > 1 or further:
+        index = {value: code for code, value in enumerate(values)}
+        parts = [codes]
+        for column in columns[1:]:
+            new = np.array([index.setdefault(value, len(index)) for value in column.values], np.int64)
+            parts.append(new[column.codes])
+        for label in further:
+            index.setdefault(label, len(index))
+        values, codes = list(index), np.concatenate(parts)
+    order = natural_order(values)
+    return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
+
+
+def _declared(items: Path | Iterable[str], note: Callable[[str], object]) -> dict[str, str]:
+    """Return title by item, empty where there is none."""
+    if isinstance(items, str | os.PathLike):
+        from reviewgraph.formats.side import read_items
+
+        return {label: entry.title for label, entry in read_items(items, note=note).items()}
+    return dict.fromkeys(items, "")
+
+
+def _refuse_undeclared(
+    found: Sequence[Label], declared: Mapping[str, str], item: IntArray, place: Callable[[int], str]
+) -> None:
+    unknown = np.array([label not in declared for label in found], np.bool_)
+    rows = np.flatnonzero(unknown[item])
+    first: dict[int, int] = {}
+    for row in rows.tolist():
+        first.setdefault(int(item[row]), row)
+    problems = Problems()
+    at = sorted(first.values())
+    problems.add_rows(
+        0, at, lambda n: f"{place(at[n])}: the item {quote(str(found[item[at[n]]]))} is not among the items given"
+    )
+    problems.hint("Add it to the items (--items), or correct its name")
+    problems.raise_any()
+
+
+def _titles(parts: Sequence[_Part]) -> dict[Label, str]:
+    """Title by item; where rows disagree the first in the alphabet, so that the order of rows does not matter."""
+    titles: dict[Label, str] = {}
+    for part in parts:
+        if part.title is None:
+            continue
+        width = len(part.title.values)
+        for pair in np.unique(part.item.codes * width + part.title.codes).tolist():
+            label, title = part.item.values[pair // width], part.title.values[pair % width].strip()
+            if title and (label not in titles or title < titles[label]):
+                titles[label] = title
+    return titles

@@ -1,0 +1,136 @@
+import json
+import math
+import os
+import subprocess
+import sys
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from reviewgraph import InputError
+from reviewgraph.cli.options import given_table, table_options
+from reviewgraph.cli.output import csv_text, print_json, write_whole
+
+
+@click.command()
+@table_options
+@click.option("--json", "as_json", is_flag=True)
+def show(reviews, as_json):
+    print_json({"columns": reviews.to_dict(), "items": list(reviews.items), "given": given_table(), "json": as_json})
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args, **files):
+        for name, content in files.items():
+            (tmp_path / f"{name}.csv").write_text(content)
+        return CliRunner().invoke(show, list(args))
+
+    return run
+
+
+def test_a_command_gets_the_reviews_and_stdout_holds_nothing_else(run):
+    done = run("t.csv", "--json", t="paper,email,OveMer\n1,a,2\n")
+    assert (done.exit_code, json.loads(done.stdout)["columns"]["score"]) == (0, [None])
+    assert done.stderr.startswith("no score column found")
+
+
+def test_every_option_reaches_the_table(run):
+    done = run(
+        *("t.csv", "more.csv", "--columns", "reviewer=Who, really,item=What", "--columns", "score=How"),
+        *("--items", "items.csv", "--scale", "A>B", "--duplicates", "mean"),
+        t='"Who, really",What,How\na,1,A\n',
+        more='"Who, really",What,How\na,1,B\n',
+        items="item\n1\n2\n",
+    )
+    assert done.exit_code == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert shown["columns"] == {"reviewer": ["a"], "item": ["1"], "score": [1.5]}
+    assert shown["items"] == ["1", "2"]
+    assert shown["given"] == (
+        "t.csv more.csv --columns 'reviewer=Who, really,item=What,score=How' --items items.csv --scale 'A>B' "
+        "--duplicates mean"
+    )
+
+
+def test_lower_is_better(run):
+    done = run("t.csv", "--lower-is-better", t="reviewer,item,score\na,1,2\n")
+    assert json.loads(done.stdout)["given"] == "t.csv --lower-is-better"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["none.csv"], "Error: none.csv: no such file"),
+        (["t.csv"], "Error: reviewer 'a' reviews item '1' twice: t.csv:2 and t.csv:3"),
+        (["t.csv", "--columns", "score=Nil"], "there is no column 'Nil'; found 'reviewer', 'item', 'score'"),
+        (["t.csv", "--columns", "score"], "expected reviewer=NAME,item=NAME,score=NAME"),
+        (["t.csv", "--scale", "A"], "expected all grades in quotes"),
+        (["t.csv", "--duplicates", "first"], "'first' is not one of"),
+        (["t.csv", "--items", "t.csv", "--duplicates", "last"], "Error: t.csv:3: '1' stood in t.csv:2 already"),
+        ([], "Missing argument 'REVIEWS...'"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_status_2(run, args, message):
+    done = run(*args, t="reviewer,item,score\na,1,2\na,1,3\n")
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_names_every_option(run):
+    text = run("--help").stdout
+    for word in ("REVIEWS...", "--columns", "--items", "--scale", "--lower-is-better", "--duplicates", "papers"):
+        assert word in text
+
+
+def test_options_load_click_alone():
+    code = (
+        "import sys; import reviewgraph.cli.options;"
+        "print(sorted({'numpy', 'scipy', 'numba', 'pyarrow', 'narwhals', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path):
+    target = tmp_path / "plan.csv"
+    write_whole(target, "Größe\n")
+    write_whole(target, "second\r\n")
+    assert target.read_bytes() == b"second\r\n"
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(target, "third \ud800")
+    assert target.read_bytes() == b"second\r\n"
+    assert os.listdir(tmp_path) == ["plan.csv"]
+    link = tmp_path / "link.csv"
+    link.symlink_to(target)
+    write_whole(link, "through\n")
+    assert (link.is_symlink(), target.read_text()) == (True, "through\n")
+    write_whole("/dev/null", "nothing")
+    for bad in (tmp_path, tmp_path / "none" / "plan.csv"):
+        with pytest.raises(InputError, match="cannot be written"):
+            write_whole(bad, "x")
+
+
+def test_json_holds_plain_values(capsys):
+    print_json(
+        {
+            "none": math.nan,
+            "infinite": [np.inf, np.float64("nan")],
+            "array": np.array([[1, 2]]),
+            1: (np.int64(3), np.bool_(True)),
+            "text": "é",
+        }
+    )
+    assert capsys.readouterr().out == (
+        '{"none": null, "infinite": [null, null], "array": [[1, 2]], "1": [3, true], "text": "é"}\n'
+    )
+
+
+def test_csv_text_reads_back():
+    assert csv_text({"item": ['a"b', "c\nd"], "cost": [np.float64(1.5), np.nan]}) == 'item,cost\n"a""b",1.5\n"c\nd",\n'
