@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
     from reviewgraph.errors import InputError as InputError
     from reviewgraph.errors import ReviewGraphError as ReviewGraphError
-    from reviewgraph.recoverable import Recoverability as Recoverability
-    from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
-    from reviewgraph.recoverable import recoverability as recoverability
     from reviewgraph.interchange import to_igraph as to_igraph
     from reviewgraph.interchange import to_networkx as to_networkx
     from reviewgraph.matrices import to_biadjacency as to_biadjacency
@@ -34,6 +31,9 @@ if TYPE_CHECKING:
     from reviewgraph.multigraph import review_multigraph as review_multigraph
     from reviewgraph.multigraph import review_multigraph_igraph as review_multigraph_igraph
     from reviewgraph.reading import read_reviews as read_reviews
+    from reviewgraph.recoverable import Recoverability as Recoverability
+    from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
+    from reviewgraph.recoverable import recoverability as recoverability
     from reviewgraph.reviews import Reviews as Reviews
 
 _HOME = {
@@ -51,15 +51,15 @@ _HOME = {
     "doubly_connected_components": "components",
     "from_review_multigraph": "multigraph",
     "is_recovery_resilient": "components",
-    "recoverability": "recoverable",
     "overlap": "multigraph",
     "random_assignment": "designs",
+    "read_reviews": "reading",
+    "recoverability": "recoverable",
     "review_multigraph": "multigraph",
     "review_multigraph_igraph": "multigraph",
     "to_biadjacency": "matrices",
     "to_igraph": "interchange",
     "to_networkx": "interchange",
-    "read_reviews": "reading",
     "verify_merges": "components",
 }
 
