@@ -55,15 +55,15 @@ _HOME = {
     "doubly_connected_components": "components",
     "from_review_multigraph": "multigraph",
     "is_recovery_resilient": "components",
-    "recoverability": "recoverable",
     "overlap": "multigraph",
     "random_assignment": "designs",
+    "read_reviews": "reading",
+    "recoverability": "recoverable",
     "review_multigraph": "multigraph",
     "review_multigraph_igraph": "multigraph",
     "to_biadjacency": "matrices",
     "to_igraph": "interchange",
     "to_networkx": "interchange",
-    "read_reviews": "reading",
     "verify_merges": "components",
 }
 
