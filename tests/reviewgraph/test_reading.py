@@ -3,6 +3,7 @@ import csv
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,8 @@ def rows(reviews):
     columns = reviews.to_dict()
     return list(zip(columns["reviewer"], columns["item"], columns["score"], strict=True))
 
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 HOTCRP = """paper,title,decision,review,reviewername,email,OveMer,RevExp
 3,A paper,Accepted,3A,Reviewer One,r1@example.org,4,2
@@ -455,9 +458,16 @@ def test_the_order_of_rows_and_files_does_not_matter(tmp_path_factory, tables):
 
 
 TEXTS = st.text(st.sampled_from("0019aBé- \0\1"), max_size=5) | st.from_regex(r"P0{0,2}[0-9]{0,3}", fullmatch=True)
+NUMBERED = st.tuples(st.sampled_from(["", "p", "no. "]), st.sampled_from(["", "@x", "\1"])).flatmap(
+    lambda ends: st.lists(
+        st.from_regex(r"0{0,3}[0-9]{1,3}", fullmatch=True).map(lambda digits: f"{ends[0]}{digits}{ends[1]}"),
+        unique=True,
+        max_size=12,
+    )
+)
 
 
-@given(st.lists(TEXTS, unique=True, max_size=12))
+@given(st.lists(TEXTS, unique=True, max_size=12) | NUMBERED)
 def test_many_labels_sort_as_few_do(texts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reviewgraph.labels, "_MANY", 1)
@@ -495,3 +505,22 @@ def test_a_large_file_of_one_reviewer(write):
     assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == (1, size, size)
     assert reviews.items[123_456] == "item123456"
     assert reviews.score[123_456] == 6.0
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared score tables are not here")
+@pytest.mark.parametrize(
+    ("folder", "sizes"),
+    [
+        ("auckland", (305, 247, 741)),
+        ("mooc_peer_grading", (636, 724, 2_084)),
+        ("aibs_grants", (26, 72, 216)),
+        ("skating_2018", (48, 250, 2_250)),
+        ("strictly", (9, 1_719, 6_900)),
+        ("nih_r01", (4_555, 2_076, 5_802)),
+        ("vqeg_525_high", (70, 90, 6_300)),
+    ],
+)
+def test_real_tables(folder, sizes):
+    reviews = read_reviews(DATA / folder / "scores.csv", note=pytest.fail)
+    assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == sizes
+    assert reviews.scored.all()
