@@ -17,7 +17,7 @@ from lsc.hypotheses import MAX_SLOPE, Hypothesis, HypothesisLike
 from lsc.optimality import Residuals, residuals, scale
 from lsc.programme import Minimiser, Programme, Shape
 from lsc.reporting import ReportingScale, reporting_scale
-from lsc.scoring import ScoringFunction
+from lsc.scoring import ScoringFunction, fit_through
 from lsc.support import Support, support_of
 from reviewgraph.components import connected_components
 from reviewgraph.errors import InputError
@@ -133,13 +133,7 @@ class Calibration(Estimate):
             raise InputError(message)
         known = row[mine]
         perceived = self.quality[self.reviews.item[known]] + self.noise[known]
-        order = np.lexsort((perceived, self.reviews.score[known]))
-        perceived, score = perceived[order], self.reviews.score[known][order]
-        rise = float(score[-1] - score[0])
-        if programme.shape[code] != Shape.LINEAR or rise == 0:
-            return ScoringFunction(perceived, score)
-        slope = rise / float(perceived[-1] - perceived[0])
-        return ScoringFunction(perceived, score, slope, float(np.mean(score - slope * perceived)))
+        return fit_through(perceived, programme.score[mine], linear=bool(programme.shape[code] == Shape.LINEAR))
 
     # How good the solution is
 
