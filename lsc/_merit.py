@@ -40,7 +40,7 @@ class Merit:
         self.line_anchor, self.common_anchor = np.zeros(n), np.zeros(n)
         self.bends = bool(np.any((self.table.kind != LINEAR) & (self.table.kind != IDLE)))
         self.direction = np.zeros(n)
-        self._weight = 1.0 / np.maximum(self.common.count, 1.0)
+        self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
         self._slope_free = False
         self.products = 0
 

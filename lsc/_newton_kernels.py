@@ -21,7 +21,7 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
     """
     mean, slope = 0.0, 0.0
     for i in range(len(x)):
-        mean += common.count[i] * x[i]
+        mean += common.degree[i] * x[i]
         slope += common.tilt[i] * x[i]
     mean /= common.reviews
     moment = slope
@@ -30,8 +30,8 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
     slope = min(max(slope, common.lower), common.upper)
     distance = slope * (slope * common.spread - 2.0 * moment)
     for i in range(len(x)):
-        distance += common.count[i] * (x[i] - mean) * (x[i] - mean)
-        gradient[i] = common.count[i] * (x[i] - mean) - slope * common.tilt[i]
+        distance += common.degree[i] * (x[i] - mean) * (x[i] - mean)
+        gradient[i] = common.degree[i] * (x[i] - mean) - slope * common.tilt[i]
     return distance, free
 
 
@@ -56,12 +56,12 @@ def _multiply(
     order, place, sloped, ends, bends, node, share, count, pivot, link = face
     mean, slope = 0.0, 0.0
     for i in range(len(v)):
-        mean += common.count[i] * v[i]
+        mean += common.degree[i] * v[i]
         slope += common.tilt[i] * v[i]
     mean /= common.reviews
     slope = slope / common.spread if common_free else 0.0
     for i in range(len(v)):
-        out[i] = common_weight * (common.count[i] * (v[i] - mean) - slope * common.tilt[i])
+        out[i] = common_weight * (common.degree[i] * (v[i] - mean) - slope * common.tilt[i])
     for j in range(len(kinds)):
         kind, start, end = kinds[j], starts[j], starts[j + 1]
         if kind == IDLE:
@@ -147,7 +147,7 @@ def _diagonal(
     starts, item, score, unit, norms, kinds, lowers, uppers, tied = table
     order, place, sloped, ends, bends, node, share, count, pivot, link = face
     for i in range(len(out)):
-        out[i] = common.count[i] - common.count[i] * common.count[i] / common.reviews
+        out[i] = common.degree[i] - common.degree[i] * common.degree[i] / common.reviews
         if common_free:
             out[i] -= common.tilt[i] * common.tilt[i] / common.spread
         out[i] *= common_weight

@@ -23,6 +23,7 @@ from reviewgraph.reviews import FloatArray
 PATH = ((1.0, 1e-2, 1e-4), (3e-2, 1e-6, 1e-7), (1e-3, 1e-9, 0.0))
 LINEAR_PATH = ((0.0, 1e-2, 1e-4), (0.0, 1e-6, 0.0))
 PROXIMAL_STEPS = 30
+SHRINK = 0.03
 #: Relative accuracy of the first Newton directions; later ones follow the gradient.
 FORCING = 0.1
 #: Differences of f below this part of it are rounding; the gradient then decides.
@@ -137,7 +138,7 @@ def minimise(
     table, common, units = tabulate(programme)
     merit = Merit(table, common, np.ascontiguousarray(programme.is_reference, dtype=np.bool_))
     known = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
-    centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.count, 1.0)
+    centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.degree, 1.0)
     walk = _Walk(merit, np.where(programme.is_reference, known, centred), max_iterations, progress)
     _follow(walk, tolerance)
     return _finish(programme, walk, tolerance, units.origin, units.scale)
@@ -158,15 +159,19 @@ def _follow(walk: _Walk, tolerance: float) -> None:
         merit.line_weight, merit.common_weight = line, common / size
         walk.descend(max(goal, 0.1 * tolerance))
     for _ in range(PROXIMAL_STEPS):
-        if merit.stationarity() <= tolerance or walk.iterations >= walk.max_iterations:
+        before = merit.stationarity()
+        if before <= tolerance or walk.iterations >= walk.max_iterations:
             break
         merit.anchor()
         walk.descend(0.1 * tolerance)
+        if merit.stationarity() > 0.1 * before:
+            merit.line_weight *= SHRINK
+            merit.common_weight *= SHRINK
 
 
 def _finish(programme: Programme, walk: _Walk, tolerance: float, origin: float, scale: float) -> Minimiser:
     """Bring the point the walk has reached back to the units of the programme."""
-    merit, reviewed = walk.merit, walk.merit.common.count > 0.0
+    merit, reviewed = walk.merit, walk.merit.common.degree > 0.0
     residual = merit.stationarity()
     shift = 0.0 if np.any(programme.is_reference) else -float(walk.x[reviewed].mean())
     quality = origin + scale * (walk.x + shift)
