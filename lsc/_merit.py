@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lsc._newton_kernels import common_line, newton_direction
+from lsc._newton_kernels import SMALL, common_line, newton_direction
 from lsc._projections import evaluate
 from lsc._tables import IDLE, LINEAR, Common, Face, Table, first_face
 from reviewgraph.reviews import BoolArray, FloatArray
@@ -42,6 +42,8 @@ class Merit:
         self.direction = np.zeros(n)
         self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
         self._slope_free = False
+        size = np.diff(self.table.start)[(self.table.kind != LINEAR) & (self.table.kind != IDLE)]
+        self._blocks = np.empty(int((size[size <= SMALL] ** 2).sum()))
         self.products = 0
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -66,6 +68,7 @@ class Merit:
             self._slope_free,
             self.line_weight,
             self.common_weight,
+            self._blocks,
             self.fixed,
             gradient,
             tolerance,
