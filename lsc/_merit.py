@@ -57,6 +57,7 @@ class Merit:
             value += self.line_weight * (0.5 * line - float(self.line_anchor @ x))
             gradient += self.line_weight * (self.bend - self.line_anchor)
         gradient[self.fixed] = 0.0
+        self.gradient = gradient
         return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
@@ -88,4 +89,5 @@ class Merit:
 
     def anchor(self) -> None:
         """Measure the secondary objectives from the point evaluated last."""
-        self.line_anchor, self.common_anchor = self.bend.copy(), self.tilt.copy()
+        left = self.gradient / self.line_weight if self.bends else 0.0
+        self.line_anchor, self.common_anchor = self.bend - left, self.tilt.copy()
