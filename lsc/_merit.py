@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lsc._newton_kernels import common_line, newton_direction
+from lsc._newton_kernels import SMALL, common_line, newton_direction
 from lsc._projections import evaluate
 from lsc._tables import IDLE, LINEAR, Common, Face, Table, first_face
 from reviewgraph.reviews import BoolArray, FloatArray
@@ -40,8 +40,10 @@ class Merit:
         self.line_anchor, self.common_anchor = np.zeros(n), np.zeros(n)
         self.bends = bool(np.any((self.table.kind != LINEAR) & (self.table.kind != IDLE)))
         self.direction = np.zeros(n)
-        self._weight = 1.0 / np.maximum(self.common.count, 1.0)
+        self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
         self._slope_free = False
+        size = np.diff(self.table.start)[(self.table.kind != LINEAR) & (self.table.kind != IDLE)]
+        self._blocks = np.empty(int((size[size <= SMALL] ** 2).sum()))
         self.products = 0
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -55,6 +57,7 @@ class Merit:
             value += self.line_weight * (0.5 * line - float(self.line_anchor @ x))
             gradient += self.line_weight * (self.bend - self.line_anchor)
         gradient[self.fixed] = 0.0
+        self.gradient = gradient
         return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
@@ -66,6 +69,7 @@ class Merit:
             self._slope_free,
             self.line_weight,
             self.common_weight,
+            self._blocks,
             self.fixed,
             gradient,
             tolerance,
@@ -85,4 +89,5 @@ class Merit:
 
     def anchor(self) -> None:
         """Measure the secondary objectives from the point evaluated last."""
-        self.line_anchor, self.common_anchor = self.bend.copy(), self.tilt.copy()
+        left = self.gradient / self.line_weight if self.bends else 0.0
+        self.line_anchor, self.common_anchor = self.bend - left, self.tilt.copy()
