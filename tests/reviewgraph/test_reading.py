@@ -16,6 +16,7 @@ import reviewgraph
 from reviewgraph import DuplicateReview, InputError, read_reviews
 from reviewgraph.formats import delimited
 from reviewgraph.formats.headers import normalise
+from reviewgraph.formats.side import read_reviewers
 from reviewgraph.formats.values import parse_number
 from reviewgraph.labels import encode, natural_key, natural_order
 
@@ -245,6 +246,16 @@ def test_missing_files_and_folders(tmp_path):
     assert "one or more files" in refused()
 
 
+def test_files_that_the_system_refuses(write, monkeypatch):
+    name = write(HOTCRP)
+
+    def read_bytes(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    assert refused(name) == "reviews.csv: cannot be read (Permission denied)"
+
+
 def test_a_label_of_ten_thousand_characters(write):
     label = "p" * 10_000
     assert read_reviews(write(f"reviewer,item\nr,{label}\n")).items == (label,)
@@ -376,6 +387,21 @@ def test_parquet_problems_name_rows(tmp_path, column, message):
     columns = {"email": ["a", "b"], "paper": ["1", "2"]} | column
     pyarrow.parquet.write_table(pa.table(columns), tmp_path / "r.parquet")
     assert message in refused(tmp_path / "r.parquet")
+
+
+def test_parquet_flags_and_damaged_columns(tmp_path):
+    table = pa.table({"email": ["a", None], "paper": ["1", "2"], "senior": [True, None]})
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
+    with pytest.raises(InputError, match="row 2: the reviewer is empty"):
+        read_reviewers(tmp_path / "r.parquet")
+    pyarrow.parquet.write_table(table.slice(0, 1), tmp_path / "r.parquet")
+    assert read_reviewers(tmp_path / "r.parquet")["a"].senior is True
+    big = pa.table({"email": ["a"] * 999, "paper": [f"{n * n}" for n in range(999)]})
+    pyarrow.parquet.write_table(big, tmp_path / "r.parquet", compression="none", use_dictionary=False)
+    data = bytearray((tmp_path / "r.parquet").read_bytes())
+    data[4:40] = b"\xff" * 36
+    (tmp_path / "r.parquet").write_bytes(bytes(data))
+    assert "the Parquet file cannot be read" in refused(tmp_path / "r.parquet")
 
 
 def test_parquet_with_no_rows(tmp_path):
@@ -524,3 +550,11 @@ def test_real_tables(folder, sizes):
     reviews = read_reviews(DATA / folder / "scores.csv", note=pytest.fail)
     assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == sizes
     assert reviews.scored.all()
+
+
+@pytest.mark.parametrize("ends", ["\r\n\r\n", "\n\r\n\r", "\r\r\n\n", "\n\n\n\n", "\r\r\r\r"])
+def test_lines_are_counted_alike_under_mixed_line_ends(write, monkeypatch, ends):
+    name = write("".join(map("".join, zip(["reviewer,item,score", "r,i,1", "r,j,2", "r,k,x"], ends, strict=True))))
+    small = refused(name)
+    monkeypatch.setattr(delimited, "LARGE", 0)
+    assert refused(name) == small
