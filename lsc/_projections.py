@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, Face, Table
-
 from reviewgraph._compile import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray

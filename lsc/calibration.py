@@ -19,10 +19,15 @@ from lsc.programme import Minimiser, Programme, Shape
 from lsc.reporting import ReportingScale, reporting_scale
 from lsc.scoring import ScoringFunction, fit_through
 from lsc.support import Support, support_of
+from lsc.uniqueness import is_noiseless, is_unique
 from reviewgraph.components import connected_components
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.reviews import FloatArray, Reviews
+
+#: Where noise is below this part of the spread of qualities there may be none, and qualities may be exact: they are
+#: solved for to double precision, since a graph amplifies what is left of the gradient by its condition.
+NEARLY, SHARP = 1e-5, 1e-14
 
 Solver: TypeAlias = Literal["newton", "cvxpy"]
 
@@ -173,8 +178,6 @@ class Calibration(Estimate):
         It speaks of the programme, not of the data: whether items compare is read off the graph, see :attr:`group`
         and :attr:`undetermined`.
         """
-        from lsc.uniqueness import is_unique
-
         programme, _, quality, perceived, *_ = self.solution
         return is_unique(programme, quality, perceived)
 
@@ -353,7 +356,12 @@ def _solve(
     if solver == "newton":
         from lsc import newton
 
-        return newton.minimise(programme, **options)
+        found = newton.minimise(programme, **options)
+        exact = is_noiseless(programme, found.quality, found.perceived, part=NEARLY)
+        if tolerance is None and found.converged and exact:
+            sharper = newton.minimise(programme, **options, tolerance=SHARP)
+            found = sharper if sharper.converged else found
+        return found
     if solver == "cvxpy":
         from lsc import reference
 
