@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lsc._faces import distances, project_bents, project_chains
 from lsc._newton_kernels import SMALL, common_line, newton_direction
-from lsc._projections import evaluate
-from lsc._tables import IDLE, LINEAR, Common, Face, Table, first_face
+from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, Common, Face, Table, first_face
 from reviewgraph.reviews import BoolArray, FloatArray
 
 
@@ -38,7 +38,9 @@ class Merit:
         self.perceived = np.zeros(len(self.table.item))
         self.pull, self.bend, self.tilt = np.zeros(n), np.zeros(n), np.zeros(n)
         self.line_anchor, self.common_anchor = np.zeros(n), np.zeros(n)
-        self.bends = bool(np.any((self.table.kind != LINEAR) & (self.table.kind != IDLE)))
+        self._chains = bool(np.any(self.table.kind == MONOTONE))
+        self._bents = bool(np.any((self.table.kind == CONVEX) | (self.table.kind == CONCAVE)))
+        self.bends = self._chains or self._bents
         self.direction = np.zeros(n)
         self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
         self._slope_free = False
@@ -49,7 +51,11 @@ class Merit:
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Value and gradient (zero at known qualities); the face and perceived qualities are those of ``x``."""
         straighten = self.bends and self.line_weight > 0.0
-        self.squares, line = evaluate(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
+        if self._chains:
+            project_chains(self.table, self.face, x, self.perceived)
+        if self._bents:
+            project_bents(self.table, self.face, x, self.perceived)
+        self.squares, line = distances(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
         common, self._slope_free = common_line(self.common, x, self.tilt)
         value = 0.5 * self.squares + self.common_weight * (0.5 * common - float(self.common_anchor @ x))
         gradient = self.pull + self.common_weight * (self.tilt - self.common_anchor)

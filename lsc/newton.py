@@ -185,7 +185,7 @@ def _finish(programme: Programme, walk: _Walk, tolerance: float, origin: float, 
         message = f"optimal: gradient {residual:.1e} of the data after {walk.iterations} Newton steps"
     else:
         message = (
-            f"not optimal to {tolerance:.0e}: gradient {residual:.1e} of the data after {walk.iterations} Newton steps; "
-            "allow more iterations, or use the general solver"
+            f"not optimal to {tolerance:.0e}: gradient {residual:.1e} of the data after {walk.iterations} Newton "
+            "steps; allow more iterations, or use the general solver"
         )
     return Minimiser(quality, perceived, scale * scale * merit.squares, walk.iterations, converged, message)
