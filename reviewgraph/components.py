@@ -205,7 +205,7 @@ def verify_merges(reviews: Reviews, merges: IntArray, *, use_scores: bool = Fals
     Raises
     ------
     CertificateError
-        If a row does not prove its merge; the message names the row.
+        If a row does not prove its merge or names a reviewer who is not there; the message names the row.
 
     Examples
     --------
@@ -225,6 +225,9 @@ def verify_merges(reviews: Reviews, merges: IntArray, *, use_scores: bool = Fals
         return (reviewer, u) in score and (reviewer, v) in score and bool(score[reviewer, u] != score[reviewer, v])
 
     for row, (a, b, u, v) in enumerate(merges.tolist()):
+        if not (0 <= a < len(home) and 0 <= b < len(home)):
+            message = f"merges: row {row} names reviewers {a} and {b}, expected codes from 0 to {len(home) - 1}"
+            raise CertificateError(message)
         left, right = home[a], home[b]
         shared = u in cover[left] and u in cover[right] and v in cover[left] and v in cover[right]
         differ = class_of[u] != class_of[v] or (use_scores and apart(a, u, v) and apart(b, u, v))
