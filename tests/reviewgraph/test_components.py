@@ -191,8 +191,8 @@ def test_planned_reviews_do_not_count_as_scores() -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [[0, 0, 0, 1], [0, 1, 0, 0], [0, 2, 0, 1], [0, 1, 0, 2]],
-    ids=["one reviewer", "one item", "not shared", "covered by one"],
+    [[0, 0, 0, 1], [0, 1, 0, 0], [0, 2, 0, 1], [0, 1, 0, 2], [0, 1, 0, 3]],
+    ids=["one reviewer", "one item", "not shared", "covered by one", "no such item"],
 )
 def test_false_certificates_are_refused(row: list[int]) -> None:
     reviews = Reviews.from_pairs([(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 2)])
