@@ -84,7 +84,7 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     score = centred(programme.score, start, reviewer)
     norm = np.sqrt(np.bincount(reviewer, score * score, len(size)))
     slope = float(np.median(programme.lower)) or 1.0
-    units = _units(programme, slope, float(np.sqrt((norm @ norm) / len(item))))
+    units = _units(programme, slope, float(np.sqrt(np.sum(norm * norm) / len(item))))
     score /= units.scale / slope
     norm /= units.scale / slope
     unit = score / np.where(norm > 0.0, norm, 1.0)[reviewer]
@@ -96,7 +96,7 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     tilt = np.bincount(item, raw, programme.n_items)
     return (
         table,
-        Common(degree, tilt, float(raw @ raw), float(len(item)), float(lower.min()), float(upper.max())),
+        Common(degree, tilt, float(np.sum(raw * raw)), float(len(item)), float(lower.min()), float(upper.max())),
         units,
     )
 
