@@ -118,3 +118,44 @@ def _centre(task: Task, state: Structure, block: int) -> str:
             best = thing
         entry = int(state.after[entry])
     return f"paper {task.constraints.reviews.items[best]}" if best >= 0 else "no paper"
+
+
+def why_not(task: Task, target: str) -> list[str]:
+    """Say why a target cannot be reached: papers nobody may read, groups nobody may join, loads that do not suffice."""
+    rules, table = task.constraints, task.constraints.reviews
+    readers = np.zeros(task.n_items, np.int64)
+    for j in np.flatnonzero(task.spare > 0).tolist():
+        readers[rules.readable(j)] += 1
+    said = []
+    unread = np.flatnonzero((table.reviews_per_item == 0) & (readers == 0))
+    if unread.size:
+        said.append(f"nobody has reviewed, or may review, {_list(table.items, unread)}: conflicts or loads stand in the way")
+    if not (task.spare > 0).any():
+        said.append("no reviewer has spare load")
+    label = task.block_labels(task.start)
+    main = int(np.argmax(np.where(label == np.arange(label.size), task.start.cover, -1)))
+    inside = np.zeros(task.n_items, np.bool_)
+    count = int(task.start.count[0])
+    inside[task.start.item[:count][label[task.start.block[:count]] == main]] = True
+    apart = np.flatnonzero(~inside & (readers == 0))
+    apart = np.setdiff1d(apart, unread)
+    if apart.size:
+        said.append(f"no one with spare load may read {_list(table.items, apart)}, which are apart from the main group")
+    total = int(np.minimum(task.spare, task.n_items).sum())
+    said.append(
+        f"even if every allowed review were written (the spare loads add up to {total}), some papers would not be "
+        f"{_WORDS[target]}; allow more pairs, raise loads, or name emergency reviewers"
+    )
+    return said
+
+
+_WORDS = {
+    "double": "comparable for certain",
+    "recoverable": "comparable, coincidences aside",
+    "connected": "linked to the others",
+}
+
+
+def _list(labels: object, codes: IntArray) -> str:
+    shown = ", ".join(str(labels[i]) for i in codes[:5].tolist())  # type: ignore[index]
+    return f"{'paper' if codes.size == 1 else 'papers'} {shown}" + (f" and {codes.size - 5} more" if codes.size > 5 else "")

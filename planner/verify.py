@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.errors import InvalidPlan
-from reviewgraph.components import connected_components, covers_all, verify_merges
+from reviewgraph.components import (
+    Components,
+    connected_components,
+    covers_all,
+    is_recovery_resilient,
+    verify_merges,
+)
 from reviewgraph.recoverable import recoverability
 from reviewgraph.reviews import Reviews
 
@@ -37,15 +43,13 @@ def with_extra(reviews: Reviews, pairs: IntArray, *, use_scores: bool = False) -
     )
 
 
-def reaches(reviews: Reviews, target: str) -> bool:
-    """Whether reviews that count all the same reach a level."""
+def reaches(reviews: Reviews, target: str, *, use_scores: bool = False) -> bool:
+    """Whether a table reaches a level."""
     if target == "connected":
-        return bool(len(connected_pieces(reviews)) <= 1 and (reviews.reviews_per_item > 0).all())
+        return len(connected_pieces(reviews)) <= 1
     if target == "recoverable":
         return recoverability(reviews).recoverable
-    from reviewgraph.components import is_recovery_resilient
-
-    return is_recovery_resilient(reviews)
+    return is_recovery_resilient(reviews, use_scores=use_scores)
 
 
 def connected_pieces(reviews: Reviews) -> IntArray:
@@ -114,8 +118,6 @@ def _check_target(plan: Plan) -> None:
         if not reaches(table, plan.target):
             _fail(f"the level {plan.target} is not reached")
         return
-    from reviewgraph.components import Components
-
     labels = verify_merges(table, plan.merges, use_scores=plan.use_scores)
     counted = table.only_scored() if plan.use_scores else table
     proved = Components(labels, np.empty(0, np.int64), plan.merges, counted)
