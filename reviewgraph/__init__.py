@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from reviewgraph._version import __version__
 
 if TYPE_CHECKING:
+    from reviewgraph.checking import Report as Report
+    from reviewgraph.checking import check as check
     from reviewgraph.components import Components as Components
     from reviewgraph.components import connected_components as connected_components
     from reviewgraph.components import doubly_connected_components as doubly_connected_components
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
     from reviewgraph.errors import InputError as InputError
     from reviewgraph.errors import ReviewGraphError as ReviewGraphError
-    from reviewgraph.recoverable import Recoverability as Recoverability
-    from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
-    from reviewgraph.recoverable import recoverability as recoverability
     from reviewgraph.interchange import to_igraph as to_igraph
     from reviewgraph.interchange import to_networkx as to_networkx
     from reviewgraph.matrices import to_biadjacency as to_biadjacency
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
     from reviewgraph.multigraph import review_multigraph as review_multigraph
     from reviewgraph.multigraph import review_multigraph_igraph as review_multigraph_igraph
     from reviewgraph.reading import read_reviews as read_reviews
+    from reviewgraph.recoverable import Recoverability as Recoverability
+    from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
+    from reviewgraph.recoverable import recoverability as recoverability
     from reviewgraph.reviews import Reviews as Reviews
 
 _HOME = {
@@ -43,23 +45,25 @@ _HOME = {
     "ImpossibleDesign": "errors",
     "InputError": "errors",
     "Recoverability": "recoverable",
+    "Report": "checking",
     "ReviewGraphError": "errors",
     "Reviews": "reviews",
+    "check": "checking",
     "connected_components": "components",
     "degrees_of_freedom": "recoverable",
     "doubly_connected_assignment": "designs",
     "doubly_connected_components": "components",
     "from_review_multigraph": "multigraph",
     "is_recovery_resilient": "components",
-    "recoverability": "recoverable",
     "overlap": "multigraph",
     "random_assignment": "designs",
+    "read_reviews": "reading",
+    "recoverability": "recoverable",
     "review_multigraph": "multigraph",
     "review_multigraph_igraph": "multigraph",
     "to_biadjacency": "matrices",
     "to_igraph": "interchange",
     "to_networkx": "interchange",
-    "read_reviews": "reading",
     "verify_merges": "components",
 }
 

@@ -19,7 +19,7 @@ Label: TypeAlias = Hashable
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _DIGITS = re.compile(r"([0-9]+)")
-_HEAD = re.compile(r"[^0-9]+")
+_ONE_NUMBER = re.compile(r"[^0-9]*([0-9]+)[^0-9]*")
 
 #: Labels from which building one sortable string for each beats comparing nested tuples.
 _MANY = 5_000
@@ -134,29 +134,34 @@ def _sortable(text: str) -> str:
 
 
 def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
-    """Natural order of labels that are one common prefix and a number of up to 18 digits; None for other labels."""
-    head = _HEAD.match(texts[0])
-    cut = head.end() if head else 0
-    length = np.fromiter(map(len, texts), np.int64, len(texts)) - cut
+    """Natural order of labels that differ in one number of up to 18 digits alone, ``r12@x``; None for others."""
+    match = _ONE_NUMBER.fullmatch(texts[0])
+    if match is None:
+        return None
+    before, after = match.span(1)[0], len(texts[0]) - match.span(1)[1]
+    width = np.fromiter(map(len, texts), np.int64, len(texts))
+    length = width - before - after
     if length.min() < 1 or length.max() > 18:
         return None
     joined = "".join(texts)
     if not joined.isascii():
         return None
     letters = np.frombuffer(joined.encode(), np.uint8)
-    start = np.cumsum(length + cut) - (length + cut)
-    for place in range(cut):
-        if (letters[start + place] != letters[place]).any():
+    end = np.cumsum(width)
+    start = end - width
+    for first, places in ((start, range(before)), (end, range(-after, 0))):
+        if any((letters[first + place] != letters[first[0] + place]).any() for place in places):
             return None
     number = np.zeros(length.size, np.int64)
     for place in range(int(length.max())):
         longer = np.flatnonzero(length > place)
-        digit = letters[start[longer] + cut + place].astype(np.int64) - ord("0")
+        digit = letters[start[longer] + before + place].astype(np.int64) - ord("0")
         if ((digit < 0) | (digit > 9)).any():
             return None
         number[longer] = 10 * number[longer] + digit
-    # Equal numbers differ in leading zeros alone: "009" stands before "9", but "0" before "00".
-    return np.lexsort((np.where(number > 0, -length, length), number)).astype(np.int64)
+    # Equal numbers differ in leading zeros alone: "009" stands before "9", but "0" before "00", and "00x" before "0x".
+    zero = -length if after and texts[0][-after] > "0" else length
+    return np.lexsort((np.where(number > 0, -length, zero), number)).astype(np.int64)
 
 
 def _plain(label: Any) -> Any:

@@ -286,7 +286,7 @@ def _refuse_other_edges(scores: Scores, edges: Edges) -> None:
     left = [item for item, count in missing.items() if count]
     if left:
         message = (
-            f"edges: expected one for each two nodes and item of both, but {missing[left[0]]} are missing for the item "
+            f"edges: expected one for each two nodes and item of both, but {missing[left[0]]} missing for the item "
             f"{left[0]!r}; to take a review away, build the graph again from reviews.subset(...)"
         )
         raise InputError(message)

@@ -264,8 +264,8 @@ def test_a_multigraph_without_a_reviewer_is_read_without_her() -> None:
 
 def test_a_multigraph_whose_edges_contradict_its_reviews_is_refused() -> None:
     graph = shared_pair()
-    graph.remove_edge("a", "b", "p")
-    with pytest.raises(InputError, match="but 1 are missing for the item 'p'"):
+    graph.remove_edge("a", "b", "q")
+    with pytest.raises(InputError, match="but 1 missing for the item 'q'"):
         from_review_multigraph(graph)
     graph = shared_pair()
     graph.add_edge("a", "c", "p")

@@ -3,6 +3,7 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import numpy as np
@@ -134,3 +135,17 @@ def test_json_holds_plain_values(capsys):
 
 def test_csv_text_reads_back():
     assert csv_text({"item": ['a"b', "c\nd"], "cost": [np.float64(1.5), np.nan]}) == 'item,cost\n"a""b",1.5\n"c\nd",\n'
+
+
+def test_the_next_command_can_only_repeat_a_table_that_was_read():
+    @click.command()
+    def lone():
+        given_table()
+
+    done = CliRunner().invoke(lone)
+    assert (done.exit_code, done.stderr) == (2, "Error: this command reads no REVIEWS\n")
+
+
+def test_json_names_what_it_cannot_hold(capsys):
+    print_json({"path": Path("a"), "empty": ()})
+    assert capsys.readouterr().out == '{"path": "a", "empty": []}\n'

@@ -3,6 +3,7 @@ import csv
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import reviewgraph
 from reviewgraph import DuplicateReview, InputError, read_reviews
 from reviewgraph.formats import delimited
 from reviewgraph.formats.headers import normalise
+from reviewgraph.formats.side import read_reviewers
 from reviewgraph.formats.values import parse_number
 from reviewgraph.labels import encode, natural_key, natural_order
 
@@ -42,6 +44,8 @@ def rows(reviews):
     columns = reviews.to_dict()
     return list(zip(columns["reviewer"], columns["item"], columns["score"], strict=True))
 
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 HOTCRP = """paper,title,decision,review,reviewername,email,OveMer,RevExp
 3,A paper,Accepted,3A,Reviewer One,r1@example.org,4,2
@@ -242,6 +246,16 @@ def test_missing_files_and_folders(tmp_path):
     assert "one or more files" in refused()
 
 
+def test_files_that_the_system_refuses(write, monkeypatch):
+    name = write(HOTCRP)
+
+    def read_bytes(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    assert refused(name) == "reviews.csv: cannot be read (Permission denied)"
+
+
 def test_a_label_of_ten_thousand_characters(write):
     label = "p" * 10_000
     assert read_reviews(write(f"reviewer,item\nr,{label}\n")).items == (label,)
@@ -375,6 +389,21 @@ def test_parquet_problems_name_rows(tmp_path, column, message):
     assert message in refused(tmp_path / "r.parquet")
 
 
+def test_parquet_flags_and_damaged_columns(tmp_path):
+    table = pa.table({"email": ["a", None], "paper": ["1", "2"], "senior": [True, None]})
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
+    with pytest.raises(InputError, match="row 2: the reviewer is empty"):
+        read_reviewers(tmp_path / "r.parquet")
+    pyarrow.parquet.write_table(table.slice(0, 1), tmp_path / "r.parquet")
+    assert read_reviewers(tmp_path / "r.parquet")["a"].senior is True
+    big = pa.table({"email": ["a"] * 999, "paper": [f"{n * n}" for n in range(999)]})
+    pyarrow.parquet.write_table(big, tmp_path / "r.parquet", compression="none", use_dictionary=False)
+    data = bytearray((tmp_path / "r.parquet").read_bytes())
+    data[4:40] = b"\xff" * 36
+    (tmp_path / "r.parquet").write_bytes(bytes(data))
+    assert "the Parquet file cannot be read" in refused(tmp_path / "r.parquet")
+
+
 def test_parquet_with_no_rows(tmp_path):
     pyarrow.parquet.write_table(pa.table({"email": pa.array([], pa.string()), "paper": []}), tmp_path / "r.parquet")
     assert "a header but no reviews" in refused(tmp_path / "r.parquet")
@@ -455,9 +484,16 @@ def test_the_order_of_rows_and_files_does_not_matter(tmp_path_factory, tables):
 
 
 TEXTS = st.text(st.sampled_from("0019aBé- \0\1"), max_size=5) | st.from_regex(r"P0{0,2}[0-9]{0,3}", fullmatch=True)
+NUMBERED = st.tuples(st.sampled_from(["", "p", "no. "]), st.sampled_from(["", "@x", "\1"])).flatmap(
+    lambda ends: st.lists(
+        st.from_regex(r"0{0,3}[0-9]{1,3}", fullmatch=True).map(lambda digits: f"{ends[0]}{digits}{ends[1]}"),
+        unique=True,
+        max_size=12,
+    )
+)
 
 
-@given(st.lists(TEXTS, unique=True, max_size=12))
+@given(st.lists(TEXTS, unique=True, max_size=12) | NUMBERED)
 def test_many_labels_sort_as_few_do(texts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reviewgraph.labels, "_MANY", 1)
@@ -495,3 +531,30 @@ def test_a_large_file_of_one_reviewer(write):
     assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == (1, size, size)
     assert reviews.items[123_456] == "item123456"
     assert reviews.score[123_456] == 6.0
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared score tables are not here")
+@pytest.mark.parametrize(
+    ("folder", "sizes"),
+    [
+        ("auckland", (305, 247, 741)),
+        ("mooc_peer_grading", (636, 724, 2_084)),
+        ("aibs_grants", (26, 72, 216)),
+        ("skating_2018", (48, 250, 2_250)),
+        ("strictly", (9, 1_719, 6_900)),
+        ("nih_r01", (4_555, 2_076, 5_802)),
+        ("vqeg_525_high", (70, 90, 6_300)),
+    ],
+)
+def test_real_tables(folder, sizes):
+    reviews = read_reviews(DATA / folder / "scores.csv", note=pytest.fail)
+    assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == sizes
+    assert reviews.scored.all()
+
+
+@pytest.mark.parametrize("ends", ["\r\n\r\n", "\n\r\n\r", "\r\r\n\n", "\n\n\n\n", "\r\r\r\r"])
+def test_lines_are_counted_alike_under_mixed_line_ends(write, monkeypatch, ends):
+    name = write("".join(map("".join, zip(["reviewer,item,score", "r,i,1", "r,j,2", "r,k,x"], ends, strict=True))))
+    small = refused(name)
+    monkeypatch.setattr(delimited, "LARGE", 0)
+    assert refused(name) == small

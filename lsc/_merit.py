@@ -1,0 +1,93 @@
+"""The function the fast solver minimises, with its gradient and Newton direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lsc._newton_kernels import SMALL, common_line, newton_direction
+from lsc._projections import evaluate
+from lsc._tables import IDLE, LINEAR, Common, Face, Table, first_face
+from reviewgraph.reviews import BoolArray, FloatArray
+
+
+@dataclass
+class Merit:
+    """Squared distances from the sets of the reviewers, with small weights on two secondary objectives.
+
+    ::
+
+        f(x) = F(x) / 2 + line_weight (G(x) / 2 - line_anchor x) + common_weight (T(x) / 2 - common_anchor x)
+
+    F sums squared distances from what each reviewer's class allows, G from lines in her scores, T is the squared
+    distance from one line in the raw scores. Anchors equal to the half-gradients of G and T at a point z make the
+    secondary terms squared distances from z: a proximal-point step, which leaves the minimisers of F unbiased.
+    """
+
+    table: Table
+    common: Common
+    fixed: BoolArray
+    line_weight: float = 0.0
+    common_weight: float = 0.0
+    squares: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        n = len(self.fixed)
+        self.face: Face = first_face(self.table)
+        self.perceived = np.zeros(len(self.table.item))
+        self.pull, self.bend, self.tilt = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.line_anchor, self.common_anchor = np.zeros(n), np.zeros(n)
+        self.bends = bool(np.any((self.table.kind != LINEAR) & (self.table.kind != IDLE)))
+        self.direction = np.zeros(n)
+        self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
+        self._slope_free = False
+        size = np.diff(self.table.start)[(self.table.kind != LINEAR) & (self.table.kind != IDLE)]
+        self._blocks = np.empty(int((size[size <= SMALL] ** 2).sum()))
+        self.products = 0
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Value and gradient (zero at known qualities); the face and perceived qualities are those of ``x``."""
+        straighten = self.bends and self.line_weight > 0.0
+        self.squares, line = evaluate(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
+        common, self._slope_free = common_line(self.common, x, self.tilt)
+        value = 0.5 * self.squares + self.common_weight * (0.5 * common - float(self.common_anchor @ x))
+        gradient = self.pull + self.common_weight * (self.tilt - self.common_anchor)
+        if straighten:
+            value += self.line_weight * (0.5 * line - float(self.line_anchor @ x))
+            gradient += self.line_weight * (self.bend - self.line_anchor)
+        gradient[self.fixed] = 0.0
+        self.gradient = gradient
+        return value, gradient
+
+    def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
+        """Return the direction of Newton's method at the point evaluated last, solved to ``tolerance``."""
+        steps, _ = newton_direction(
+            self.table,
+            self.face,
+            self.common,
+            self._slope_free,
+            self.line_weight,
+            self.common_weight,
+            self._blocks,
+            self.fixed,
+            gradient,
+            tolerance,
+            max_steps,
+            self.direction,
+        )
+        self.products += steps
+        return self.direction
+
+    def norm(self, gradient: FloatArray) -> float:
+        """Length of a gradient per review: each item's part divided by the root of its number of reviews."""
+        return float(np.sqrt(gradient @ (self._weight * gradient) / self.common.reviews))
+
+    def stationarity(self) -> float:
+        """Length per review of the gradient of F alone, at the point evaluated last."""
+        return self.norm(np.where(self.fixed, 0.0, self.pull))
+
+    def anchor(self) -> None:
+        """Measure the secondary objectives from the point evaluated last."""
+        left = self.gradient / self.line_weight if self.bends else 0.0
+        self.line_anchor, self.common_anchor = self.bend - left, self.tilt.copy()

@@ -1,0 +1,385 @@
+"""Least Square Calibration: from scores to qualities, with all that the data can say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lsc.errors import Incomparable, UndeterminedWarning
+from lsc.estimate import Estimate, plain_averages
+from lsc.formulation import References, Ties, formulate
+from lsc.hypotheses import MAX_SLOPE, Hypothesis, HypothesisLike
+from lsc.optimality import Residuals, residuals, scale
+from lsc.programme import Minimiser, Programme, Shape
+from lsc.reporting import ReportingScale, reporting_scale
+from lsc.scoring import ScoringFunction, fit_through
+from lsc.support import Support, support_of
+from reviewgraph.components import connected_components
+from reviewgraph.errors import InputError
+from reviewgraph.labels import IntArray, Label
+from reviewgraph.reviews import FloatArray, Reviews
+
+Solver: TypeAlias = Literal["newton", "cvxpy"]
+
+
+class Status(StrEnum):
+    """How a calibration ended; ``text`` says what that means and what to do."""
+
+    OPTIMAL = "optimal"
+    INACCURATE = "inaccurate"
+
+    @property
+    def text(self) -> str:
+        """The status in a sentence."""
+        return {
+            Status.OPTIMAL: "solved to the accuracy asked for",
+            Status.INACCURATE: (
+                "the solver stopped before the accuracy asked for; the residuals say how far from the optimum. "
+                "Give it more iterations, or try the other solver"
+            ),
+        }[self]
+
+
+class Solution(NamedTuple):
+    """The solution of the programme, in its own units.
+
+    ``programme``; ``row`` (E',), the row of the reviews that each of its reviews is; ``quality`` (N,) and ``perceived``
+    (E',); ``group`` (N,) and ``scale``, which takes the qualities of each group to the reported scale.
+    """
+
+    programme: Programme
+    row: IntArray
+    quality: FloatArray
+    perceived: FloatArray
+    group: IntArray
+    scale: ReportingScale
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(Estimate):
+    """Qualities recovered by Least Square Calibration, and what supports them.
+
+    ``quality`` is on the reported scale: that of the references where a group has two or more, otherwise each group
+    has the mean and standard deviation of its plain averages. What costs time beyond the solution is computed when
+    first asked for.
+
+    Parameters
+    ----------
+    hypothesis
+        Name of the hypothesis class, or ``"mixed"``.
+    objective
+        The minimum of the sum of squared noise, in the units of the programme as written, before qualities move to the
+        reported scale.
+    status
+        ``optimal`` or ``inaccurate``; ``status.text`` explains.
+    message
+        What the solver says.
+    iterations
+        Of the solver.
+    solution
+        The programme and its solution, in its own units.
+    """
+
+    hypothesis: str
+    objective: float
+    status: Status
+    message: str
+    iterations: int
+    solution: Solution = field(repr=False)
+
+    def __repr__(self) -> str:
+        from lsc.display import summary
+
+        return summary(self)
+
+    @property
+    def group(self) -> IntArray:
+        """Shape (N,): the connected component of each item, from 1 for the largest; scores compare within one only."""
+        return self.solution.group
+
+    @cached_property
+    def noise(self) -> FloatArray:
+        """Noise of each review on the reported scale, shape (E,), NaN where planned.
+
+        ``scoring_function(reviewer)(quality + noise)`` is the score.
+        """
+        programme, row, quality, perceived, group, scale = self.solution
+        found = np.full(self.reviews.n_reviews, np.nan)
+        slope = scale.slope[group[programme.item] - 1]
+        found[row] = slope * (perceived - quality[programme.item])
+        return found
+
+    def scoring_function(self, reviewer: Label) -> ScoringFunction:
+        """Return the fitted scoring function of a reviewer, given by label.
+
+        Raises
+        ------
+        InputError
+            If there is no such reviewer, or she has given no score.
+        """
+        programme, row, *_ = self.solution
+        code = self.reviews.reviewer_code.get(reviewer)
+        if code is None:
+            message = f"reviewer: expected one of the {self.reviews.n_reviewers} in the reviews, found {reviewer!r}"
+            raise InputError(message)
+        mine = slice(programme.start[code], programme.start[code + 1])
+        if mine.start == mine.stop:
+            message = f"reviewer: expected one who has given a score, found {reviewer!r}"
+            raise InputError(message)
+        known = row[mine]
+        perceived = self.quality[self.reviews.item[known]] + self.noise[known]
+        return fit_through(perceived, programme.score[mine], linear=bool(programme.shape[code] == Shape.LINEAR))
+
+    # How good the solution is
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        """Violations of the optimality conditions, computed from the data alone; see :mod:`lsc.optimality`."""
+        programme, _, quality, perceived, *_ = self.solution
+        return residuals(programme, quality, perceived)
+
+    @property
+    def primal_residual(self) -> float:
+        """The largest violation of a constraint, relative to the spread of qualities."""
+        return self.residuals.primal / self._unit
+
+    @property
+    def dual_residual(self) -> float:
+        """The largest gradient that no multiplier cancels, relative to the spread of qualities."""
+        return self.residuals.dual / self._unit
+
+    @property
+    def duality_gap(self) -> float:
+        """The sum of multiplier times slack, relative to the squared spread of qualities, summed over reviews."""
+        return self.residuals.gap / (self._unit**2 * max(self.solution.programme.item.size, 1))
+
+    @cached_property
+    def _unit(self) -> float:
+        return scale(self.solution.programme, self.solution.quality)
+
+    def is_optimal(self, eps: float = 1e-8) -> bool:
+        """Whether primal and dual residual and duality gap are at most ``eps``."""
+        return max(self.primal_residual, self.dual_residual, self.duality_gap) <= eps
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether the minimiser is the only one up to one shift, and up to scale where there is no noise.
+
+        It speaks of the programme, not of the data: whether items compare is read off the graph, see :attr:`group`
+        and :attr:`undetermined`.
+        """
+        from lsc.uniqueness import is_unique
+
+        programme, _, quality, perceived, *_ = self.solution
+        return is_unique(programme, quality, perceived)
+
+    # What the graph supports
+
+    @cached_property
+    def support(self) -> Support:
+        """What the reviews connect; see :mod:`lsc.support`."""
+        return support_of(self.reviews.only_scored(), self.group)
+
+    @property
+    def undetermined(self) -> list[Label]:
+        """Items whose place within their group the reviews leave open, however good the fit."""
+        return [self.items[i] for i in np.flatnonzero(~self.support.determined).tolist()]
+
+    @cached_property
+    def standard_error(self) -> FloatArray:
+        """Standard errors on the reported scale, shape (N,), for linear reviewers.
+
+        NaN outside the largest recoverable block of the item's group, in other hypothesis classes, and where the data
+        leave fewer than ten degrees of freedom. See :mod:`lsc.errorbars`.
+        """
+        from lsc.errorbars import standard_errors
+
+        programme, _, quality, perceived, group, scale = self.solution
+        if (programme.shape != Shape.LINEAR).any():
+            return np.full(self.reviews.n_items, np.nan)
+        found = standard_errors(programme, quality, perceived, self.support)
+        return np.where(scale.flat[group - 1], np.nan, scale.slope[group - 1] * found)
+
+    # What follows for people
+
+    def ranking(self, *, by_group_average: bool = False) -> list[Label]:
+        """Items that have a score, best first; refuses across groups as :meth:`select` does."""
+        return self.select(int(np.isfinite(self.quality).sum()), by_group_average=by_group_average)
+
+    def select(self, n: int, *, by_group_average: bool = False) -> list[Label]:
+        """Return the ``n`` best items, best first, ties by index.
+
+        Parameters
+        ----------
+        n
+            How many.
+        by_group_average
+            Compare items of different groups all the same, each group placed by its plain averages.
+
+        Raises
+        ------
+        Incomparable
+            If the items fall into several groups and ``by_group_average`` is not set.
+        InputError
+            If ``n`` is negative or more than the number of items with a score.
+
+        Warns
+        -----
+        UndeterminedWarning
+            If the reviews leave open where some items stand within their group.
+        """
+        groups = np.unique(self.group[np.isfinite(self.quality)]).size
+        if groups > 1 and not by_group_average:
+            message = (
+                f"select: the papers fall into {groups} groups that no review connects, so their scores cannot be "
+                "compared across groups; add reviews that connect them (reviewgraph plan), or place each group by "
+                "its plain averages (by_group_average=True, --by-group-average)"
+            )
+            raise Incomparable(message)
+        if 0 < n < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
+            import warnings
+
+            message = (
+                f"select: the reviews leave open where {open_places} of {self.reviews.n_items} papers stand within "
+                "their group; among them the selection follows the plainest fit, not the data"
+            )
+            warnings.warn(message, UndeterminedWarning, stacklevel=2)
+        return super().select(n)
+
+
+def calibrate(
+    reviews: Reviews,
+    hypothesis: HypothesisLike = "linear",
+    *,
+    max_slope: float = MAX_SLOPE,
+    references: References | None = None,
+    ties: Ties = "equal",
+    solver: Solver = "newton",
+    tolerance: float | None = None,
+    max_iterations: int | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> Calibration:
+    """Recover the qualities of items from scores by Least Square Calibration (programme 2 of [Tan21]_).
+
+    ::
+
+        minimise    sum_ij eps_ij^2           over qualities x, noise eps and scoring functions f_j
+        subject to  y_ij = f_j(x_i + eps_ij)  for every score y_ij,
+                    f_j in the hypothesis class of reviewer j,  x_i = reference_i  where i is a reference
+
+    Where several qualities reach the minimum, those are returned that are nearest to linear scoring functions (the
+    least sum of squared distances from a line for each reviewer), and among them those nearest to one common line of
+    the raw scores. This does not change the objective.
+
+    Parameters
+    ----------
+    reviews
+        With scores; planned reviews are ignored.
+    hypothesis
+        How reviewers may differ: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, a
+        :class:`~lsc.hypotheses.Hypothesis`, or a mapping from the label of each reviewer with a score to either.
+    max_slope
+        C, the steepest slope of a scoring function (10 by default), for hypotheses given by name.
+    references
+        Known qualities by item label, in the direction in which the scores came; none by default.
+    ties
+        What equal scores of one reviewer mean: the same perceived quality (``"equal"``, the default), or ``"free"``.
+    solver
+        ``"newton"`` (default), or ``"cvxpy"``: the programme as written, by a general solver.
+    tolerance, max_iterations
+        For the solver; its own defaults if not given.
+    progress
+        Called as the solver goes on, with the number of its steps and how far it is from the optimum.
+
+    Raises
+    ------
+    InputError
+        If no review has a score, or an argument is not as described.
+    SolverFailed
+        If the solver ends without a solution.
+
+    Notes
+    -----
+    An iteration of the fast solver takes time linear in the number of scores.
+
+    Examples
+    --------
+    >>> rows = [("ann", "p1", 2.0), ("ann", "p2", 4.0), ("ann", "p3", 6.0), ("bob", "p1", 5.0), ("bob", "p2", 6.0)]
+    >>> result = calibrate(Reviews.from_pairs(rows))
+    >>> result.ranking(), result.status.value, result.unique
+    (['p3', 'p2', 'p1'], 'optimal', True)
+    """
+    programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
+    found = _solve(programme, solver, tolerance, max_iterations, progress)
+    scored = reviews.only_scored()
+    group = _groups(connected_components(scored).item_labels)
+    average = plain_averages(scored)
+    reported = reporting_scale(
+        found.quality,
+        average,
+        _spreads(scored, group),
+        group,
+        programme.is_reference,
+        1.0 / float(np.median(programme.lower)),
+    )
+    name = _name(hypothesis)
+    return Calibration(
+        reviews=reviews,
+        quality=np.where(np.isfinite(average), reported.apply(found.quality, group), np.nan),
+        method=f"LSC ({name})",
+        hypothesis=name,
+        objective=found.objective,
+        status=Status.OPTIMAL if found.converged else Status.INACCURATE,
+        message=found.message,
+        iterations=found.iterations,
+        solution=Solution(programme, row, found.quality, found.perceived, group, reported),
+    )
+
+
+def _solve(
+    programme: Programme,
+    solver: Solver,
+    tolerance: float | None,
+    max_iterations: int | None,
+    progress: Callable[[int, float], None] | None,
+) -> Minimiser:
+    given = {"tolerance": tolerance, "max_iterations": max_iterations, "progress": progress}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if solver == "newton":
+        from lsc import newton
+
+        return newton.minimise(programme, **options)
+    if solver == "cvxpy":
+        from lsc import reference
+
+        return reference.minimise(programme, **options)
+    message = f"solver: expected 'newton' or 'cvxpy', found {solver!r}"
+    raise InputError(message)
+
+
+def _name(hypothesis: HypothesisLike) -> str:
+    if isinstance(hypothesis, str | Hypothesis):
+        return hypothesis if isinstance(hypothesis, str) else hypothesis.name
+    names = {kind if isinstance(kind, str) else kind.name for kind in hypothesis.values()}
+    return names.pop() if len(names) == 1 else "mixed"
+
+
+def _groups(piece: IntArray) -> IntArray:
+    """Return the pieces numbered from 1, the largest first, ties by their first item."""
+    _, first, place, count = np.unique(piece, return_index=True, return_inverse=True, return_counts=True)
+    number = np.empty(first.size, np.int64)
+    number[np.lexsort((first, -count))] = np.arange(1, first.size + 1)
+    return number[place]
+
+
+def _spreads(reviews: Reviews, group: IntArray) -> FloatArray:
+    """Return the standard deviation of the scores of each group."""
+    place, groups = group[reviews.item] - 1, int(group.max(initial=0))
+    count = np.maximum(np.bincount(place, minlength=groups), 1)
+    mean = np.bincount(place, reviews.score, groups) / count
+    return np.sqrt(np.bincount(place, (reviews.score - mean[place]) ** 2, groups) / count)

@@ -1,0 +1,171 @@
+"""What every method of estimating quality from scores returns: qualities, ranks, a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from reviewgraph.errors import InputError
+from reviewgraph.labels import IntArray, Label
+from reviewgraph.reviews import FloatArray, Reviews
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """Estimated qualities of the items of some reviews.
+
+    Parameters
+    ----------
+    reviews
+        The reviews they were estimated from.
+    quality
+        Shape (N,): higher is better whatever the direction of the scores, NaN for an item without a score.
+    method
+        What estimated them.
+
+    Examples
+    --------
+    >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
+    >>> estimate = Estimate(reviews, np.array([1.0, 3.0]), "average")
+    >>> estimate.ranking(), estimate.select(1)
+    (['p2', 'p1'], ['p2'])
+    """
+
+    reviews: Reviews
+    quality: FloatArray
+    method: str
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.method}, {self.reviews.n_items} items>"
+
+    @property
+    def items(self) -> Sequence[Label]:
+        """Labels of the items, in the order of :attr:`quality`."""
+        return self.reviews.items
+
+    @cached_property
+    def average(self) -> FloatArray:
+        """Plain average of each item's scores, shape (N,), NaN without a score."""
+        return plain_averages(self.reviews)
+
+    @cached_property
+    def group(self) -> IntArray:
+        """Shape (N,): the group within which an item is ranked, from 1; one group unless a method says otherwise."""
+        return np.ones(self.reviews.n_items, np.int64)
+
+    @cached_property
+    def rank(self) -> IntArray:
+        """Shape (N,): the rank within its group, 1 for the best, ties by index; 0 for an item without a score."""
+        return ranks(self.quality, self.group)
+
+    @cached_property
+    def average_rank(self) -> IntArray:
+        """Shape (N,): the rank that the plain average would give, like :attr:`rank`."""
+        return ranks(self.average, self.group)
+
+    def ranking(self) -> list[Label]:
+        """Items that have a score, best first, ties by index."""
+        return self.select(int(np.isfinite(self.quality).sum()))
+
+    def select(self, n: int) -> list[Label]:
+        """Return the ``n`` best items, best first, ties by index.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative or more than the number of items with a score.
+        """
+        order = best_first(self.quality)
+        if not 0 <= n <= order.size:
+            message = f"n: expected 0 to {order.size} items to select (those with a score), found {n}"
+            raise InputError(message)
+        return [self.items[i] for i in order[:n].tolist()]
+
+    @cached_property
+    def standard_error(self) -> FloatArray:
+        """Shape (N,): standard error of each quality, NaN where the method gives none."""
+        return np.full(self.reviews.n_items, np.nan)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return columns item, quality, average, rank, standard_error and group, None where there is no value.
+
+        Qualities and averages are printed in the direction in which the scores came.
+        """
+        sign = -1.0 if self.reviews.lower_is_better else 1.0
+        return {
+            "item": list(self.items),
+            "quality": _or_none(sign * self.quality),
+            "average": _or_none(sign * self.average),
+            "rank": [rank or None for rank in self.rank.tolist()],
+            "standard_error": _or_none(self.standard_error),
+            "group": self.group.tolist(),
+        }
+
+    def to_frame(self, backend: Backend | None = None) -> IntoDataFrame:
+        """Return the columns of :meth:`to_dict` as a data frame.
+
+        Parameters
+        ----------
+        backend
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default pandas where it is installed, else pyarrow.
+        """
+        from importlib.util import find_spec
+
+        import narwhals as nw
+
+        columns = self.to_dict()
+        if not all(isinstance(label, str | int) for label in columns["item"]):
+            columns["item"] = [str(label) for label in columns["item"]]
+        chosen: Backend = backend or ("pandas" if find_spec("pandas") else "pyarrow")
+        frame: IntoDataFrame = nw.from_dict(columns, backend=chosen).to_native()
+        return frame
+
+
+def plain_averages(reviews: Reviews) -> FloatArray:
+    """Return the mean score of each item, shape (N,), NaN without a score.
+
+    >>> plain_averages(Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0)], items=["p2"])).tolist()
+    [2.0, nan]
+    """
+    item, score = reviews.item[reviews.scored], reviews.score[reviews.scored]
+    count = np.bincount(item, minlength=reviews.n_items)
+    total = np.bincount(item, score, reviews.n_items)
+    average: FloatArray = np.divide(total, count, out=np.full(reviews.n_items, np.nan), where=count > 0)
+    return average
+
+
+def best_first(value: FloatArray) -> IntArray:
+    """Return the indices of all finite values, largest first, ties by index.
+
+    >>> best_first(np.array([1.0, 3.0, np.nan, 3.0])).tolist()
+    [1, 3, 0]
+    """
+    order = np.argsort(-value, kind="stable")
+    return order[: int(np.isfinite(value).sum())]
+
+
+def ranks(value: FloatArray, group: IntArray) -> IntArray:
+    """Return the rank of each value within its group, 1 for the largest, ties by index; 0 where it is not finite.
+
+    >>> ranks(np.array([1.0, 3.0, np.nan, 3.0]), np.array([1, 1, 1, 2])).tolist()
+    [2, 1, 0, 1]
+    """
+    order = best_first(value)
+    order = order[np.argsort(group[order], kind="stable")]
+    first = np.searchsorted(group[order], group[order])
+    found = np.zeros(value.size, np.int64)
+    found[order] = np.arange(order.size) - first + 1
+    return found
+
+
+def _or_none(values: FloatArray) -> list[float | None]:
+    return [value if known else None for value, known in zip(values.tolist(), np.isfinite(values), strict=True)]

@@ -1,0 +1,76 @@
+"""What a calibration says of each reviewer: harsh or lenient, and whether she compresses or stretches the scale."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsc.calibration import Calibration
+from reviewgraph.reviews import FloatArray
+
+#: Scores that lie this part of the standard deviation of quality above or below what is usual are worth a word.
+NOTABLE_SEVERITY = 0.5
+#: So is a scale this much steeper, or flatter, than the median reviewer's.
+NOTABLE_STRETCH = 1.5
+
+
+class Habits(NamedTuple):
+    """One entry a reviewer, shapes (M,).
+
+    ``leniency`` is how far her scores lie above the qualities of her papers on the reported scale, on average over
+    her papers and in units of the standard deviation of quality; ``stretch`` the slope of her scoring function over
+    that of the median reviewer. NaN where her scores say nothing.
+    """
+
+    leniency: FloatArray
+    stretch: FloatArray
+
+    def words(self, reviewer: int) -> list[str]:
+        """Name what is notable of a reviewer, given by code."""
+        lenient, stretch = self.leniency[reviewer], self.stretch[reviewer]
+        found = []
+        if lenient >= NOTABLE_SEVERITY:
+            found.append("lenient")
+        if lenient <= -NOTABLE_SEVERITY:
+            found.append("harsh")
+        if stretch >= NOTABLE_STRETCH:
+            found.append("stretches the scale")
+        if stretch <= 1.0 / NOTABLE_STRETCH:
+            found.append("compresses the scale")
+        return found
+
+
+def habits(calibration: Calibration) -> Habits:
+    """Return the habits of all reviewers; the slope is that of the best line through her scores.
+
+    Examples
+    --------
+    >>> from lsc import calibrate
+    >>> from reviewgraph import Reviews
+    >>> rows = [("ann", p, float(p)) for p in range(5)] + [("bob", p, 1.0 + p) for p in range(5)]
+    >>> found = habits(calibrate(Reviews.from_pairs(rows), solver="cvxpy"))
+    >>> found.words(0), found.words(1), found.stretch.round(6).tolist()
+    ([], [], [1.0, 1.0])
+    """
+    reviews = calibration.reviews
+    rows = np.flatnonzero(reviews.scored)
+    reviewer, size = reviews.reviewer[rows], reviews.n_reviewers
+    quality = calibration.quality[reviews.item[rows]]
+    perceived, score = quality + calibration.noise[rows], reviews.score[rows]
+    count = np.bincount(reviewer, minlength=size).astype(np.float64)
+    count[count == 0] = np.nan
+
+    def mean(value: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(reviewer, value, size) / count)
+
+    spread = float(np.std(calibration.quality[np.isfinite(calibration.quality)])) or 1.0
+    leniency = mean(score - quality) / spread
+    off_quality, off_score = perceived - mean(perceived)[reviewer], score - mean(score)[reviewer]
+    across = np.bincount(reviewer, off_quality**2, size)
+    slope = np.divide(
+        np.bincount(reviewer, off_quality * off_score, size), across, out=np.full(size, np.nan), where=across > 0
+    )
+    slope[slope <= 0] = np.nan  # constant scores
+    typical = float(np.nanmedian(slope)) if np.isfinite(slope).any() else 1.0
+    return Habits(leniency, slope / typical)

@@ -1,0 +1,184 @@
+"""The programmes of Least Square Calibration as the paper writes them, in CVXPY.
+
+They are the reference for the fast solver, and the place where a user adds constraints of her own or chooses a solver:
+every function returns an object with its ``problem`` (a :class:`cvxpy.Problem`) and its named variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsc.constraints import Links, differences, equalities, free_ties, inequalities, pick
+from lsc.formulation import References, Ties, formulate
+from lsc.hypotheses import MAX_SLOPE, HypothesisLike
+from lsc.programme import Programme, Shape
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import Reviews
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+    import scipy.sparse as sp
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquaresProgram:
+    """Programme (2) of [LSC]_ for stated hypothesis classes, in the units of the scores.
+
+    ::
+
+        minimise    sum_r noise_r^2
+        subject to  perceived_r = quality[item_r] + noise_r, and the constraints of every reviewer's class
+
+    Parameters
+    ----------
+    problem
+        Solve it with any solver, or add constraints:
+        ``cvxpy.Problem(program.problem.objective, program.problem.constraints + more)``.
+    quality
+        Variable ``quality``, shape (N,).
+    noise
+        Variable ``noise``, shape (E',), one a scored review, ascending in score within a reviewer; see ``row``.
+    perceived
+        ``quality[item] + noise``.
+    constraints
+        The constraints by name: ``ties``, ``max_slope``, ``min_slope``, ``linear``, ``convex``, ``concave``,
+        ``references``, and ``free_ties_above`` and ``free_ties_below`` with the variable ``level``; those that occur.
+    row
+        Shape (E',): the row of the reviews that each entry of ``noise`` belongs to.
+    """
+
+    problem: cp.Problem
+    quality: cp.Variable
+    noise: cp.Variable
+    perceived: cp.Expression
+    constraints: dict[str, cp.Constraint] = field(repr=False)
+    row: IntArray = field(repr=False)
+
+
+def least_squares_program(
+    reviews: Reviews,
+    hypothesis: HypothesisLike = "linear",
+    *,
+    max_slope: float = MAX_SLOPE,
+    references: References | None = None,
+    ties: Ties = "equal",
+) -> LeastSquaresProgram:
+    """State programme (4) of [LSC]_ and its siblings for other hypothesis classes.
+
+    Parameters are those of :func:`lsc.calibrate`. With the reviews r = 1, 2, ... of one reviewer in ascending order of
+    score, ``d_r = perceived_r - perceived_(r-1)`` and ``dy_r = score_r - score_(r-1)``::
+
+        minimise    sum_r noise_r^2
+        subject to  d_r >= dy_r / C                       max_slope, every class
+                    d_r <= dy_r / c                       min_slope, where one is given
+                    d_r / dy_r = d_(r+1) / dy_(r+1)       linear
+                    d_r / dy_r >= d_(r+1) / dy_(r+1)      convex: the inverse of a convex function is concave
+                    d_r / dy_r <= d_(r+1) / dy_(r+1)      concave
+                    d_r = 0 where dy_r = 0                ties
+                    quality[i] = reference[i]             references
+
+    The paper's text prints the sign of the convex class the other way round; its code has it as above.
+
+    Raises
+    ------
+    InputError
+        As :func:`lsc.calibrate` does.
+
+    Examples
+    --------
+    >>> program = least_squares_program(Reviews.from_pairs([(0, 0, 1.0), (0, 1, 2.0), (1, 0, 4.0), (1, 1, 3.0)]))
+    >>> round(float(program.problem.solve(solver="CLARABEL")), 4)
+    0.01
+    """
+    programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
+    return state(programme, row)
+
+
+def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProgram:
+    """Write a programme of arrays in CVXPY; ``row`` is only handed on."""
+    import cvxpy as cp
+
+    size = programme.item.size
+    quality = cp.Variable(programme.n_items, name="quality")
+    noise = cp.Variable(size, name="noise")
+    item = pick(programme.item, programme.n_items)
+    perceived = item @ quality + noise
+
+    def of_perceived(matrix: sp.csr_array) -> cp.Expression:
+        return (matrix @ item) @ quality + matrix @ noise
+
+    constraints = {rows.name: of_perceived(rows.matrix) == rows.low for rows in equalities(programme)}
+    constraints |= {rows.name: of_perceived(rows.matrix) >= rows.low for rows in inequalities(programme)}
+    if loose := free_ties(programme):
+        level = cp.Variable(loose[0].on_level.shape[1], name="level")
+        constraints |= {rows.name: of_perceived(rows.matrix) + rows.on_level @ level >= rows.low for rows in loose}
+    if programme.is_reference.any():
+        known = np.flatnonzero(programme.is_reference)
+        constraints["references"] = quality[known] == programme.reference[known]
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(noise)), list(constraints.values()))
+    return LeastSquaresProgram(problem, quality, noise, perceived, constraints, np.arange(size) if row is None else row)
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibilityProgram:
+    """Programme (3) of [LSC]_: qualities that explain the scores without any noise.
+
+    Parameters
+    ----------
+    problem
+        Feasible exactly where linear scoring functions explain all scores.
+    merged
+        Variable ``quality``, one entry for all items that ties make equal.
+    quality
+        Shape (N,): the quality of every item.
+    """
+
+    problem: cp.Problem
+    merged: cp.Variable
+    quality: cp.Expression
+
+
+def feasibility_program(reviews: Reviews) -> FeasibilityProgram:
+    """State programme (3) of [LSC]_, linear scoring functions without noise.
+
+    ::
+
+        find        x
+        subject to  x[item_r] - x[item_(r-1)] >= 1
+                    (x[item_r] - x[item_(r-1)]) / dy_r = (x[item_(r+1)] - x[item_r]) / dy_(r+1)
+
+    over the reviews r = 1, 2, ... of every reviewer in ascending order of score. Items that one reviewer scored alike
+    are merged first, transitively over the whole table.
+
+    Raises
+    ------
+    InputError
+        If no review has a score.
+
+    Examples
+    --------
+    >>> program = feasibility_program(Reviews.from_pairs([(0, "a", 1.0), (0, "b", 2.0), (0, "c", 4.0)]))
+    >>> _ = program.problem.solve(solver="CLARABEL")
+    >>> a, b, c = program.quality.value
+    >>> round(float((c - b) / (b - a)), 6)
+    2.0
+    """
+    import cvxpy as cp
+    import scipy.sparse as sp
+
+    programme, _ = formulate(reviews)
+    links = Links.of(programme)
+    tied = links.tied
+    ends = (programme.item[links.later[tied]], programme.item[links.earlier[tied]])
+    alike = sp.coo_array((np.ones(ends[0].size), ends), shape=(programme.n_items,) * 2)
+    size, class_of = sp.csgraph.connected_components(alike, directed=False)
+    merged = cp.Variable(size, name="quality")
+    to_merged = pick(class_of[programme.item], size)
+    rises = differences(links, ~tied, programme.item.size) @ to_merged
+    bends = links.bends(programme, Shape.LINEAR) @ to_merged
+    constraints = [rises @ merged >= 1] if rises.shape[0] else []
+    constraints += [bends @ merged == 0] if bends.shape[0] else []
+    return FeasibilityProgram(cp.Problem(cp.Minimize(0), constraints), merged, merged[class_of])

@@ -1,0 +1,34 @@
+"""The command: it finds its subcommands by entry point, so that no package has to know the others."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+
+import click
+
+from reviewgraph._version import __version__
+
+GROUP = "reviewgraph.commands"
+
+
+class Commands(click.Group):
+    """A group whose commands are the entry points of :data:`GROUP`."""
+
+    def _found(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=GROUP)}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the work: check, plan, assign, calibrate, then the others."""
+        first = ("demo", "check", "plan", "assign", "calibrate")
+        return sorted(self._found(), key=lambda name: (first.index(name) if name in first else len(first), name))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command."""
+        point = self._found().get(cmd_name)
+        return None if point is None else point.load()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="reviewgraph")
+def main() -> None:
+    """Can these review scores be compared, and if not, what is the least we must add?"""

@@ -1,0 +1,60 @@
+"""``reviewgraph check``: will these reviews let us put every paper on one scale?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reviewgraph.cli.options import given_table, table_options
+from reviewgraph.cli.output import print_json
+
+if TYPE_CHECKING:
+    from reviewgraph.checking import Level, Report
+    from reviewgraph.reviews import Reviews
+
+
+@click.command()
+@table_options
+@click.option(
+    "--require",
+    type=click.Choice(["double", "recoverable", "connected"]),
+    help="Exit with status 1 if this level is missed.",
+)
+@click.option("--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def check(ctx: click.Context, reviews: Reviews, require: Level | None, use_scores: bool, as_json: bool) -> None:
+    """Check whether REVIEWS (reviewer, paper and perhaps score) put all papers on one scale.
+
+    Several files are read as one table, so that a plan is checked with its reviews: check reviews.csv plan.csv
+    """
+    from reviewgraph.checking import check as examine
+
+    report = examine(reviews)
+    reached = report.reaches(require or "connected", use_scores=use_scores)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        show(report, require=require, reached=reached, use_scores=use_scores)
+    if require and not reached:
+        ctx.exit(1)
+
+
+def show(report: Report, *, require: Level | None = None, reached: bool = True, use_scores: bool = False) -> None:
+    """Print the page, the verdict on a required level, and the next command to type."""
+    from reviewgraph.wording import page
+
+    click.echo(page(report, use_scores=use_scores))
+    if require:
+        click.echo(f"\nRequired level {require}: {'reached' if reached else 'missed'}.")
+    click.echo(f"\nNext: {_next(report)}")
+
+
+def _next(report: Report) -> str:
+    table = given_table()
+    if not report.recovery_resilient:
+        return f"reviewgraph plan {table}   (the fewest extra reviews that make all papers comparable for certain)"
+    if report.scored is None:
+        return f"when the scores are in, reviewgraph calibrate {table}"
+    return f"reviewgraph calibrate {table}"

@@ -1,0 +1,32 @@
+"""``reviewgraph demo``: the check on a small table that the package carries."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import click
+
+from reviewgraph.cli.output import Refusal, say, write_whole
+
+NAME = "reviewgraph-demo.csv"
+
+
+@click.command()
+@click.pass_context
+def demo(ctx: click.Context) -> None:
+    """Copy a small example table into this folder, never over a file that is there, and check it."""
+    from pathlib import Path
+
+    from reviewgraph.cli.check import check
+
+    text = (files("reviewgraph") / "data" / NAME).read_text(encoding="utf-8")
+    place = Path(NAME)
+    if not place.exists():
+        write_whole(place, text)
+        say(f"Wrote {NAME} ({len(text.splitlines()) - 1} reviews).")
+    elif place.is_dir() or place.read_text(encoding="utf-8", errors="replace") != text:
+        message = f"{NAME}: expected no such file in this folder, found another one; move it or go elsewhere"
+        raise Refusal(message)
+    click.echo(f"$ reviewgraph check {NAME}\n")
+    ctx.invoke(check, paths=(NAME,), columns={}, items=None, scale=None, lower_is_better=False, duplicates="error",
+               require=None, use_scores=False, as_json=False)  # fmt: skip

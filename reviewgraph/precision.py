@@ -1,0 +1,116 @@
+"""How noise in the scores becomes error in the recovered qualities: the conditioning of the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import FloatArray
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+#: Items up to which the matrix is inverted: 2,000 take a second; beyond, its diagonal is estimated.
+EXACT_UP_TO = 2000
+#: Random probes of the diagonal; its relative error is near 1 / sqrt(probes), that of standard errors half of it.
+PROBES = 96
+#: Relative residual of the conjugate gradients, well below the error of the probes.
+PROBE_TOLERANCE = 1e-4
+PROBE_STEPS = 1000
+
+
+def error_variances(
+    reviewer: IntArray, item: IntArray, quality: FloatArray, rng: np.random.Generator | None = None
+) -> FloatArray:
+    """Variance of each recovered quality for noise of variance one, scoring functions being linear and unknown.
+
+    ::
+
+        diagonal of L^+,   L = sum_j (I - P_j) over the items of each reviewer,  P_j the projection on span(1, quality)
+
+    To first order in the noise, and relative to the shift and the scale of all qualities, which no scores reveal.
+
+    Parameters
+    ----------
+    reviewer, item
+        Codes, shape (E,), from 0 without gaps; together they must be recoverable, else some variances are infinite.
+    quality
+        The qualities at which it is linearised, shape (N,).
+    rng
+        For the probes beyond 2,000 items, where the diagonal is estimated to about 10 %; seed 0 by default.
+
+    Returns
+    -------
+    FloatArray
+        Shape (N,); NaN throughout where the matrix has further null vectors, as for qualities that line up by
+        coincidence.
+
+    Notes
+    -----
+    Takes O(N^3) up to 2,000 items and O(E) for each step of conjugate gradients beyond.
+
+    Examples
+    --------
+    >>> reviewer, item = np.repeat([0, 1, 2, 3], 3), np.tile([0, 1, 2], 4)
+    >>> error_variances(reviewer, item, np.array([0.0, 1.0, 3.0])).round(3).tolist()
+    [0.071, 0.161, 0.018]
+    """
+    matrix, count = _projections(reviewer, item, quality)
+    level = np.ones(quality.size)
+    basis, _ = np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
+    if quality.size <= EXACT_UP_TO:
+        return _exact(matrix, count, basis)
+    return _estimate(matrix, count, basis, rng or np.random.default_rng(0))
+
+
+def _projections(reviewer: IntArray, item: IntArray, quality: FloatArray) -> tuple[sp.csr_array, FloatArray]:
+    """Return a matrix A (N, 2 M) with ``L = diag(count) - A A^T``, and ``count`` (N,)."""
+    import scipy.sparse as sp
+
+    loads = np.bincount(reviewer)
+    centred = quality[item] - (np.bincount(reviewer, quality[item]) / loads)[reviewer]
+    norm = np.sqrt(np.bincount(reviewer, centred**2))
+    tilt = np.divide(centred, norm[reviewer], out=np.zeros(item.size), where=norm[reviewer] > 0)
+    values = np.concatenate([1.0 / np.sqrt(loads[reviewer]), tilt])
+    places = (np.tile(item, 2), np.concatenate([reviewer, reviewer + loads.size]))
+    matrix = sp.csr_array((values, places), shape=(quality.size, 2 * loads.size))
+    return matrix, np.bincount(item, minlength=quality.size).astype(np.float64)
+
+
+def _exact(matrix: sp.csr_array, count: FloatArray, basis: FloatArray) -> FloatArray:
+    """Invert ``L + basis basis^T``, which is ``L^+ + basis basis^T`` inverted, by Cholesky's factors."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    whole = np.diag(count) - (matrix @ matrix.T).toarray() + basis @ basis.T
+    factor, failed = dpotrf(whole, lower=True)
+    inverse, _ = dpotri(factor, lower=True)
+    diagonal = np.diag(inverse) - (basis**2).sum(axis=1)
+    sound = not failed and bool(np.isfinite(diagonal).all())
+    return np.maximum(diagonal, 0.0) if sound else np.full(count.size, np.nan)
+
+
+def _estimate(matrix: sp.csr_array, count: FloatArray, basis: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Average ``probe * (L^+ probe)`` over random signs, by conjugate gradients on all probes at once."""
+    probe = rng.choice([-1.0, 1.0], (count.size, PROBES))
+    target = probe - basis @ (basis.T @ probe)
+    transposed = matrix.T.tocsr()
+    weight = count[:, np.newaxis]
+    found, residual = np.zeros_like(target), target.copy()
+    direction = residual / weight
+    square = np.einsum("ij,ij->j", residual, direction)
+    goal = PROBE_TOLERANCE**2 * square
+    for _ in range(PROBE_STEPS):
+        image = weight * direction - matrix @ (transposed @ direction)
+        curvature = np.einsum("ij,ij->j", direction, image)
+        step = np.divide(square, curvature, out=np.zeros(PROBES), where=(curvature > 0) & (square > goal))
+        found += step * direction
+        residual -= step * image
+        before, square = square, np.einsum("ij,ij->j", residual, residual / weight)
+        if (square <= goal).all() or not step.any():
+            break
+        direction = residual / weight + np.divide(square, before, out=np.zeros(PROBES), where=before > 0) * direction
+    found -= basis @ (basis.T @ found)
+    estimate: FloatArray = np.maximum(np.mean(probe * found, axis=1), 0.0)
+    return estimate

@@ -1,0 +1,111 @@
+"""Is a solution optimal? Checked from the reviews alone, pair by pair, without anything of lsc.
+
+For every reviewer the constraints of her class are written out as rows; optimality means that they hold and that the
+noise is a non-negative combination of the rows that bind, which non-negative least squares finds.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+
+class Rule(NamedTuple):
+    """The class of a reviewer: name, C, and c (0 for none)."""
+
+    name: str
+    max_slope: float
+    min_slope: float
+
+
+class Violations(NamedTuple):
+    primal: float
+    dual: float
+
+
+def violations(
+    scores: Sequence[tuple[int, int, float]],
+    rules: Mapping[int, Rule],
+    references: Mapping[int, float],
+    ties: str,
+    quality: np.ndarray,
+    noise: np.ndarray,
+) -> Violations:
+    """Largest violation of a constraint, and largest part of the gradient that no multiplier explains.
+
+    ``scores`` are (reviewer, item, score), ``noise`` in the same order.
+    """
+    primal, dual = 0.0, 0.0
+    pull = np.zeros(quality.size)
+    for reviewer, rule in rules.items():
+        mine = [r for r, (who, _, _) in enumerate(scores) if who == reviewer]
+        items, given = [scores[r][1] for r in mine], [scores[r][2] for r in mine]
+        eps = noise[mine]
+        np.add.at(pull, items, eps)
+        equal, rising = rows(given, rule, ties)
+        perceived = quality[items] + eps
+        primal = max([primal, *(abs(a @ perceived) for a, _ in equal), *(b - a @ perceived for a, b in rising)])
+        dual = max(dual, unexplained(eps, equal, rising, perceived))
+    for item, value in references.items():
+        primal = max(primal, abs(quality[item] - value))
+        pull[item] = 0.0
+    return Violations(primal, max(dual, float(np.abs(pull).max(initial=0.0))))
+
+
+def unexplained(eps: np.ndarray, equal: list[Any], rising: list[Any], perceived: np.ndarray) -> float:
+    """Distance of the noise from the cone of the constraints that bind."""
+    columns = [a for a, _ in equal] + [-a for a, _ in equal]
+    slack = [0.0] * len(columns)
+    for a, b in rising:
+        columns.append(a)
+        slack.append(max(float(a @ perceived) - b, 0.0))
+    if not columns:
+        return float(np.abs(eps).max(initial=0.0))
+    width = np.array([np.abs(column).sum() for column in columns])
+    matrix = np.array(columns).T / width
+    binding = np.array(slack) / width <= 1e-7 * (1.0 + np.abs(perceived).max())
+    if not binding.any():
+        return float(np.abs(eps).max(initial=0.0))
+    return float(nnls(matrix[:, binding], eps)[1])
+
+
+def rows(given: list[float], rule: Rule, ties: str) -> tuple[list[Any], list[Any]]:
+    """Constraints ``a @ perceived == 0`` and ``a @ perceived >= b`` of one reviewer."""
+    levels = [[r for r, y in enumerate(given) if y == level] for level in sorted(set(given))]
+    heights = sorted(set(given))
+    last = len(levels) - 1
+    if ties == "free" and last == 0:
+        return [], []
+    loose = set()
+    if ties == "free":
+        loose = {"monotone": set(range(last + 1)), "convex": {0}, "concave": {last}}.get(rule.name, set())
+
+    def unit(r: int) -> np.ndarray:
+        return np.eye(len(given))[r]
+
+    equal = [
+        (unit(level[0]) - unit(r), 0.0) for number, level in enumerate(levels) if number not in loose for r in level[1:]
+    ]
+    rising = []
+    steps = []
+    for below in range(last):
+        dy = heights[below + 1] - heights[below]
+        pairs = [(r, s) for r in levels[below] for s in levels[below + 1]]
+        steps.append((dy, [unit(s) - unit(r) for r, s in pairs]))
+        for step in steps[-1][1]:
+            rising.append((step, dy / rule.max_slope))
+            if rule.min_slope:
+                rising.append((-step, -dy / rule.min_slope))
+    for (dy, first), (dz, second) in pairwise(steps):
+        for a in first:
+            for b in second:
+                bend = (a * dz - b * dy) / (dy + dz)
+                if rule.name == "linear":
+                    equal.append((bend, 0.0))
+                elif rule.name == "convex":
+                    rising.append((bend, 0.0))
+                elif rule.name == "concave":
+                    rising.append((-bend, 0.0))
+    return equal, rising

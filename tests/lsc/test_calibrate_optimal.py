@@ -1,0 +1,61 @@
+"""The fast solver and the general one against each other and against certificates, over all classes and mixtures."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import lsc
+from lsc.optimality import residuals
+from tests.lsc.certificates import violations
+from tests.lsc.strategies import Problem, problems
+
+INSTANCES = 500 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 60
+
+
+def units(problem: Problem) -> float:
+    """Typical size of a difference in quality."""
+    spread = np.std([y for _, _, y in problem.scores]) / min(rule.max_slope for rule in problem.rules.values())
+    return max(float(spread), float(np.ptp([0.0, *problem.references.values()])), 0.01)
+
+
+def assert_certified(problem: Problem, result: lsc.Calibration, tolerance: float) -> None:
+    programme, row, quality, perceived, *_ = result.solution
+    noise = np.empty(row.size)
+    noise[row] = perceived - quality[programme.item]
+    found = violations(problem.scores, problem.rules, problem.references, problem.ties, quality, noise)
+    assert max(found) <= tolerance * units(problem)
+    assert result.objective == pytest.approx(noise @ noise, rel=1e-9, abs=1e-18)
+
+
+@settings(max_examples=INSTANCES)
+@given(problems())
+def test_the_fast_solver_is_optimal_and_agrees_with_the_programme_as_written(problem: Problem) -> None:
+    fast = lsc.calibrate(problem.reviews, **problem.arguments)
+    slow = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    assert fast.status == "optimal"
+    squares = sum(y * y for _, _, y in problem.scores)
+    assert fast.objective == pytest.approx(slow.objective, rel=1e-7, abs=1e-9 * max(squares, units(problem) ** 2))
+    assert_certified(problem, fast, 1e-8)
+    assert fast.is_optimal(1e-7)
+
+
+@settings(max_examples=INSTANCES)
+@given(problems())
+def test_the_programme_as_written_is_optimal(problem: Problem) -> None:
+    result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    assert_certified(problem, result, 1e-6)
+    assert result.is_optimal(1e-6)
+
+
+@settings(max_examples=INSTANCES)
+@given(problems())
+def test_moving_the_solution_is_noticed(problem: Problem) -> None:
+    result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    programme, _, quality, perceived, *_ = result.solution
+    step = units(problem)
+    for r in range(perceived.size):
+        moved = perceived.copy()
+        moved[r] += step
+        assert max(residuals(programme, quality, moved)) > 1e-3 * step * min(1.0, step)

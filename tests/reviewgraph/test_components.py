@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewgraph import (
+    CertificateError,
+    Reviews,
+    _covers,
+    _pairs,
+    connected_components,
+    doubly_connected_components,
+    is_recovery_resilient,
+    verify_merges,
+)
+from reviewgraph.components import covers_all, score_levels, tie_classes
+from tests import naive
+from tests.strategies import Rows, fano, tables, to_reviews
+
+
+def parts(labels: np.ndarray) -> list[list[int]]:
+    return sorted(np.flatnonzero(labels == label).tolist() for label in np.unique(labels))
+
+
+@given(tables())
+def test_doubly_connected_components_equal_repeated_merging(table: tuple[Rows, int]) -> None:
+    rows, n_items = table
+    found = doubly_connected_components(to_reviews(rows, n_items, scored=False))
+    assert parts(found.labels) == naive.repeat_union(rows, 2)
+    for component, members in enumerate(parts(found.labels)):
+        label = found.labels[members[0]]
+        assert set(found.covers[label].tolist()) == set().union(*(rows[j] for j in members)), component
+
+
+@given(tables())
+def test_connected_components_equal_repeated_merging(table: tuple[Rows, int]) -> None:
+    rows, n_items = table
+    found = connected_components(to_reviews(rows, n_items, scored=False))
+    assert parts(found.labels) == naive.repeat_union(rows, 1)
+    unreviewed = set(range(n_items)) - set().union(*rows)
+    assert len(found) == len(naive.repeat_union(rows, 1)) + len(unreviewed)
+    assert sorted(found.cover_item.tolist()) == list(range(n_items))
+
+
+@given(tables(6))
+def test_score_aware_closure_equals_repeated_merging(table: tuple[Rows, int]) -> None:
+    rows, n_items = table
+    reviews = to_reviews(rows, n_items)
+    found = doubly_connected_components(reviews, use_scores=True)
+    assert parts(found.labels) == naive.scored_union(rows, n_items)
+    classes = naive.tie_classes(rows, n_items)
+    assert (tie_classes(reviews) == np.unique(classes, return_inverse=True)[1]).all()
+    covered = [set().union(*(rows[j] for j in part)) for part in naive.scored_union(rows, n_items)]
+    level = any(len(cover) == n_items for cover in covered) and (n_items < 2 or len(set(classes)) > 1)
+    assert is_recovery_resilient(reviews, use_scores=True) == level
+
+
+@given(tables(), st.booleans())
+def test_certificates_replay(table: tuple[Rows, int], use_scores: bool) -> None:
+    reviews = to_reviews(*table)
+    found = doubly_connected_components(reviews, use_scores=use_scores)
+    assert (verify_merges(reviews, found.merges, use_scores=use_scores) == found.labels).all()
+    assert len(found.merges) == reviews.n_reviewers - len(found)
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_order_of_rows_and_kind_of_labels_do_not_matter(table: tuple[Rows, int], random: object) -> None:
+    rows, n_items = table
+    triples = [(j, i, y) for j, row in enumerate(rows) for i, y in row.items()]
+    plain = to_reviews(rows, n_items)
+    random.shuffle(triples)  # type: ignore[attr-defined]
+    text = Reviews.from_pairs(
+        [(str(j), str(i), y) for j, i, y in triples],
+        reviewers=map(str, range(len(rows))),
+        items=map(str, range(n_items)),
+    )
+    for use_scores in (False, True):
+        a = doubly_connected_components(plain, use_scores=use_scores)
+        b = doubly_connected_components(text, use_scores=use_scores)
+        assert (a.labels == b.labels).all()
+        assert (a.merges == b.merges).all()
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_renaming_reviewers_and_items_renames_the_partition(table: tuple[Rows, int], random: object) -> None:
+    rows, n_items = table
+    reviewer, item = list(range(len(rows))), list(range(n_items))
+    random.shuffle(reviewer)  # type: ignore[attr-defined]
+    random.shuffle(item)  # type: ignore[attr-defined]
+    renamed: Rows = [{} for _ in rows]
+    for j, row in enumerate(rows):
+        renamed[reviewer[j]] = {item[i]: y for i, y in row.items()}
+    for use_scores in (False, True):
+        a = doubly_connected_components(to_reviews(rows, n_items), use_scores=use_scores).labels
+        b = doubly_connected_components(to_reviews(renamed, n_items), use_scores=use_scores).labels
+        assert parts(b) == sorted(sorted(reviewer[j] for j in part) for part in parts(a))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_interpreted_and_compiled_kernels_agree(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    M, N, E = rng.integers(2, 60, 3) * np.array([1, 1, 4])
+    codes = np.unique(rng.integers(0, M, E) * N + rng.integers(0, N, E) ** 2 // N)
+    reviews = Reviews.from_codes(codes // N, codes % N, rng.integers(1, 4, codes.size), reviewers=int(M), items=int(N))
+    for level, classes in (
+        (np.empty(0, np.int64), np.arange(N)),
+        (score_levels(reviews), tie_classes(reviews)),
+    ):
+        outcomes = []
+        for form in ("python", "compiled"):
+            order = np.argsort(np.concatenate([reviews.loads, reviews.reviews_per_item]), kind="stable")
+            graph = getattr(_pairs.rank_neighbours, form)(
+                reviews.reviewer_start, reviews.item, reviews.item_start, reviews.by_item, order, level
+            )
+            parent, merges = np.arange(M), np.zeros((M - 1, 4), np.int64)
+            count = getattr(_pairs.merge_pairs, form)(graph, int(M), parent, merges)
+            count = getattr(_covers.merge_covers, form)(
+                reviews.reviewer_start, reviews.item, classes, parent, merges, count
+            )
+            outcomes.append((parent.tolist(), merges[:count].tolist()))
+        assert outcomes[0] == outcomes[1]
+
+
+def test_a_chain_in_which_each_merge_enables_the_next() -> None:
+    n = 3000
+    chain = [(j, i) for j in range(1, n) for i in (j, j + 2, j + 3)]
+    start = [(0, 0), (0, 1), (0, 2), (0, 3)]
+    found = doubly_connected_components(Reviews.from_pairs(start + chain))
+    assert len(found) == 1
+    assert len(verify_merges(found.reviews, found.merges)) == n
+
+
+def test_a_hub_joins_nobody() -> None:
+    reviews = Reviews.from_pairs([(j, i) for j in range(500) for i in (-1, j)])
+    assert len(doubly_connected_components(reviews)) == 500
+    assert len(connected_components(reviews)) == 1
+
+
+def test_pairs_under_a_hub() -> None:
+    reviews = Reviews.from_pairs([(j, i) for j in range(500) for i in (-1, j // 2)])
+    assert len(doubly_connected_components(reviews)) == 250
+
+
+def test_covers_count_and_not_edges() -> None:
+    three_on_one = Reviews.from_pairs([(j, i) for j in range(3) for i in (0, 1 + j)])
+    assert len(doubly_connected_components(three_on_one)) == 3
+    share_with_both = Reviews.from_pairs([(1, "u"), (1, "v"), (2, "u"), (2, "v"), (3, "u"), (3, "w")])
+    share_with_each = Reviews.from_pairs(
+        [(1, "u"), (1, "v"), (2, "u"), (2, "v"), (1, "w"), (2, "x"), (3, "w"), (3, "x")]
+    )
+    assert len(doubly_connected_components(share_with_both)) == 2
+    assert len(doubly_connected_components(share_with_each)) == 1
+
+
+def test_fano_plane_is_one_piece_of_seven_groups() -> None:
+    assert len(connected_components(fano())) == 1
+    assert len(doubly_connected_components(fano())) == 7
+    assert not is_recovery_resilient(fano())
+
+
+def test_small_tables() -> None:
+    empty = Reviews.from_pairs([])
+    assert (len(connected_components(empty)), len(doubly_connected_components(empty))) == (0, 0)
+    assert doubly_connected_components(empty).covers == ()
+    one = Reviews.from_pairs([("a", "p", 1.0)])
+    assert is_recovery_resilient(one)
+    assert is_recovery_resilient(one, use_scores=True)
+    singles = Reviews.from_pairs([("a", "p"), ("b", "q")])
+    assert not is_recovery_resilient(singles)
+    assert len(connected_components(singles)) == 2
+    nobody = Reviews.from_pairs([], items=["p"])
+    assert len(connected_components(nobody)) == 1
+    assert not is_recovery_resilient(nobody)
+
+
+def test_constant_scores_fix_no_scale() -> None:
+    constant = Reviews.from_pairs([(j, i, 5.0) for j in range(3) for i in range(4)])
+    found = doubly_connected_components(constant, use_scores=True)
+    assert len(found) == 3
+    assert not covers_all(found, use_scores=True)
+    assert is_recovery_resilient(constant)
+
+
+def test_planned_reviews_do_not_count_as_scores() -> None:
+    rows = [("a", 1, 1.0), ("a", 2, 2.0), ("b", 1, 3.0), ("b", 2, None)]
+    assert len(doubly_connected_components(Reviews.from_pairs(rows))) == 1
+    assert len(doubly_connected_components(Reviews.from_pairs(rows), use_scores=True)) == 2
+
+
+@pytest.mark.parametrize(
+    "row",
+    [[0, 0, 0, 1], [0, 1, 0, 0], [0, 2, 0, 1], [0, 1, 0, 2]],
+    ids=["one reviewer", "one item", "not shared", "covered by one"],
+)
+def test_false_certificates_are_refused(row: list[int]) -> None:
+    reviews = Reviews.from_pairs([(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 2)])
+    with pytest.raises(CertificateError, match="row 0 does not join"):
+        verify_merges(reviews, np.array([row]))
+
+
+def test_a_certificate_by_tied_scores_is_refused() -> None:
+    reviews = Reviews.from_pairs([(0, 0, 5.0), (0, 1, 5.0), (1, 0, 1.0), (1, 1, 2.0)])
+    verify_merges(reviews, np.array([[0, 1, 0, 1]]))
+    with pytest.raises(CertificateError, match="row 0"):
+        verify_merges(reviews, np.array([[0, 1, 0, 1]]), use_scores=True)

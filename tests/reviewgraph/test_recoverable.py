@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from itertools import combinations
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reviewgraph import Reviews, _pebbles, degrees_of_freedom, is_recovery_resilient, recoverability
+from tests import naive
+from tests.strategies import Rows, fano, tables, to_reviews
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def system(rows: Rows, n_items: int, seed: int) -> list[list[int]]:
+    random = Random(seed)
+    return naive.equations(rows, [random.randrange(1, naive.PRIME) for _ in range(n_items)])
+
+
+@given(tables(), seeds)
+def test_rank_is_that_of_the_equations(table: tuple[Rows, int], seed: int) -> None:
+    rows, n_items = table
+    found = recoverability(to_reviews(rows, n_items, scored=False))
+    rank = naive.rank(system(rows, n_items, seed))
+    counted = sum(len(row) >= 2 for row in rows)
+    assert found.rank == rank
+    assert found.degrees_of_freedom == n_items + 2 * counted - min(n_items, 2) - rank
+
+
+@settings(max_examples=40)
+@given(tables(6), seeds)
+def test_redundant_reviews_leave_the_rank(table: tuple[Rows, int], seed: int) -> None:
+    rows, n_items = table
+    reviews = to_reviews(rows, n_items, scored=False)
+    equations, rank = system(rows, n_items, seed), recoverability(reviews).rank
+    counted = iter(range(len(equations)))
+    for review, redundant in enumerate(recoverability(reviews).redundant.tolist()):
+        if len(rows[reviews.reviewer[review]]) < 2:
+            assert not redundant
+            continue
+        row = next(counted)
+        assert redundant == (naive.rank(equations[:row] + equations[row + 1 :]) == rank)
+
+
+@settings(max_examples=40)
+@given(tables(6), seeds)
+def test_blocks_are_the_reviewers_of_one_line(table: tuple[Rows, int], seed: int) -> None:
+    rows, n_items = table
+    found = recoverability(to_reviews(rows, n_items, scored=False))
+    label, equations = found.block_labels, system(rows, n_items, seed)
+    assert [label[j] >= 0 for j in range(len(rows))] == [len(row) >= 2 for row in rows]
+    for a, b in combinations(np.flatnonzero(label >= 0).tolist(), 2):
+        forced = naive.rank(equations + naive.same_line(a, b, n_items, len(rows))) == found.rank
+        assert forced == (label[a] == label[b])
+    for left, right in combinations(found.block_covers, 2):
+        assert np.intersect1d(left, right).size <= 1
+
+
+@given(tables())
+def test_each_level_implies_the_one_below(table: tuple[Rows, int]) -> None:
+    reviews = to_reviews(*table, scored=False)
+    found = recoverability(reviews)
+    assert found.recoverable >= is_recovery_resilient(reviews)
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_renaming_changes_nothing(table: tuple[Rows, int], random: Random) -> None:
+    rows, n_items = table
+    item = list(range(n_items))
+    random.shuffle(item)
+    shuffled = [{item[i]: y for i, y in row.items()} for row in rows]
+    order = list(range(len(rows)))
+    random.shuffle(order)
+    a = recoverability(to_reviews(rows, n_items))
+    b = recoverability(to_reviews([shuffled[j] for j in order], n_items))
+    assert (a.rank, a.degrees_of_freedom, a.recoverable) == (b.rank, b.degrees_of_freedom, b.recoverable)
+    assert sorted(map(len, a.block_covers)) == sorted(map(len, b.block_covers))
+    assert a.redundant.sum() == b.redundant.sum()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_interpreted_and_compiled_kernels_agree(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_bodies, n_items = int(rng.integers(2, 30)), int(rng.integers(2, 40))
+    rows = [np.sort(rng.choice(n_items, min(n_items, int(rng.integers(2, 5))), replace=False)) for _ in range(n_bodies)]
+    start, item = np.concatenate([[0], np.cumsum([row.size for row in rows])]), np.concatenate(rows)
+    order = np.argsort(item, kind="stable")
+    item_start = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=n_items))])
+    bodies = np.repeat(np.arange(n_bodies), np.diff(start))[order]
+    outcomes = []
+    for form in ("python", "compiled"):
+        game = getattr(_pebbles.new_game, form)(n_bodies, n_items)
+        redundant = np.zeros(item.size, np.bool_)
+        rank = getattr(_pebbles.play, form)(game, start, item, redundant)
+        getattr(_pebbles.join_blocks, form)(game, start, item, item_start, bodies)
+        outcomes.append((rank, redundant.tolist(), game.parent.tolist()))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_fano_plane_is_recoverable_without_being_doubly_connected() -> None:
+    found = recoverability(fano())
+    assert (found.degrees_of_freedom, found.recoverable) == (0, True)
+    assert not is_recovery_resilient(fano())
+    assert set(found.block_labels.tolist()) == {0}
+
+
+def test_small_tables() -> None:
+    assert recoverability(Reviews.from_pairs([])).recoverable
+    assert recoverability(Reviews.from_pairs([("a", "p")])).recoverable
+    assert not recoverability(Reviews.from_pairs([], items=["p"])).recoverable
+    singles = recoverability(Reviews.from_pairs([("a", "p"), ("b", "q")]))
+    assert (singles.degrees_of_freedom, singles.recoverable) == (0, False)
+    assert singles.block_covers == ()
+    assert degrees_of_freedom(Reviews.from_pairs([("a", "p"), ("a", "q")], items=["r"])) == 1
+
+
+def test_many_reviewers_under_one_hub_stay_apart() -> None:
+    found = recoverability(Reviews.from_pairs([(j, i) for j in range(300) for i in (-1, j)]))
+    assert found.degrees_of_freedom == 299
+    assert np.unique(found.block_labels).size == 300
