@@ -46,6 +46,8 @@ def needs_more_than(task: Task, budget: int, deadline: float) -> bool | None:
 
     Takes time of the order of (joins ^ budget) / budget! growths.
     """
+    if not (task.start.cover > 1).any():  # the group must grow from a single paper, or from nothing
+        return budget < task.n_items - int(task.start.cover.max(initial=0))
     left, right, price = joins_of(task)
     covered = _covered_by_blocks(task)
     loose = task.n_items - covered

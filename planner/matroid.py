@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.oracles import pieces
+from planner.verify import pieces
 from reviewgraph._compile import kernel
 from reviewgraph._pebbles import Game, contract, gather, new_game, play
 from reviewgraph._union_find import find, union

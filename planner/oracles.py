@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from planner._growth import close, copy_structure, extend_unfinished, leaving
-from planner.verify import with_extra
+from planner.verify import pieces, reaches, with_extra
 from reviewgraph.components import connected_components
 from reviewgraph.recoverable import degrees_of_freedom, recoverability
 from reviewgraph.reviews import Reviews
@@ -111,19 +111,14 @@ class Connected(Oracle):
 
     def reaches(self, pairs: IntArray) -> bool:
         """Count the pieces that hold items."""
-        return pieces(self.table(pairs)) <= 1
+        return reaches(self.table(pairs), "connected")
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
         """Reviews between pieces must be one fewer than the pieces."""
         table = self.table(pairs)
         found = connected_components(table)
         leaves = found.labels[self.allowed[:, 0]] != found.item_labels[self.allowed[:, 1]]
-        yield leaves.astype(np.int64), pieces(table) - 1, set(np.flatnonzero(table.loads == 0).tolist())
-
-
-def pieces(reviews: Reviews) -> int:
-    """Pieces of the reviewer-item graph that hold items."""
-    return int(np.unique(connected_components(reviews).item_labels).size)
+        yield leaves.astype(np.int64), max(1, pieces(table) - 1), set(np.flatnonzero(table.loads == 0).tolist())
 
 
 def candidates(task: Task) -> IntArray:

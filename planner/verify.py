@@ -46,15 +46,15 @@ def with_extra(reviews: Reviews, pairs: IntArray, *, use_scores: bool = False) -
 def reaches(reviews: Reviews, target: str, *, use_scores: bool = False) -> bool:
     """Whether a table reaches a level."""
     if target == "connected":
-        return len(connected_pieces(reviews)) <= 1
+        return pieces(reviews) <= 1 and bool((reviews.reviews_per_item > 0).all())
     if target == "recoverable":
         return recoverability(reviews).recoverable
     return is_recovery_resilient(reviews, use_scores=use_scores)
 
 
-def connected_pieces(reviews: Reviews) -> IntArray:
+def pieces(reviews: Reviews) -> int:
     """Pieces of the reviewer-item graph that hold items."""
-    return np.unique(connected_components(reviews).item_labels)
+    return int(np.unique(connected_components(reviews).item_labels).size)
 
 
 def verify_plan(plan: Plan) -> None:
