@@ -27,17 +27,22 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
 
 
+#: Reviewers of a block compared by their extra loads before one is asked.
+FEW = 64
+
+
 class Board(NamedTuple):
     """Who may still read what.
 
-    Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``spare`` (by
-    reviewer) and ``room`` (by item) are what is left. Reviewer j may not read the items
+    Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` is
+    what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not read the items
     ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``dice[0]`` is the state of the random numbers.
     """
 
     home: IntArray
     member_start: IntArray
     member: IntArray
+    load: IntArray
     spare: IntArray
     room: IntArray
     barred_start: IntArray
@@ -79,17 +84,21 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
 
 @kernel
 def reader(state: Structure, board: Board, block: int, item: int) -> int:
-    """Reviewer of a block who may read an item, or -1; the search starts at a random one of the block's last part."""
-    part = find_block(state.root, block)
-    while part >= 0:
+    """Reviewer of a block who may read an item, the least loaded of the first few, or -1."""
+    part, best, looked = find_block(state.root, block), -1, 0
+    while part >= 0 and looked < FEW:
         low, high = board.member_start[part], board.member_start[part + 1]
         shift = roll(board.dice, high - low) if high - low > 1 else 0
         for place in range(high - low):
             reviewer = board.member[low + (place + shift) % (high - low)]
             if may_read(board, reviewer, item):
-                return reviewer
+                looked += 1
+                if best < 0 or board.load[reviewer] < board.load[best]:
+                    best = reviewer
+                if board.load[best] == 0:
+                    return best
         part = state.part[part]
-    return -1
+    return best
 
 
 @kernel
@@ -118,13 +127,24 @@ def review_between(state: Structure, board: Board, a: int, b: int) -> tuple[int,
 
 
 @kernel
-def best_join(state: Structure, space: Growth, board: Board, noise: int) -> tuple[int, int, int, int]:
+def best_join(state: Structure, space: Growth, board: Board, noise: int, local: int) -> tuple[int, int, int, int]:
     """Two blocks that share an item and grow largest when joined, and a review that joins them; or -1 four times.
 
-    The size is blurred by up to ``noise`` items.
+    The size is blurred by up to ``noise`` items. With ``local`` one of the two is the largest block, if that is
+    possible, and more than one reviewer.
     """
     best, reviewer, item, left, right = -1, -1, -1, -1, -1
-    drop_anchor(state, space)
+    main = drop_anchor(state, space)
+    if local and state.part[main] >= 0:
+        for b in range(state.root.size):
+            if space.touch[b] >= 0 and b != main and state.cover[b] > 1:
+                value = try_join(state, space, main, b) * 64 + roll(board.dice, 64 * noise + 8)
+                if value > best:
+                    j, i = review_between(state, board, main, b)
+                    if j >= 0:
+                        best, reviewer, item, left, right = value, j, i, main, b
+        if best >= 0:
+            return reviewer, item, left, right
     for thing in range(state.first.size):
         count = blocks_of(state, space, thing)
         for x in range(count):
@@ -196,13 +216,16 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
 
 
 @kernel
-def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: int, most: int) -> bool:
-    """Add reviews until one block covers all items; false when none can be added or ``most`` are not enough."""
+def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: int, local: int, most: int) -> bool:
+    """Add reviews until one block covers all items; false when none can be added or ``most`` are not enough.
+
+    A cascade that stopped at ``most`` may be continued.
+    """
     n_items = state.first.size
     while state.cover.max() < n_items:
         if moves.length[0] >= most:
             return False
-        reviewer, item, a, b = best_join(state, space, board, noise)
+        reviewer, item, a, b = best_join(state, space, board, noise, local)
         if reviewer < 0:
             reviewer, item = reach_out(state, board)
             if reviewer < 0:
@@ -223,6 +246,7 @@ def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
     place = moves.length[0]
     moves.reviewer[place], moves.item[place], moves.block[place] = reviewer, item, board.home[reviewer]
     moves.length[0] = place + 1
+    board.load[reviewer] += 1
     board.spare[reviewer] -= 1
     board.room[item] -= 1
 
@@ -237,6 +261,7 @@ def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
             moves.block[write] = moves.block[place]
             write += 1
         else:
+            board.load[moves.reviewer[place]] -= 1
             board.spare[moves.reviewer[place]] += 1
             board.room[moves.item[place]] += 1
     moves.length[0] = write
@@ -277,6 +302,7 @@ def improve(
     moves: Moves,
     trial: Moves,
     keep: IntArray,
+    local: int,
     rounds: int,
 ) -> int:
     """Take some reviews out and complete the plan anew, ``rounds`` times; keeps what is not longer. Returns rounds that helped."""
@@ -300,8 +326,8 @@ def improve(
         drop_moves(board, trial, keep)
         restore(state, start)
         close(state, space, trial.block, trial.item, trial.length[0])
-        done = cascade(state, space, board, trial, roll(board.dice, 6), size)
-        if done and roll(board.dice, 8) == 0:
+        done = cascade(state, space, board, trial, roll(board.dice, 6), local | roll(board.dice, 2), size)
+        if done and roll(board.dice, 64 if local else 8) == 0:
             prune(start, state, space, board, trial, keep)
         if done:
             gained += int(trial.length[0] < size)
@@ -311,9 +337,11 @@ def improve(
             moves.length[0] = trial.length[0]
         else:
             for place in range(trial.length[0]):
+                board.load[trial.reviewer[place]] -= 1
                 board.spare[trial.reviewer[place]] += 1
                 board.room[trial.item[place]] += 1
             for place in range(size):
+                board.load[moves.reviewer[place]] += 1
                 board.spare[moves.reviewer[place]] -= 1
                 board.room[moves.item[place]] -= 1
     return gained

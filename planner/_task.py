@@ -75,6 +75,7 @@ class Task:
             self.home.astype(np.int64),
             member_start,
             order,
+            np.bincount(self.constraints.fixed[:, 0], minlength=self.spare.size).astype(np.int64),
             self.spare.copy(),
             self.room.copy(),
             self.constraints.barred_start,

@@ -22,8 +22,10 @@ EXACT_UP_TO = 4_000
 ATTEMPTS = 8
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
 RELAX_UP_TO = 3_000_000
-#: Rounds of improvement between two looks at the clock, in units of work (rounds x entries).
-ROUND_WORK = 200_000
+#: Rounds of improvement between two looks at the clock, times entries.
+ROUND_WORK = 2_000
+#: Seconds for exchanging reviews where only loads can gain by it.
+POLISH = 2.0
 #: Share of the time left that each kind of exhaustive search may take.
 SHARE = 0.35
 
@@ -61,8 +63,12 @@ def _cheap_bounds(task: Task, ledger: Ledger) -> None:
 
 def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator, *, use_scores: bool) -> search.Search | None:
     length = task.start.item.size - int(task.start.count[0]) - 2
+
+    def keep_going() -> bool:
+        return ledger.in_time
+
     for attempt in range(ATTEMPTS):
-        found, done = search.begin(task, length, int(rng.integers(2**31)), noise=4 * attempt)
+        found, done = search.begin(task, length, int(rng.integers(2**31)), 4 * attempt, keep_going)
         if done:
             search.prune(found)
             ledger.offer(found.pairs)
@@ -99,7 +105,7 @@ def _until(ledger: Ledger, share: float) -> float:
 def _improve(found: search.Search, ledger: Ledger, *, share: float, use_scores: bool) -> None:
     """Shorten the plan until it meets the bound or its share of the time is over."""
     until = _until(ledger, share)
-    rounds = max(1, ROUND_WORK // max(int(found.task.start.count[0]), 1) // 50)
+    rounds = max(1, ROUND_WORK // max(int(found.task.start.count[0]), 1))
     while not ledger.closed and time.monotonic() < until and len(found.pairs) > 1:
         if search.improve(found, rounds):
             ledger.offer(found.pairs)
@@ -143,7 +149,7 @@ def _settle(task: Task, ledger: Ledger, *, use_scores: bool) -> None:
     if not task.constraints.cost:
         ledger.cheapest = True
     if ledger.pairs is not None and len(ledger.pairs) and not use_scores:
-        until = max(ledger.deadline, time.monotonic() + 1.0)
+        until = time.monotonic() + (_until(ledger, 1.0) - time.monotonic() if task.constraints.cost else POLISH)
         ledger.pairs = polish(task, ledger.pairs, lambda: time.monotonic() < until)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner._cascade import finishing_pairs
 from planner._growth import copy_structure
 from planner._refute import some_plan
 from planner.bounds import Bound
@@ -48,9 +49,12 @@ def needs_more_than(task: Task, budget: int, deadline: float) -> bool | None:
     """
     if not (task.start.cover > 1).any():  # the group must grow from a single paper, or from nothing
         return budget < task.n_items - int(task.start.cover.max(initial=0))
-    left, right, price = joins_of(task)
     covered = _covered_by_blocks(task)
     loose = task.n_items - covered
+    if loose == 0 and budget == 1:
+        found = np.empty((2, 1), np.int64)
+        return int(task.form(finishing_pairs)(task.start, task.space, found[0], found[1])) == 0
+    left, right, price = joins_of(task)
     if loose > budget or (budget >= loose + 2 and left.size * left.size // 2 > PAIRS_UP_TO and not (price == 2).any()):
         return True if loose > budget else None
     budget -= loose

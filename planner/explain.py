@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from planner._task import Task
     from reviewgraph.labels import IntArray
 
-#: Reviews up to which a plan is put in the order in which each step helps most; that takes P^2 growths.
-ORDER_UP_TO = 200
+#: Work (reviews squared times entries) up to which a plan is put in the order in which each step helps most.
+ORDER_UP_TO = 100_000_000
 
 
 def by_effect(task: Task, pairs: IntArray) -> IntArray:
     """Order of the reviews in which the largest group grows fastest, first come first among equals."""
-    if len(pairs) > ORDER_UP_TO or not len(pairs):
+    if not len(pairs) or len(pairs) ** 2 * int(task.start.count[0]) > ORDER_UP_TO:
         return np.arange(len(pairs))
     state, left, order = copy_structure(task.start), list(range(len(pairs))), []
     add, extend, fix = task.form(enter), task.form(grow), task.form(settle)
