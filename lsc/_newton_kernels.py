@@ -179,7 +179,9 @@ def _assemble(
                 u = unit[r] if sloped[j] else 0.0
                 diagonal[order[r]] += 1.0 - 1.0 / size - u * u
         elif size <= SMALL:
-            _assemble_block(at, kind, start, size, line_weight, unit, ends, node, share, count[j], pivot, link, blocks, room)
+            _assemble_block(
+                at, kind, start, size, line_weight, unit, ends, node, share, count[j], pivot, link, blocks, room
+            )
             for r in range(size):
                 diagonal[order[start + r]] += blocks[at + r * (size + 1)]
             at += size * size

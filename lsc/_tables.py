@@ -94,7 +94,11 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     raw = (programme.score - programme.score.mean()) / (units.scale / slope)
     degree = np.bincount(item, minlength=programme.n_items).astype(np.float64)
     tilt = np.bincount(item, raw, programme.n_items)
-    return table, Common(degree, tilt, float(raw @ raw), float(len(item)), float(lower.min()), float(upper.max())), units
+    return (
+        table,
+        Common(degree, tilt, float(raw @ raw), float(len(item)), float(lower.min()), float(upper.max())),
+        units,
+    )
 
 
 def centred(score: FloatArray, start: IntArray, reviewer: IntArray) -> FloatArray:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 @kernel
-def replay(start: Structure, state: Structure, space: Growth, left: IntArray, right: IntArray, stack: IntArray, size: int) -> int:
+def replay(
+    start: Structure, state: Structure, space: Growth, left: IntArray, right: IntArray, stack: IntArray, size: int
+) -> int:
     """Do the joins of a stack; returns the largest cover made, or -1 if the last join was implied by the others."""
     restore(state, start)
     most = 0
@@ -35,46 +37,60 @@ def replay(start: Structure, state: Structure, space: Growth, left: IntArray, ri
 
 
 @kernel
+def finishes(
+    state: Structure, space: Growth, left: IntArray, right: IntArray, weight: IntArray, after: int, rest: IntArray
+) -> bool:
+    """Whether one join beyond number ``after``, of price ``rest[0]`` and loss ``rest[1]`` or less, covers ``rest[2]``."""
+    drop_anchor(state, space)
+    for k in range(after + 1, left.size):
+        if weight[k, 0] == rest[0] and weight[k, 1] <= rest[1]:
+            a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
+            if a != b and try_join(state, space, a, b) >= rest[2]:
+                return True
+    return False
+
+
+@kernel
+def next_fit(weight: IntArray, after: int, rest: IntArray) -> int:
+    """Next join whose price leaves something of ``rest[0]`` and whose loss is within ``rest[1]``."""
+    k = after + 1
+    while k < weight.shape[0] and (weight[k, 0] >= rest[0] or weight[k, 1] > rest[1]):
+        k += 1
+    return k
+
+
+@kernel
 def some_plan(
     start: Structure,
     state: Structure,
     space: Growth,
     left: IntArray,
     right: IntArray,
-    price: IntArray,
-    enough: int,
-    budget: int,
+    weight: IntArray,
+    limit: IntArray,
     first: int,
 ) -> bool:
-    """Whether joins of total price ``budget`` or less, the first of them number ``first``, let a block cover enough."""
-    stack = np.empty(budget + 1, np.int64)
-    stack[0], depth, spent = first, 1, price[first]
-    while depth > 0:
-        most = -1
-        if spent <= budget:
-            most = replay(start, state, space, left, right, stack, depth)
-        if most >= enough:
+    """Whether joins, the first of them number ``first``, let a block cover enough within the limits.
+
+    ``weight[k]`` is the price and the loss of join k; ``limit`` holds the most of both, and the items to be covered.
+    """
+    stack, rest, depth, k = np.empty(limit[0] + 1, np.int64), limit.copy(), 0, first
+    while True:
+        stack[depth] = k
+        depth += 1
+        rest[0], rest[1] = rest[0] - weight[k, 0], rest[1] - weight[k, 1]
+        top, k = k, left.size
+        most = replay(start, state, space, left, right, stack, depth)
+        if most >= limit[2]:
             return True
-        top, deeper = stack[depth - 1], False
-        if most >= 0 and budget - spent == 1:
-            drop_anchor(state, space)
-            for k in range(top + 1, left.size):
-                if price[k] == 1:
-                    a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
-                    if a != b and try_join(state, space, a, b) >= enough:
-                        return True
-        elif most >= 0 and budget > spent:
-            deeper = top + 1 < left.size
-        if deeper:
-            stack[depth] = top + 1
-            spent += price[top + 1]
-            depth += 1
-            continue
-        while depth > 0:
-            spent -= price[stack[depth - 1]]
-            if depth > 1 and stack[depth - 1] + 1 < left.size:
-                stack[depth - 1] += 1
-                spent += price[stack[depth - 1]]
-                break
+        if most >= 0 and rest[0] > 0:
+            if finishes(state, space, left, right, weight, top, rest):
+                return True
+            k = next_fit(weight, top, rest)
+        while k == left.size:
             depth -= 1
-    return False
+            if depth == 0:
+                return False
+            top = stack[depth]
+            rest[0], rest[1] = rest[0] + weight[top, 0], rest[1] + weight[top, 1]
+            k = next_fit(weight, top, rest)

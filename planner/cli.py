@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 @click.option("--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
 @click.option("--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
 @click.option("--max-per-item", type=click.IntRange(0), metavar="N", help="At most N extra reviews a paper.")
-@click.option("--max-reviews", type=click.IntRange(0), metavar="N", help="A budget: the best N reviews, fixed included.")
+@click.option(
+    "--max-reviews", type=click.IntRange(0), metavar="N", help="A budget: the best N reviews, fixed included."
+)
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @click.option("-o", "--output", metavar="FILE", help="Write the plan as CSV (item,reviewer,cost,joins).")

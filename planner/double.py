@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
-
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner import bounds, exact, exhaust, oracles, search
+from planner import bounds, exact, exhaust, oracles, scored, search
 from planner._task import new_task
 from planner.substitutes import polish
+from planner.verify import reaches, with_extra
 
 if TYPE_CHECKING:
     from planner._task import Task
     from planner.extra import Ledger
 
 #: Candidate reviews up to which the integer programme is stated.
-EXACT_UP_TO = 4_000
+EXACT_UP_TO = 1_500
 #: Cascades tried, more and more at random, before loads and conflicts are held to stand in the way.
 ATTEMPTS = 8
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
@@ -32,36 +32,53 @@ SHARE = 0.35
 
 def fill(task: Task, ledger: Ledger, rng: np.random.Generator, *, use_scores: bool) -> None:
     """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
-    if task.is_done:
-        ledger.prove(bounds.Bound(0, "unfinished", "nothing is missing"))
-        ledger.cheapest = True
-        ledger.offer(np.empty((0, 2), np.int64))
+    if use_scores:
+        _fill_scored(task, ledger)
         return
-    structural = new_task(task.constraints, 4, use_scores=False) if use_scores else task
-    _cheap_bounds(structural, ledger)
-    found = _first_plan(task, ledger, rng, use_scores=use_scores)
+    if task.is_done:
+        _nothing_to_do(ledger)
+        return
+    ledger.prove(bounds.Bound(1, "unfinished", "the papers are not comparable yet"))
+    found = _first_plan(task, ledger, rng)
     if ledger.infeasible:
         return
-    _dear_bounds(structural, ledger)
+    _cheap_bounds(task, ledger)
+    _dear_bounds(task, ledger)
     if found is not None:
-        _improve(found, ledger, share=SHARE, use_scores=use_scores)
-    if not use_scores:
-        _exact(task, ledger, rng)
-    if found is not None and not ledger.closed:
-        _refute(structural, ledger)
-        _improve(found, ledger, share=1.0, use_scores=use_scores)
-    _settle(task, ledger, use_scores=use_scores)
+        _improve(found, ledger, SHARE)
+        _refute(task, ledger)
+    _exact(task, ledger, rng)
+    if found is not None:
+        _improve(found, ledger, 1.0)
+    _settle(task, ledger)
+
+
+def _fill_scored(task: Task, ledger: Ledger) -> None:
+    """Plan with the score-aware closure; the structure gives the bounds."""
+    table = with_extra(task.constraints.reviews, task.constraints.fixed, use_scores=True)
+    if reaches(table, "double", use_scores=True):
+        _nothing_to_do(ledger)
+        return
+    structural = new_task(task.constraints, 4, use_scores=False)
+    if structural.is_done:
+        ledger.prove(bounds.Bound(1, "unfinished", "tied scores leave papers apart"))
+    else:
+        _cheap_bounds(structural, ledger)
+    scored.fill(task, ledger)
+
+
+def _nothing_to_do(ledger: Ledger) -> None:
+    ledger.prove(bounds.Bound(0, "unfinished", "nothing is missing"))
+    ledger.cheapest = True
+    ledger.offer(np.empty((0, 2), np.int64))
 
 
 def _cheap_bounds(task: Task, ledger: Ledger) -> None:
-    from planner.verify import with_extra
-
     with_fixed = with_extra(task.constraints.reviews, task.constraints.fixed)
-    ledger.prove(bounds.Bound(1, "unfinished", "the papers are not comparable yet"))
     ledger.prove(bounds.missing_links(with_fixed, task.constraints, task.spare))
 
 
-def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator, *, use_scores: bool) -> search.Search | None:
+def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> search.Search | None:
     length = task.start.item.size - int(task.start.count[0]) - 2
 
     def keep_going() -> bool:
@@ -91,6 +108,8 @@ def _can_reach(task: Task, rng: np.random.Generator) -> bool:
 def _dear_bounds(task: Task, ledger: Ledger) -> None:
     if ledger.closed or ledger.lower_bound > 64:
         return
+    if not ledger.in_time:
+        return
     live = task.components
     ledger.prove(bounds.expansion(live.cover_start, live.cover_item, task.n_items))
     if not ledger.closed and ledger.lower_bound <= 1 and exhaust.needs_more_than(task, 1, _until(ledger, 0.2)):
@@ -102,7 +121,7 @@ def _until(ledger: Ledger, share: float) -> float:
     return now + share * max(ledger.deadline - now, 0.0)
 
 
-def _improve(found: search.Search, ledger: Ledger, *, share: float, use_scores: bool) -> None:
+def _improve(found: search.Search, ledger: Ledger, share: float) -> None:
     """Shorten the plan until it meets the bound or its share of the time is over."""
     until = _until(ledger, share)
     rounds = max(1, ROUND_WORK // max(int(found.task.start.count[0]), 1))
@@ -144,12 +163,10 @@ def _refute(task: Task, ledger: Ledger) -> None:
         ledger.prove(exhaust.exhausted(value))
 
 
-def _settle(task: Task, ledger: Ledger, *, use_scores: bool) -> None:
+def _settle(task: Task, ledger: Ledger) -> None:
     """Exchange reviews for cheaper and lighter ones; without costs every plan of one length costs the same."""
     if not task.constraints.cost:
         ledger.cheapest = True
-    if ledger.pairs is not None and len(ledger.pairs) and not use_scores:
+    if ledger.pairs is not None and len(ledger.pairs):
         until = time.monotonic() + (_until(ledger, 1.0) - time.monotonic() if task.constraints.cost else POLISH)
         ledger.pairs = polish(task, ledger.pairs, lambda: time.monotonic() < until)
-
-

@@ -11,6 +11,8 @@ from planner._cascade import finishing_pairs
 from planner._growth import copy_structure
 from planner._refute import some_plan
 from planner.bounds import Bound
+from reviewgraph.recoverable import recoverability
+from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner._task import Task
@@ -45,7 +47,8 @@ def joins_of(task: Task) -> tuple[IntArray, IntArray, IntArray]:
 def needs_more_than(task: Task, budget: int, deadline: float) -> bool | None:
     """Whether no plan of at most ``budget`` reviews exists, were every pair allowed; None if time ran out.
 
-    Takes time of the order of (joins ^ budget) / budget! growths.
+    Takes time of the order of (joins ^ budget) / budget! growths; joins inside a recoverable block are lost, and no
+    more may be lost than the budget exceeds the degrees of freedom.
     """
     if not (task.start.cover > 1).any():  # the group must grow from a single paper, or from nothing
         return budget < task.n_items - int(task.start.cover.max(initial=0))
@@ -59,22 +62,42 @@ def needs_more_than(task: Task, budget: int, deadline: float) -> bool | None:
         return True if loose > budget else None
     budget -= loose
     if budget == 0:
-        return not left.size == 0
+        return left.size != 0
+    inside, missing = _recoverable_blocks(task)
+    same = (inside[left] >= 0) & (inside[left] == inside[right])
+    weight = np.column_stack([price, price * same])
+    limit = np.array([budget, budget - (missing - loose), covered], np.int64)
     state = copy_structure(task.start)
     decide = task.form(some_plan)
-    for first in range(left.size):
-        if price[first] > budget:
-            break
-        if decide(task.start, state, task.space, left, right, price, covered, budget, first):
+    for first in np.flatnonzero((weight <= limit[:2]).all(axis=1)).tolist():
+        if decide(task.start, state, task.space, left, right, weight, limit, first):
             return False
         if time.monotonic() > deadline:
             return None
     return True
 
 
+def _recoverable_blocks(task: Task) -> tuple[IntArray, int]:
+    """Return the recoverable block of each root block, and the degrees of freedom.
+
+    A join inside a recoverable block removes no degree of freedom: its price is lost. So the losses of a plan are at
+    most its reviews less the degrees of freedom.
+    """
+    count = int(task.start.count[0])
+    owner = task.block_labels(task.start)[task.start.block[:count]]
+    pairs = np.unique(owner * task.n_items + task.start.item[:count])
+    table = Reviews.from_codes(
+        pairs // task.n_items, pairs % task.n_items, reviewers=len(task.components), items=task.n_items
+    )
+    found = recoverability(table)
+    return found.block_labels, found.degrees_of_freedom
+
+
 def exhausted(value: int) -> Bound:
     """Bound that says that all plans of fewer reviews were tried."""
-    tried = f"all plans of {value - 1} {'review' if value == 2 else 'reviews'} or fewer" if value > 1 else "doing nothing"
+    tried = (
+        f"all plans of {value - 1} {'review' if value == 2 else 'reviews'} or fewer" if value > 1 else "doing nothing"
+    )
     return Bound(value, "exhausted", f"{tried} leave papers apart (every one was tried)")
 
 
@@ -84,5 +107,3 @@ def _covered_by_blocks(task: Task) -> int:
     count = int(task.start.count[0])
     good = task.start.cover[label[task.start.block[:count]]] > 1
     return int(np.unique(task.start.item[:count][good]).size)
-
-

@@ -129,7 +129,9 @@ def why_not(task: Task, target: str) -> list[str]:
     said = []
     unread = np.flatnonzero((table.reviews_per_item == 0) & (readers == 0))
     if unread.size:
-        said.append(f"nobody has reviewed, or may review, {_list(table.items, unread)}: conflicts or loads stand in the way")
+        said.append(
+            f"nobody has reviewed, or may review, {_list(table.items, unread)}: conflicts or loads stand in the way"
+        )
     if not (task.spare > 0).any():
         said.append("no reviewer has spare load")
     label = task.block_labels(task.start)
@@ -158,4 +160,6 @@ _WORDS = {
 
 def _list(labels: object, codes: IntArray) -> str:
     shown = ", ".join(str(labels[i]) for i in codes[:5].tolist())  # type: ignore[index]
-    return f"{'paper' if codes.size == 1 else 'papers'} {shown}" + (f" and {codes.size - 5} more" if codes.size > 5 else "")
+    return f"{'paper' if codes.size == 1 else 'papers'} {shown}" + (
+        f" and {codes.size - 5} more" if codes.size > 5 else ""
+    )

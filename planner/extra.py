@@ -225,7 +225,9 @@ def _fill(task: Task, target: Target, ledger: Ledger, rng: np.random.Generator, 
 
 def _refuse_fixed(task: Task, target: Target, use_scores: bool) -> Plan:
     table = task.constraints.reviews
-    over = [f"reviewer {table.reviewers[j]} has more fixed reviews than spare load" for j in np.flatnonzero(task.spare < 0)]
+    over = [
+        f"reviewer {table.reviewers[j]} has more fixed reviews than spare load" for j in np.flatnonzero(task.spare < 0)
+    ]
     over += [f"paper {table.items[i]} has more fixed reviews than its limit" for i in np.flatnonzero(task.room < 0)]
     return _plan(task, "infeasible", target, np.empty((0, 2), np.int64), [], over, use_scores=use_scores)
 
@@ -257,7 +259,14 @@ def _finish(task: Task, target: Target, ledger: Ledger, max_reviews: int | None,
 
 
 def _plan(
-    task: Task, status: Status, target: Target, pairs: IntArray, bounds: list[Bound], reasons: list[str], *, use_scores: bool
+    task: Task,
+    status: Status,
+    target: Target,
+    pairs: IntArray,
+    bounds: list[Bound],
+    reasons: list[str],
+    *,
+    use_scores: bool,
 ) -> Plan:
     from planner import explain
     from planner.substitutes import stand_ins
@@ -290,5 +299,3 @@ def _without_fixed(rules: Constraints) -> Constraints:
     from dataclasses import replace
 
     return replace(rules, fixed=rules.fixed[:0])
-
-

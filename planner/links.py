@@ -29,7 +29,11 @@ def fill(task: Task, target: Target, ledger: Ledger) -> None:
         pairs, free = matroid.greedy_recoverable(oracle, bound.value)
     else:
         missing = max(1, oracles.pieces(table) - 1)
-        bound = bounds.Bound(missing, "pieces", f"{missing + 1} pieces need {missing} links" if task.n_items > 1 else "the paper is not reviewed")
+        bound = bounds.Bound(
+            missing,
+            "pieces",
+            f"{missing + 1} pieces need {missing} links" if task.n_items > 1 else "the paper is not reviewed",
+        )
         pairs, free = matroid.greedy_connected(oracle)
     ledger.prove(bound)
     if oracle.reaches(pairs):

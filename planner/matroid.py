@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
 
 @kernel
-def offer(game: Game, body: IntArray, item: IntArray, taken: IntArray, cap: IntArray, room: IntArray, owner: IntArray, wanted: int) -> int:
+def offer(
+    game: Game,
+    body: IntArray,
+    item: IntArray,
+    taken: IntArray,
+    cap: IntArray,
+    room: IntArray,
+    owner: IntArray,
+    wanted: int,
+) -> int:
     """Take reviews that are independent in the count matroid, in order, until ``wanted`` are; returns how many are.
 
     ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``taken`` marks the reviews.

@@ -100,7 +100,7 @@ def polish(task: Task, pairs: IntArray, keep_going: object) -> IntArray:
 
 
 def _better(task: Task, pairs: IntArray, place: int) -> tuple[int, int] | None:
-    """A cheaper stand-in, or one as cheap for a reviewer with the largest load whose own stays below it."""
+    """Find a cheaper stand-in, or one as cheap for a reviewer with the largest load whose own stays below it."""
     fixed = task.constraints.fixed[:, 0]
     load = np.bincount(np.concatenate([pairs[:, 0], fixed]), minlength=task.constraints.reviews.n_reviewers)
     reviewer, item = int(pairs[place, 0]), int(pairs[place, 1])

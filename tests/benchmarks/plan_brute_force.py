@@ -1,6 +1,7 @@
 """Claim: on small instances with conflicts, loads, costs and emergency reviewers plans are equal to brute force.
 
-Run ``python tests/benchmarks/plan_brute_force.py [instances] [target]``; prints how many were compared, and fails on the first difference.
+Run ``python tests/benchmarks/plan_brute_force.py [instances] [target]``: prints how many were compared, and
+fails on the first difference.
 """
 
 from __future__ import annotations
@@ -80,7 +81,10 @@ def main(count: int, targets: list[str]) -> None:
         if expected is None:
             same = plan.status == "infeasible"
         else:
-            same = plan.status == "optimal" and (plan.count, round(plan.cost, 6)) == (expected[0], round(expected[1], 6))
+            same = plan.status == "optimal" and (plan.count, round(plan.cost, 6)) == (
+                expected[0],
+                round(expected[1], 6),
+            )
         if not same:
             print(f"seed {seed}, {target}: brute force {expected}, planner {plan} cost {plan.cost}\n{case}")
             sys.exit(1)

@@ -30,7 +30,10 @@ def thousand(seconds: float, seeds: int) -> None:
             plans.append(plan)
         counts, bounds = [plan.count for plan in plans], [plan.lower_bound for plan in plans]
         proved = sum(plan.status == "optimal" for plan in plans)
-        print(f"| {M} | {k} | {counts} | {statistics.median(counts):g} | {bounds} | {proved} of {seeds} optimal |", flush=True)
+        print(
+            f"| {M} | {k} | {counts} | {statistics.median(counts):g} | {bounds} | {proved} of {seeds} optimal |",
+            flush=True,
+        )
 
 
 def share(seconds: float, seeds: int) -> None:
@@ -49,7 +52,9 @@ def share(seconds: float, seeds: int) -> None:
                         gaps.append(f"{plan.count} - {plan.lower_bound}")
                 total, proved = total + seeds, proved + seeds - len(gaps)
                 took = time.perf_counter() - started
-                print(f"| {N} | {M} | {k} | {seeds - len(gaps)} of {seeds} | {', '.join(gaps)} | {took:.0f} |", flush=True)
+                print(
+                    f"| {N} | {M} | {k} | {seeds - len(gaps)} of {seeds} | {', '.join(gaps)} | {took:.0f} |", flush=True
+                )
     print(f"\nproved optimal: {proved} of {total} ({100 * proved / total:.0f} %)")
 
 

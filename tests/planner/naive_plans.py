@@ -97,7 +97,7 @@ def smallest_plan(
     cost: dict[tuple[int, int], float],
     target: str,
     most_sets: int = 60_000,
-) -> tuple[int, float] | None | str:
+) -> tuple[int, float] | str | None:
     """Count and cost of the best plan, None if there is none, ``"too many"`` if that takes too many sets."""
     reached = LEVELS[target]
     if not reached(_with(covers, allowed), n_items):
