@@ -92,7 +92,7 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     lower, upper = programme.lower / slope, programme.upper / slope
     table = Table(start, item, score, unit, norm, kind, lower, upper, tied)
     raw = (programme.score - programme.score.mean()) / (units.scale / slope)
-    degree = np.asarray(np.bincount(item, minlength=programme.n_items), dtype=np.float64)
+    degree: FloatArray = np.bincount(item, minlength=programme.n_items).astype(np.float64)
     tilt = np.bincount(item, raw, programme.n_items)
     return (
         table,
