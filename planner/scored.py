@@ -1,7 +1,7 @@
 """Plans for the target *double* when tied scores carry no scale: a greedy that asks the score-aware closure each step.
 
-A new review is taken to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares item u
-with a reviewer j' elsewhere joins the two groups by reading an item that j' scored otherwise than u; and one who
+A new review is taken to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares
+item u with a reviewer j' elsewhere joins the two groups by reading an item that j' scored otherwise than u; and one who
 shares nothing, by reading two items that j' scored differently.
 """
 
