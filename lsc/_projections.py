@@ -1,6 +1,6 @@
-"""Projections of perceived qualities on what the reviewers' classes of scoring functions allow.
+"""Projections of one reviewer's perceived qualities on what her class of scoring functions allows.
 
-Kernels for one reviewer work on a chain of levels, ascending by score. Rows of ``room`` hold a score ``Y``, a value
+The kernels work on a chain of levels, ascending by score. Rows of ``room`` hold a score ``Y``, a value
 ``Z`` and a weight ``W`` for each level, and receive the projection ``FIT``; the lower bound on the slope has been taken
 out of the values before (``z - lower * y``), so that lower bounds are 0 here. One array for all that is read and
 written, because passing an array to a kernel takes longer than projecting five reviews.
@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, Face, Table
-
-from reviewgraph._compile import Kernel, kernel
+from reviewgraph._compile import kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 
@@ -111,9 +109,9 @@ def spline_fit(base: int, n: int, rise: float, room: FloatArray, whole: IntArray
     """Fit by least squares the continuous broken line that may bend where ``BENT`` and is constant after its last bend.
 
     Levels ``base`` to ``n - 1`` count. With a finite ``rise`` the slope before the first bend is fixed at it. Level l
-    lies between the nodes ``NODE`` and ``NODE + 1`` with weight ``SHARE`` on the second; the normal equations of the node
-    values are tridiagonal, factored as L D L' into ``PIVOT`` (D) and ``LINK`` (L). Writes ``FIT`` and into ``CHANGE``
-    the drop in slope at each bend; returns the number of nodes. O(n).
+    lies between the nodes ``NODE`` and ``NODE + 1`` with weight ``SHARE`` on the second; the normal equations of the
+    node values are tridiagonal, factored as L D L' into ``PIVOT`` (D) and ``LINK`` (L). Writes ``FIT`` and into
+    ``CHANGE`` the drop in slope at each bend; returns the number of nodes. O(n).
     """
     nodes, last, first_bend = 0, base, base
     for level in range(base + 1, n):
@@ -153,7 +151,6 @@ def spline_fit(base: int, n: int, rise: float, room: FloatArray, whole: IntArray
     room[VALUE, nodes - 1] /= room[PIVOT, nodes - 1]
     for k in range(nodes - 2, -1, -1):
         room[VALUE, k] = room[VALUE, k] / room[PIVOT, k] - room[LINK, k] * room[VALUE, k + 1]
-    before, node = rise, 0
     for level in range(base, n):
         k, s = whole[NODE, level], room[SHARE, level]
         room[FIT, level] = room[VALUE, k]
@@ -161,8 +158,17 @@ def spline_fit(base: int, n: int, rise: float, room: FloatArray, whole: IntArray
             room[FIT, level] += s * (room[VALUE, k + 1] - room[VALUE, k])
         if fixed and level < first_bend:
             room[FIT, level] -= rise * (room[Y, first_bend] - room[Y, level])
+    _changes(base, n, nodes, rise if fixed else np.inf, room, whole)
+    return nodes
+
+
+@kernel
+def _changes(base: int, n: int, nodes: int, rise: float, room: FloatArray, whole: IntArray) -> None:
+    """Write the drop in slope at each bend of the broken line through the nodes into ``CHANGE``."""
+    before, node = rise, 0
+    for level in range(base, n):
         room[CHANGE, level] = 0.0
-        if whole[BENT, level] > 0 if level > base else not fixed:
+        if whole[BENT, level] > 0 if level > base else rise == np.inf:
             after = 0.0
             if node + 1 < nodes:
                 after = (room[VALUE, node + 1] - room[VALUE, node]) / (room[AT, node + 1] - room[AT, node])
@@ -170,7 +176,6 @@ def spline_fit(base: int, n: int, rise: float, room: FloatArray, whole: IntArray
                 room[CHANGE, level] = before - after
             before = after
             node += 1
-    return nodes
 
 
 @kernel
@@ -196,34 +201,15 @@ def concave_fit(base: int, n: int, start: int, rise: float, room: FloatArray, wh
             whole[BENT, k] = 0
     for _ in range(30 * n + 30):
         nodes = spline_fit(base, n, rise if capped else np.inf, room, whole)
-        # Move the coefficients towards this fit; stop where one of them or the bound would be crossed.
-        step, total, trial_total = 1.0, 0.0, 0.0
-        for k in range(start, n):
-            if whole[BENT, k] > 0:
-                was, trial = room[COEFFICIENT, k], room[CHANGE, k]
-                total += was
-                trial_total += trial
-                if trial <= 0.0:
-                    step = min(step, was / (was - trial) if was > 0.0 else 0.0)
-        hits = (not capped) and trial_total > rise * (1.0 + ROUNDING)
-        if guessing and (hits or step < 1.0):
+        step, hits = _reach(start, n, rise, capped, room, whole)
+        if guessing and step < 1.0:
             whole[BENT, base:n] = 0
             capped = guessing = False
             continue
         guessing = False
-        if hits:
-            reach = max(0.0, (rise - total) / (trial_total - total))
-            hits = reach <= step
-            step = min(step, reach)
-        if hits or step < 1.0:
+        if step < 1.0:
             capped = capped or hits
-            for k in range(start, n):
-                if whole[BENT, k] > 0:
-                    was, trial = room[COEFFICIENT, k], room[CHANGE, k]
-                    room[COEFFICIENT, k] += step * (trial - was)
-                    if trial <= 0.0 and (room[COEFFICIENT, k] <= ROUNDING * was or step * (was - trial) >= was):
-                        room[COEFFICIENT, k] = 0.0
-                        whole[BENT, k] = 0
+            _advance(start, n, step, room, whole)
             if entered > 0 and whole[BENT, entered] == 0:
                 start = n  # rounding alone asked for this hinge: the fit without it is the answer
             entered = 0
@@ -239,6 +225,38 @@ def concave_fit(base: int, n: int, start: int, rise: float, room: FloatArray, wh
             whole[BENT, entered] = 1
     whole[BENT, base] = 2 if capped else 0
     return nodes
+
+
+@kernel
+def _reach(start: int, n: int, rise: float, capped: bool, room: FloatArray, whole: IntArray) -> tuple[float, bool]:
+    """Return how far the coefficients can move to ``CHANGE``, below 1 where one of them or the bound is crossed.
+
+    Also whether the bound stops them.
+    """
+    step, total, trial_total = 1.0, 0.0, 0.0
+    for k in range(start, n):
+        if whole[BENT, k] > 0:
+            was, trial = room[COEFFICIENT, k], room[CHANGE, k]
+            total += was
+            trial_total += trial
+            if trial <= 0.0:
+                step = min(step, was / (was - trial) if was > 0.0 else 0.0)
+    if capped or trial_total <= rise * (1.0 + ROUNDING):
+        return step, False
+    reach = max(0.0, (rise - total) / (trial_total - total))
+    return min(step, reach), reach <= step
+
+
+@kernel
+def _advance(start: int, n: int, step: float, room: FloatArray, whole: IntArray) -> None:
+    """Move the coefficients by ``step`` of the way to ``CHANGE`` and drop those that reach 0."""
+    for k in range(start, n):
+        if whole[BENT, k] > 0:
+            was, trial = room[COEFFICIENT, k], room[CHANGE, k]
+            room[COEFFICIENT, k] += step * (trial - was)
+            if trial <= 0.0 and (room[COEFFICIENT, k] <= ROUNDING * was or step * (was - trial) >= was):
+                room[COEFFICIENT, k] = 0.0
+                whole[BENT, k] = 0
 
 
 @kernel
@@ -266,7 +284,7 @@ def _entering(base: int, n: int, start: int, capped: bool, room: FloatArray, who
 
 @kernel
 def sort_ranks(left: int, right: int, room: FloatArray, whole: IntArray) -> None:
-    """Sort ``RANK[left:right]`` by the values ``LOWEST`` they point at, ascending; shell sort, fast if almost sorted."""
+    """Sort ``RANK[left:right]`` by the values ``LOWEST`` they point at; shell sort, fast where almost sorted."""
     gap = 1
     while 3 * gap + 1 < right - left:
         gap = 3 * gap + 1
@@ -279,191 +297,3 @@ def sort_ranks(left: int, right: int, room: FloatArray, whole: IntArray) -> None
                 j -= gap
             whole[RANK, j] = moving
         gap //= 3
-
-
-@kernel
-def _sort_levels(
-    start: int,
-    end: int,
-    item: IntArray,
-    score: FloatArray,
-    x: FloatArray,
-    order: IntArray,
-    place: IntArray,
-    room: FloatArray,
-    whole: IntArray,
-) -> None:
-    """Order tied reviews by the present quality: then the partial order of levels is a chain (Kruskal 1964).
-
-    The primary approach to ties of "Nonmetric multidimensional scaling: a numerical method", Psychometrika 29.
-    """
-    for r in range(start, end):
-        room[LOWEST, r - start] = x[item[r]]
-        whole[RANK, r - start] = place[r] - start
-    left = start
-    while left < end:
-        right = left + 1
-        while right < end and score[right] == score[left]:
-            right += 1
-        sort_ranks(left - start, right - start, room, whole)
-        left = right
-    for r in range(start, end):
-        place[r] = start + whole[RANK, r - start]
-        order[r] = item[place[r]]
-
-
-@kernel
-def _project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArray, longest: int) -> None:
-    """Project monotone reviewers on sequences whose steps are bounded, levels in place of reviews where tied."""
-    starts, item, scores, _, _, kinds, lowers, uppers, ties = table
-    order, place, _, ends, _, _, _, _, _, _ = face
-    room, whole = np.empty((ROOM_ROWS, longest + 2)), np.empty((WHOLE_ROWS, longest + 2), np.int64)
-    for j in range(len(kinds)):
-        if kinds[j] != MONOTONE:
-            continue
-        start, end, lower, upper, tied = starts[j], starts[j + 1], lowers[j], uppers[j], ties[j]
-        if not tied:
-            _sort_levels(start, end, item, scores, x, order, place, room, whole)
-        n, before = 0, np.inf
-        for r in range(start, end):
-            score = scores[r]
-            value = x[order[r]] - lower * score
-            if tied and score == before:
-                room[W, n - 1] += 1.0
-                room[Z, n - 1] += (value - room[Z, n - 1]) / room[W, n - 1]
-            else:
-                room[Z, n], room[W, n], whole[BEGIN, n] = value, 1.0, r
-                room[CAP, n] = (upper - lower) * (score - before)
-                n += 1
-            before = score
-        whole[BEGIN, n] = end
-        blocks = isotonic(n, room, whole) if upper == np.inf else bounded_isotonic(n, room, whole)
-        whole[FIRST, blocks] = n
-        for block in range(blocks):
-            ends[whole[BEGIN, whole[FIRST, block]]] = whole[BEGIN, whole[FIRST, block + 1]]
-        for level in range(n):
-            for r in range(whole[BEGIN, level], whole[BEGIN, level + 1]):
-                perceived[place[r]] = room[FIT, level] + lower * scores[r]
-
-
-@kernel
-def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArray, longest: int) -> None:
-    """Project on broken lines with falling slopes; rising ones fall when both axes are turned round (``sign`` -1).
-
-    Free reviews of the lowest level stay where they are if they lie below the beginning of the line: the highest of
-    them join the line one after the other until the rest do.
-    """
-    starts, item, score, _, _, kinds, lowers, uppers, ties = table
-    _, _, _, _, bends, nodes, shares, count, pivot, link = face
-    room, whole = np.empty((ROOM_ROWS, longest + 2)), np.empty((WHOLE_ROWS, longest + 2), np.int64)
-    for j in range(len(kinds)):
-        if kinds[j] != CONVEX and kinds[j] != CONCAVE:
-            continue
-        start, size, lower, rise, tied = starts[j], starts[j + 1] - starts[j], lowers[j], uppers[j] - lowers[j], ties[j]
-        sign, begin = (1.0, start) if kinds[j] == CONVEX else (-1.0, start + size - 1)
-        step = 1 if kinds[j] == CONVEX else -1
-        n, free = 0, 0
-        for i in range(size):
-            r = begin + step * i
-            height = sign * score[r]
-            quality = sign * x[item[r]] - lower * height
-            if n == 0 or height != room[Y, n - 1]:
-                room[Y, n], room[Z, n], room[W, n] = height, quality, 1.0
-                whole[BENT, n] = bends[start + n] if tied else 0
-                n += 1
-            else:
-                room[W, n - 1] += 1.0
-                room[Z, n - 1] += (quality - room[Z, n - 1]) / room[W, n - 1]
-            whole[LEVEL, i] = n - 1
-            if n == 1 and not tied:
-                room[LOWEST, free], whole[RANK, free] = quality, free
-                free += 1
-        sort_ranks(0, free, room, whole)
-        found, total = 0, 0.0
-        for above in range(free + 1):
-            base = 1 if above == 0 and not tied else 0
-            if above > 0:
-                total += room[LOWEST, whole[RANK, free - above]]
-                room[Z, 0], room[W, 0] = total / above, float(above)
-            found = concave_fit(base, n, 1 if tied else 2, rise, room, whole)
-            if base > 0:
-                slope = (room[FIT, 2] - room[FIT, 1]) / (room[Y, 2] - room[Y, 1]) if n > 2 else 0.0
-                room[FIT, 0] = room[FIT, 1] - slope * (room[Y, 1] - room[Y, 0])
-                whole[BENT, 0] = 0
-            if tied or above == free or room[LOWEST, whole[RANK, free - 1 - above]] <= room[FIT, 0]:
-                break
-        bound = np.inf if tied else room[FIT, 0]
-        count[j] = found
-        for k in range(found):
-            pivot[start + k], link[start + k] = room[PIVOT, k], room[LINK, k]
-        for level in range(n):
-            bends[start + level] = whole[BENT, level]
-        for i in range(size):
-            r, level = begin + step * i, whole[LEVEL, i]
-            height = lower * room[Y, level]
-            if level == 0 and not tied and sign * x[item[r]] - height <= bound:
-                nodes[r] = -1
-                perceived[r] = x[item[r]]
-            else:
-                nodes[r], shares[r] = whole[NODE, level], room[SHARE, level]
-                perceived[r] = sign * (room[FIT, level] + height)
-
-
-def _evaluate(
-    table: Table, face: Face, straighten: bool, x: FloatArray, perceived: FloatArray, pull: FloatArray, bend: FloatArray
-) -> tuple[float, float]:
-    """Project every reviewer, and add up distances and gradients.
-
-    ::
-
-        F(x) = sum_j dist^2(x[I_j], K_j),    G(x) = sum_j dist^2(x[I_j], lines in the scores of j)
-
-    Writes the perceived qualities (E,), half the gradients of F and, where ``straighten``, of G (over reviewers who
-    need not be linear) into ``pull`` and ``bend`` (N,), and the faces; returns F and G. O(E) for linear and monotone
-    reviewers.
-    """
-    starts, item, _, unit, norms, kinds, lowers, uppers, _ = table
-    sloped = face.sloped
-    longest, chains, bents = 0, False, False
-    for j in range(len(kinds)):
-        longest = max(longest, starts[j + 1] - starts[j])
-        chains = chains or kinds[j] == MONOTONE
-        bents = bents or kinds[j] == CONVEX or kinds[j] == CONCAVE
-    if chains:
-        _project_chains(table, face, x, perceived, longest)
-    if bents:
-        _project_bents(table, face, x, perceived, longest)
-    pull[:] = 0.0
-    bend[:] = 0.0
-    fit, line = 0.0, 0.0
-    for j in range(len(kinds)):
-        start, end = starts[j], starts[j + 1]
-        if kinds[j] == IDLE:
-            for r in range(start, end):
-                perceived[r] = x[item[r]]
-            continue
-        linear = kinds[j] == LINEAR
-        mean, slope = 0.0, 0.0
-        if linear or straighten:
-            for r in range(start, end):
-                value = x[item[r]]
-                mean += value
-                slope += unit[r] * value
-            mean /= end - start
-        if linear:
-            steep = min(max(slope, lowers[j] * norms[j]), uppers[j] * norms[j])
-            sloped[j] = steep == slope and norms[j] > 0.0
-            for r in range(start, end):
-                perceived[r] = mean + steep * unit[r]
-        for r in range(start, end):
-            gap = x[item[r]] - perceived[r]
-            pull[item[r]] += gap
-            fit += gap * gap
-            if straighten and not linear:
-                gap = x[item[r]] - mean - slope * unit[r]
-                bend[item[r]] += gap
-                line += gap * gap
-    return fit, line
-
-
-evaluate = Kernel(_evaluate, always=True)

@@ -112,8 +112,7 @@ def _tied_up_to_rounding(score: FloatArray, reviewer: IntArray) -> FloatArray:
     close[1:] = (reviewer[1:] == reviewer[:-1]) & (np.diff(score) <= ROUNDING * np.spacing(np.abs(score).max()))
     if not (close[1:] & (score[1:] != score[:-1])).any():
         return score
-    level = np.cumsum(~close) - 1
-    return score[~close][level]
+    return np.asarray(score[~close][np.cumsum(~close) - 1])
 
 
 def _classes(
