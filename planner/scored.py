@@ -28,7 +28,9 @@ def fill(task: Task, ledger: Ledger) -> None:
     """Find a plan; the lower bounds are those of the structure, which scores can only raise."""
     if task.n_items > 1 and not task.start.class_of.any():
         ledger.infeasible = True
-        ledger.reasons.append("reviewers' tied scores chain all papers together, so that no two have different qualities")
+        ledger.reasons.append(
+            "reviewers' tied scores chain all papers together, so that no two have different qualities"
+        )
         return
     if not _possible(task):
         ledger.infeasible = True
