@@ -67,7 +67,7 @@ def smallest_eigenvalue(reviews) -> float:
 
 @pytest.mark.parametrize("communities", [False, True])
 def test_double_costs_less_than_half_a_percent(benchmark, communities):
-    """N = 1000, M = 800, demand 3, load 5, 2 % conflicts, ten seeds: doubly connected at under 0.5 % of the affinity."""
+    """N = 1000, M = 800, demand 3, load 5, 2 % conflicts, ten seeds: double at under 0.5 %."""
     prices, before = [], []
 
     def run():
@@ -129,7 +129,8 @@ def test_flow_equals_highs(benchmark):
     seconds = time.perf_counter() - start
     benchmark.extra_info.update(highs_seconds=seconds, objective=value[chosen].sum())
     print(
-        f"\nflow {benchmark.stats['mean']:.2f} s, HiGHS {seconds:.2f} s, objectives {value[chosen].sum():.9f} {-answer.fun:.9f}"
+        f"\nflow {benchmark.stats['mean']:.2f} s, HiGHS {seconds:.2f} s, "
+        f"objectives {value[chosen].sum():.9f} {-answer.fun:.9f}"
     )
     assert value[chosen].sum() == pytest.approx(-answer.fun, rel=1e-10)
 
