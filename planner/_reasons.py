@@ -63,6 +63,12 @@ def why_unreachable(problem: Problem, target: str) -> str:
     whoever starts it 2 more (1 more). Full loads for as few as possible make the most of it.
     """
     N = int(problem.required.sum())
+    bare = np.flatnonzero(problem.required & (problem.demand == 0))
+    if bare.size:
+        return (
+            f"{_papers(problem, bare)} {'has' if bare.size == 1 else 'have'} demand 0, and what nobody reviews cannot "
+            "be compared. Raise the demand, leave them out, or ask for no level (target none)."
+        )
     if problem.old.any() or N == 0:
         return ""
     shared = 1 if target == "connected" else 2

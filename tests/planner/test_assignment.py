@@ -244,6 +244,12 @@ def test_too_few_reviews_for_the_level_is_told():
     assert "cannot be joined" in result.explanation
 
 
+def test_papers_nobody_reviews_are_named():
+    result = assign(np.ones((4, 3)), demand={0: 3, 1: 3, 2: 0}, load=3)
+    assert result.status == "infeasible"
+    assert result.explanation.startswith("1 paper (2) has demand 0")
+
+
 def test_sparse_dense_and_mapping_agree():
     score = clustered(20, 16, 0)
     row, column = np.nonzero(score > 0.3)
