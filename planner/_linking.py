@@ -34,6 +34,9 @@ RANKED, SHARE = 256, 0.05
 #: Ways tried around reviews that the core cannot do without.
 DETOURS = 4
 
+#: By how much each search in vain raises what the next may go to.
+ALLOWANCE = 1.5
+
 #: Forced pairs whose mean loss per item is what a search may go to at once.
 MEMORY = 20
 
@@ -247,10 +250,11 @@ class Linker:
             score, pair = heapq.heappop(ranked)
             if not self.useful(pair):
                 continue
-            bar = max(PATIENCE * max(score, ranked[0][0]), self.usual) if ranked else np.inf
+            bar = PATIENCE * max(score, ranked[0][0], self.usual) if ranked and self.usual > 0 else np.inf
             beyond = bar * gain[pair] - follow[pair] - self.reduced(pair)
             pairs, within = self.change(pair, int(min(max(beyond, 0), 1 << 61)))
             if not within:
+                self.usual *= ALLOWANCE
                 heapq.heappush(ranked, (bar, pair))
                 continue
             least = self.count

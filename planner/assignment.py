@@ -202,8 +202,8 @@ def assign(
     Notes
     -----
     The flow takes about five seconds for two million pairs; a forced pair takes a search in its neighbourhood, at
-    worst O((P + V) log V) for P pairs and V reviewers and items, and O(E) to look at the core. Source: Goldberg 1997
-    for the flow, successive shortest paths (Ahuja, Magnanti and Orlin 1993) for the cycles.
+    worst O((P + V) log V) for P pairs and V reviewers and items, and O(E) to look at the core. Source: [Goldberg97]_
+    for the flow, successive shortest paths ([Ahuja93]_, chapter 9) for the cycles.
 
     Examples
     --------
