@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +11,11 @@ from lsc._faces import distances, project_bents, project_chains
 from lsc._newton_kernels import SMALL, common_line, newton_direction
 from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, Common, Face, Table, first_face
 from reviewgraph.reviews import BoolArray, FloatArray
+
+
+def inner(a: FloatArray, b: FloatArray) -> float:
+    """Inner product, without the threads of a linear algebra library: they cost more and change last digits."""
+    return float(np.einsum("i,i->", a, b))
 
 
 @dataclass
@@ -57,10 +63,10 @@ class Merit:
             project_bents(self.table, self.face, x, self.perceived)
         self.squares, line = distances(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
         common, self._slope_free = common_line(self.common, x, self.tilt)
-        value = 0.5 * self.squares + self.common_weight * (0.5 * common - float(self.common_anchor @ x))
+        value = 0.5 * self.squares + self.common_weight * (0.5 * common - inner(self.common_anchor, x))
         gradient = self.pull + self.common_weight * (self.tilt - self.common_anchor)
         if straighten:
-            value += self.line_weight * (0.5 * line - float(self.line_anchor @ x))
+            value += self.line_weight * (0.5 * line - inner(self.line_anchor, x))
             gradient += self.line_weight * (self.bend - self.line_anchor)
         gradient[self.fixed] = 0.0
         self.gradient = gradient
@@ -87,7 +93,7 @@ class Merit:
 
     def norm(self, gradient: FloatArray) -> float:
         """Length of a gradient per review: each item's part divided by the root of its number of reviews."""
-        return float(np.sqrt(gradient @ (self._weight * gradient) / self.common.reviews))
+        return math.sqrt(inner(gradient, self._weight * gradient) / self.common.reviews)
 
     def stationarity(self) -> float:
         """Length per review of the gradient of F alone, at the point evaluated last."""

@@ -18,9 +18,8 @@ from lsc.optimality import Residuals, residuals, scale
 from lsc.programme import Minimiser, Programme, Shape
 from lsc.reporting import ReportingScale, reporting_scale
 from lsc.scoring import ScoringFunction, fit_through
-from lsc.support import Support, support_of
+from lsc.support import Support, groups_of, support_of
 from lsc.uniqueness import is_noiseless, is_unique
-from reviewgraph.components import connected_components
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.reviews import FloatArray, Reviews
@@ -320,7 +319,7 @@ def calibrate(
     programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
     found = _solve(programme, solver, tolerance, max_iterations, progress)
     scored = reviews.only_scored()
-    group = _groups(connected_components(scored).item_labels)
+    group = groups_of(scored)
     average = plain_averages(scored)
     reported = reporting_scale(
         found.quality,
@@ -375,14 +374,6 @@ def _name(hypothesis: HypothesisLike) -> str:
         return hypothesis if isinstance(hypothesis, str) else hypothesis.name
     names = {kind if isinstance(kind, str) else kind.name for kind in hypothesis.values()}
     return names.pop() if len(names) == 1 else "mixed"
-
-
-def _groups(piece: IntArray) -> IntArray:
-    """Return the pieces numbered from 1, the largest first, ties by their first item."""
-    _, first, place, count = np.unique(piece, return_index=True, return_inverse=True, return_counts=True)
-    number = np.empty(first.size, np.int64)
-    number[np.lexsort((first, -count))] = np.arange(1, first.size + 1)
-    return number[place]
 
 
 def _spreads(reviews: Reviews, group: IntArray) -> FloatArray:

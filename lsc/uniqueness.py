@@ -68,9 +68,7 @@ def is_unique(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     return not _moves(directions, trivial)
 
 
-def is_noiseless(
-    programme: Programme, quality: FloatArray, perceived: FloatArray, *, part: float = NOISELESS
-) -> bool:
+def is_noiseless(programme: Programme, quality: FloatArray, perceived: FloatArray, *, part: float = NOISELESS) -> bool:
     """Whether a solution explains all scores but for this part of the spread of qualities."""
     noise = perceived - quality[programme.item]
     return float(np.sqrt(np.mean(noise**2))) <= part * scale(programme, quality)

@@ -15,6 +15,20 @@ if TYPE_CHECKING:
 _HOME = {
     "Assignment": "assignment",
     "assign": "assignment",
+    from planner.errors import InvalidPlan as InvalidPlan
+    from planner.extra import Progress as Progress
+    from planner.extra import plan_extra_reviews as plan_extra_reviews
+    from planner.plan import Plan as Plan
+    from planner.plan import PlannedReview as PlannedReview
+    from planner.verify import verify_plan as verify_plan
+
+_HOME = {
+    "InvalidPlan": "errors",
+    "Plan": "plan",
+    "PlannedReview": "plan",
+    "Progress": "extra",
+    "plan_extra_reviews": "extra",
+    "verify_plan": "verify",
 }
 
 __all__ = sorted(_HOME)

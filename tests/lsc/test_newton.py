@@ -188,7 +188,7 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, dense):
         1e-12, 10_000, again,
     )  # fmt: skip
     assert again == pytest.approx(direction, abs=1e-9)
-    assert newton_direction.python is _newton_direction
+    assert newton_direction.function is _newton_direction
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
