@@ -8,7 +8,8 @@ import numpy as np
 
 from lsc.constraints import LevelRows, equalities, free_ties, inequalities, pick
 from lsc.optimality import scale
-from lsc.programme import Programme
+from lsc.programme import Programme, Shape
+from reviewgraph.precision import projections
 from reviewgraph.reviews import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ NOISELESS = 1e-7
 #: Movement of some quality, where all may move by one, from which a direction counts: linear programmes are solved
 #: to 1e-7, and a direction that exists takes some quality to its bound.
 MOVES = 1e-4
+#: Relative residual that a system without a solution cannot reach: a random vector of a million entries has a part of
+#: 1e-3 along any direction. Graphs whose smallest eigenvalue is 1e-4 take a few hundred steps.
+SOLVED, STEPS = 1e-7, 1000
 
 
 class Directions(NamedTuple):
@@ -57,15 +61,47 @@ def is_unique(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     >>> is_unique(programme, np.array([0.0, 0.1, 0.3]), np.array([0.0, 0.1, 0.3]))  # bob's paper may stand anywhere
     False
     """
-    directions = _directions(programme, quality, perceived)
-    if _pieces(directions) > 1:
-        return False
     trivial = [np.ones(programme.n_items)]
     if is_noiseless(programme, quality, perceived):
         trivial.append(quality - quality.mean())
+    if _lines_fix_all(programme, trivial):
+        return True
+    directions = _directions(programme, quality, perceived)
+    if _pieces(directions) > 1:
+        return False
     if _only_orders(directions):
         return _orders_fix_all(directions, trivial)
     return not _moves(directions, trivial)
+
+
+def _lines_fix_all(programme: Programme, trivial: list[FloatArray]) -> bool:
+    """Whether the lines of linear reviewers alone leave the trivial directions only; False may mean "not known".
+
+    A direction d that keeps all lines solves ``L d = 0``, L the sum over linear reviewers of I - P_j, P_j the
+    projection on lines in her scores. If ``L d = g`` has a solution for a random g orthogonal to the trivial
+    directions, then L has no other null vectors: one would have to be orthogonal to g.
+    """
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    loads = np.diff(programme.start)
+    owner = np.repeat(np.arange(loads.size), loads)
+    constant = programme.score[programme.start[owner]] == programme.score[programme.start[owner + 1] - 1]
+    counts = (programme.shape[owner] == Shape.LINEAR) & (programme.ties_equal | ~constant)
+    if programme.is_reference.any() or not counts.any():
+        return False
+    matrix, count = projections(owner[counts], programme.item[counts], programme.score[counts], programme.n_items)
+    if not count.all():
+        return False
+    basis, _ = np.linalg.qr(np.column_stack(trivial))
+    probe = np.random.default_rng(0).standard_normal(count.size)
+    probe -= basis @ (basis.T @ probe)
+    transposed, shape = matrix.T.tocsr(), (count.size, count.size)
+    lines = LinearOperator(shape, matvec=lambda d: count * d - matrix @ (transposed @ d), dtype=np.float64)
+    scaled = LinearOperator(shape, matvec=lambda d: d / count, dtype=np.float64)
+    with np.errstate(all="ignore"):  # without a solution the method divides by nothing
+        found, _ = cg(lines, probe, rtol=SOLVED, maxiter=STEPS, M=scaled)
+        left = np.linalg.norm(lines @ found - probe)
+    return bool(left <= 2 * SOLVED * np.linalg.norm(probe))
 
 
 def is_noiseless(programme: Programme, quality: FloatArray, perceived: FloatArray, *, part: float = NOISELESS) -> bool:

@@ -57,7 +57,7 @@ def error_variances(
     >>> error_variances(reviewer, item, np.array([0.0, 1.0, 3.0])).round(3).tolist()
     [0.071, 0.161, 0.018]
     """
-    matrix, count = _projections(reviewer, item, quality)
+    matrix, count = projections(reviewer, item, quality[item], quality.size)
     level = np.ones(quality.size)
     basis, _ = np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
     if quality.size <= EXACT_UP_TO:
@@ -65,18 +65,25 @@ def error_variances(
     return _estimate(matrix, count, basis, rng or np.random.default_rng(0))
 
 
-def _projections(reviewer: IntArray, item: IntArray, quality: FloatArray) -> tuple[sp.csr_array, FloatArray]:
-    """Return a matrix A (N, 2 M) with ``L = diag(count) - A A^T``, and ``count`` (N,)."""
+def projections(reviewer: IntArray, item: IntArray, value: FloatArray, n_items: int) -> tuple[sp.csr_array, FloatArray]:
+    """Return A (N, 2 M) and count (N,) with ``diag(count) - A A^T`` the sum over reviewers of I - P_j.
+
+    ``P_j`` projects on the span of one and of ``value`` (E,) over the reviews of j, of one alone where it is constant.
+
+    >>> A, count = projections(np.array([0, 0]), np.array([0, 1]), np.array([1.0, 2.0]), 2)
+    >>> (np.diag(count) - (A @ A.T).toarray()).round(12).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
     import scipy.sparse as sp
 
-    loads = np.bincount(reviewer)
-    centred = quality[item] - (np.bincount(reviewer, quality[item]) / loads)[reviewer]
+    loads = np.maximum(np.bincount(reviewer), 1)
+    centred = value - (np.bincount(reviewer, value) / loads)[reviewer]
     norm = np.sqrt(np.bincount(reviewer, centred**2))
     tilt = np.divide(centred, norm[reviewer], out=np.zeros(item.size), where=norm[reviewer] > 0)
     values = np.concatenate([1.0 / np.sqrt(loads[reviewer]), tilt])
     places = (np.tile(item, 2), np.concatenate([reviewer, reviewer + loads.size]))
-    matrix = sp.csr_array((values, places), shape=(quality.size, 2 * loads.size))
-    return matrix, np.bincount(item, minlength=quality.size).astype(np.float64)
+    matrix = sp.csr_array((values, places), shape=(n_items, 2 * loads.size))
+    return matrix, np.bincount(item, minlength=n_items).astype(np.float64)
 
 
 def _exact(matrix: sp.csr_array, count: FloatArray, basis: FloatArray) -> FloatArray:
