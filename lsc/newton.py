@@ -8,6 +8,7 @@ is the sum over reviewers of identity minus the projector on the face that holds
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -23,11 +24,16 @@ from reviewgraph.reviews import FloatArray
 PATH = ((1.0, 1e-2, 1e-4), (3e-2, 1e-6, 1e-7), (1e-3, 1e-9, 0.0))
 LINEAR_PATH = ((0.0, 1e-2, 1e-4), (0.0, 1e-6, 0.0))
 PROXIMAL_STEPS = 30
+#: The last proximal step may change the objective by this part: where data leave F nearly flat, a small gradient alone
+#: is found too early.
+SETTLED = 1e-9
 SHRINK = 0.2
 SHARE = 0.03
 #: Relative accuracy of the first Newton directions, later ones follow the gradient: linear reviewers make a
 #: well-conditioned matrix and faces that settle at once, others take the fewer steps the better the directions.
 LINEAR_FORCING, FORCING = 0.1, 1e-3
+#: Points to try along a direction, the relative width of a bracket that will do, and what keeps quotients finite.
+MOST_TRIALS, NARROW, TINY = 60, 1e-4, 1e-300
 #: Differences of f below this part of it are rounding; the gradient then decides.
 FLAT = 1e-11
 
@@ -40,6 +46,7 @@ class _Walk:
     def __init__(self, merit: Merit, x: FloatArray, max_iterations: int, progress: Progress | None) -> None:
         self.merit, self.x = merit, x
         self.iterations, self.max_iterations, self.progress = 0, max_iterations, progress
+        self.stuck = False
 
     def descend(self, tolerance: float, share: float = 0.0) -> None:
         """Newton's method with inexact directions until the gradient is at most ``tolerance``.
@@ -59,35 +66,69 @@ class _Walk:
             self.iterations += 1
             if self.progress is not None:
                 self.progress(self.iterations, merit.stationarity())
-            if step == 0.0:
+            self.stuck = step == 0.0
+            if self.stuck:
                 break
 
 
 def search(
     merit: Merit, x: FloatArray, value: float, gradient: FloatArray, direction: FloatArray
 ) -> tuple[FloatArray, float, FloatArray, float]:
-    """Step along a direction until f has fallen enough and its derivative has flattened; by secants and halving.
+    """Step along a direction to where f has fallen and its derivative has lost half its size.
 
-    Returns the new point, f and gradient there, and the step (0 where no step decreases f).
+    The derivative rises with the step, in straight pieces: so the whole step is taken if it falls there, and otherwise
+    a zero is bracketed. A step that stopped short of the bend that ends the descent would leave the face, and so the
+    next direction, what they were; hence the condition on the derivative. Returns the new point, f and gradient there,
+    and the step (0 where none decreases f).
     """
     start = inner(gradient, direction)
-    low, low_slope, high, high_slope, step = 0.0, start, np.inf, 0.0, 1.0
-    for _ in range(40):
-        point = x + step * direction
+    bracket = _Bracket(start)
+    for _ in range(MOST_TRIALS):
+        point = x + bracket.step * direction
         found, fresh = merit(point)
         slope = inner(fresh, direction)
-        falls = found <= value + 1e-4 * step * start
-        flat = abs(found - value) <= FLAT * abs(value) and abs(slope) <= 0.9 * abs(start)
-        if (falls and slope <= 0.5 * abs(start)) or flat:
-            return point, found, fresh, step
-        if slope > 0.0:
-            high, high_slope = step, slope
-        else:
-            low, low_slope = step, slope
-        cut = low_slope / (low_slope - high_slope)
-        step = low + (high - low) * min(max(cut, 0.1), 0.9) if high < np.inf else 2.0 * step
+        falls = found <= value + 1e-4 * bracket.step * start or abs(found - value) <= FLAT * abs(value)
+        flat = abs(slope) <= 0.5 * abs(start) or (slope <= 0.0 and bracket.step == 1.0) or bracket.tight
+        if falls and flat:
+            return point, found, fresh, bracket.step
+        bracket.narrow(slope)
     found, fresh = merit(x)
     return x, found, fresh, 0.0
+
+
+class _Bracket:
+    """Steps between which an increasing, piecewise linear function has its zero, and the step to try next."""
+
+    def __init__(self, start: float) -> None:
+        self.low, self.low_slope = 0.0, start
+        self.high, self.high_slope = math.inf, math.inf
+        self.step, self.width = 1.0, math.inf
+
+    @property
+    def tight(self) -> bool:
+        """Whether the bracket is as narrow as rounding lets it be."""
+        return self.high < math.inf and self.high - self.low <= NARROW * self.high
+
+    def narrow(self, slope: float) -> None:
+        """Take the function's value at ``step`` into account."""
+        guess = -1.0
+        if slope > 0.0:
+            if self.high < math.inf:  # the zero if the last two points above it lie on one piece
+                guess = self.step - slope * (self.high - self.step) / max(self.high_slope - slope, TINY)
+            self.high, self.high_slope = self.step, slope
+        else:
+            self.low, self.low_slope = self.step, slope
+        if self.high == math.inf:
+            self.step *= 2.0
+            return
+        width, before = self.high - self.low, self.width
+        self.width = width
+        if not self.low < guess < 0.99 * self.high:
+            guess = self.low + width * self.low_slope / (self.low_slope - self.high_slope)
+            guess = min(max(guess, self.low + 0.05 * width), self.high - 0.05 * width)
+        if width > 0.5 * before:  # both guesses fail on two very different pieces: halve, or go down in tens to 0
+            guess = self.low + 0.5 * width if self.low > 0.0 else 0.1 * self.high
+        self.step = guess
 
 
 def minimise(
@@ -164,9 +205,12 @@ def _follow(walk: _Walk, tolerance: float) -> None:
     for line, common, goal in PATH if merit.bends else LINEAR_PATH:
         merit.line_weight, merit.common_weight = line, common / size
         walk.descend(max(goal, 0.1 * tolerance), SHARE if goal == 0.0 else 0.0)
+    before = math.inf
     for _ in range(PROXIMAL_STEPS):
-        if merit.stationarity() <= tolerance or walk.iterations >= walk.max_iterations:
+        settled = before - merit.squares <= SETTLED * merit.squares + tolerance**2 * merit.common.reviews
+        if (merit.stationarity() <= tolerance and settled) or walk.stuck or walk.iterations >= walk.max_iterations:
             break
+        before = merit.squares
         merit.anchor()
         walk.descend(0.1 * tolerance, SHARE)
         merit.line_weight *= SHRINK
