@@ -44,6 +44,8 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator, *, use_scores: bo
         return
     _cheap_bounds(task, ledger)
     _dear_bounds(task, ledger)
+    if not ledger.closed:
+        task.warm_up()
     if found is not None:
         _improve(found, ledger, SHARE)
         _refute(task, ledger)

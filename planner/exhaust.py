@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Pairs of blocks up to which joins of price two are listed.
 PAIRS_UP_TO = 3_000_000
 
+#: Sets of joins looked at between two looks at the clock; where that is not enough, trying all is hopeless.
+SETS_AT_ONCE = 50_000
+
 
 def joins_of(task: Task) -> tuple[IntArray, IntArray, IntArray]:
     """All joins of two blocks with two items or more: left, right, price; cheap ones first."""
@@ -66,13 +69,14 @@ def needs_more_than(task: Task, budget: int, deadline: float) -> bool | None:
     inside, missing = _recoverable_blocks(task)
     same = (inside[left] >= 0) & (inside[left] == inside[right])
     weight = np.column_stack([price, price * same])
-    limit = np.array([budget, budget - (missing - loose), covered], np.int64)
+    limit = np.array([budget, budget - (missing - loose), covered, SETS_AT_ONCE], np.int64)
     state = copy_structure(task.start)
     decide = task.form(some_plan)
     for first in np.flatnonzero((weight <= limit[:2]).all(axis=1)).tolist():
-        if decide(task.start, state, task.space, left, right, weight, limit, first):
+        answer = int(decide(task.start, state, task.space, left, right, weight, limit, first))
+        if answer > 0:
             return False
-        if time.monotonic() > deadline:
+        if answer < 0 or time.monotonic() > deadline:
             return None
     return True
 
