@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from planner.assignment import Assignment as Assignment
     from planner.assignment import assign as assign
-
-_HOME = {
-    "Assignment": "assignment",
-    "assign": "assignment",
     from planner.errors import InvalidPlan as InvalidPlan
     from planner.extra import Progress as Progress
     from planner.extra import plan_extra_reviews as plan_extra_reviews
@@ -23,10 +19,12 @@ _HOME = {
     from planner.verify import verify_plan as verify_plan
 
 _HOME = {
+    "Assignment": "assignment",
     "InvalidPlan": "errors",
     "Plan": "plan",
     "PlannedReview": "plan",
     "Progress": "extra",
+    "assign": "assignment",
     "plan_extra_reviews": "extra",
     "verify_plan": "verify",
 }
