@@ -97,11 +97,14 @@ def harden(linker: Linker) -> IntArray:
     For a reviewer on whom items hang, the pairs that would join them without her are tried, cheapest first; a pair
     stays if less is missing over all reviewers than before.
     """
+    exact = missing_without(linker)
+    if not exact.any():
+        return exact
     missing = Watch(linker).missing()
     for _ in range(ROUNDS):
         before = int(missing.sum())
         for reviewer in np.argsort(-missing, kind="stable").tolist():
-            if missing[reviewer] > 0 and time.monotonic() < linker.deadline:
+            if missing[reviewer] > 0 and time.monotonic() < linker.deadline and _missing(linker, reviewer) > 0:
                 missing = _support(linker, reviewer, missing)
         if int(missing.sum()) in (0, before):
             break
