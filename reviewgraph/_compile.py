@@ -1,7 +1,8 @@
-"""Kernels: plain functions of arrays, compiled by Numba when the work is large enough to repay it.
+"""Kernels: plain functions of arrays, compiled by Numba when the work repays it.
 
-Importing Numba costs more than checking a conference of a thousand papers does in plain Python, so a kernel
-runs as it is written on small input and is compiled on large input. Both give the same answers.
+Importing Numba and compiling costs more than checking a conference of a few thousand papers does in plain Python.
+So a kernel runs as it is written until it has seen a certain amount of input, and compiled from then on. Both
+forms give the same answers.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Elements in the array arguments from which compiling pays: plain Python takes a microsecond for each, and
-#: importing Numba and loading a compiled kernel from the cache about two seconds.
-COMPILE_FROM = 60_000
+#: Array elements that a kernel takes as plain Python before it is compiled. Plain Python needs 2 to 20 microseconds
+#: for each; importing Numba takes one to two seconds, compiling a kernel three to eight, loading it again 0.1.
+COMPILE_AFTER = 200_000
 
 _announced = False
 
@@ -27,14 +28,18 @@ class Kernel(Generic[P, R]):
     Parameters
     ----------
     function
-        Written in the part of Python that Numba compiles. Other kernels it calls must stand in its module.
+        Written in the part of Python that Numba compiles.
     always
-        Compile whatever the size (for kernels whose callers have already paid for Numba).
+        Compile at the first call (for kernels that are never worth interpreting).
+    compile_after
+        Array elements to take as plain Python before compiling.
     """
 
-    def __init__(self, function: Callable[P, R], *, always: bool = False) -> None:
+    def __init__(
+        self, function: Callable[P, R], *, always: bool = False, compile_after: int = COMPILE_AFTER
+    ) -> None:
         self.python = function
-        self.always = always
+        self.credit = 0 if always else compile_after
         self._compiled: Callable[P, R] | None = None
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
@@ -50,18 +55,27 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the form that is faster on these arguments."""
-        if self.always or self._compiled is not None or _size(args) >= COMPILE_FROM or "numba" in sys.modules:
-            return self.compiled(*args, **kwargs)
-        return self.python(*args, **kwargs)
+        if self.credit > 0:
+            self.credit -= _size(args)
+        if self.credit > 0:
+            return self.python(*args, **kwargs)
+        return self.compiled(*args, **kwargs)
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Mark a function of arrays as a kernel that is compiled when its input is large."""
+    """Mark a function of arrays as a kernel that is compiled when it has enough to do."""
     return Kernel(function)
 
 
-def _size(args: tuple[Any, ...]) -> int:
-    return sum(int(getattr(arg, "size", 0)) for arg in args)
+def patient_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """Mark a kernel that is quick in plain Python and slow to compile."""
+    return Kernel(function, compile_after=10 * COMPILE_AFTER)
+
+
+def _size(arg: Any) -> int:
+    if isinstance(arg, tuple):
+        return sum(map(_size, arg))
+    return int(getattr(arg, "size", 0))
 
 
 def _compile(function: Callable[P, R]) -> Callable[P, R]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reviewgraph._compile import kernel
+from reviewgraph._compile import kernel, patient_kernel
 from reviewgraph._pairs import record
 from reviewgraph._union_find import find
 
@@ -235,7 +235,7 @@ def distinct_holders(state: Covers, thing: int, seen: IntArray, stamp: int) -> i
     return write
 
 
-@kernel
+@patient_kernel
 def merge_covers(
     start: IntArray, item: IntArray, class_of: IntArray, parent: IntArray, merges: IntArray, count: int
 ) -> int:

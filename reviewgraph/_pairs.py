@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reviewgraph._compile import kernel
+from reviewgraph._compile import kernel, patient_kernel
 from reviewgraph._union_find import union
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Reached(NamedTuple):
     only: RankArray
 
 
-@kernel
+@patient_kernel
 def rank_neighbours(
     start: IntArray, item: IntArray, item_start: IntArray, by_item: IntArray, vertex: IntArray, level: IntArray
 ) -> Ranked:
@@ -120,7 +120,7 @@ def record(merges: IntArray, row: int, a: int, b: int, u: int, v: int) -> None:
     merges[row, 2], merges[row, 3] = min(u, v), max(u, v)
 
 
-@kernel
+@patient_kernel
 def merge_pairs(graph: Ranked, n_reviewers: int, parent: IntArray, merges: IntArray) -> int:
     """Join reviewers with two items in common; returns the number of merges, written to the rows of ``merges``."""
     vertex, first, neighbour, level = graph.vertex, graph.first, graph.neighbour, graph.level

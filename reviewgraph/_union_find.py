@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewgraph._compile import kernel
+from reviewgraph._compile import kernel, patient_kernel
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
@@ -32,7 +32,7 @@ def union(parent: IntArray, a: int, b: int) -> bool:
     return True
 
 
-@kernel
+@patient_kernel
 def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
     """Join the ends of every pair, then point every vertex at its root, the smallest vertex of its set."""
     for pair in range(left.size):
