@@ -15,9 +15,9 @@ from typing import Any, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Array elements that a kernel takes as plain Python before it is compiled. Plain Python needs 2 to 20 microseconds
+#: Array elements that a kernel takes as plain Python before it is compiled. Plain Python needs 1 to 8 microseconds
 #: for each; importing Numba takes one to two seconds, compiling a kernel three to eight, loading it again 0.1.
-COMPILE_AFTER = 200_000
+COMPILE_AFTER = 1_000_000
 
 _announced = False
 
@@ -35,11 +35,10 @@ class Kernel(Generic[P, R]):
         Array elements to take as plain Python before compiling.
     """
 
-    def __init__(
-        self, function: Callable[P, R], *, always: bool = False, compile_after: int = COMPILE_AFTER
-    ) -> None:
-        self.python = function
+    def __init__(self, function: Callable[P, R], *, always: bool = False, compile_after: int = COMPILE_AFTER) -> None:
+        self.function = function
         self.credit = 0 if always else compile_after
+        self._python: Callable[P, R] | None = None
         self._compiled: Callable[P, R] | None = None
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
@@ -47,10 +46,17 @@ class Kernel(Generic[P, R]):
         self.__wrapped__ = function
 
     @property
+    def python(self) -> Callable[P, R]:
+        """The form as written, all through: kernels that it calls are not compiled either."""
+        if self._python is None:
+            self._python = _linked(self.function, "python")
+        return self._python
+
+    @property
     def compiled(self) -> Callable[P, R]:
         """The compiled form; compiled code is kept on disk between runs where a folder can be written."""
         if self._compiled is None:
-            self._compiled = _compile(self.python)
+            self._compiled = _compile(_linked(self.function, "compiled"))
         return self._compiled
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -69,7 +75,7 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 def patient_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Mark a kernel that is quick in plain Python and slow to compile."""
-    return Kernel(function, compile_after=10 * COMPILE_AFTER)
+    return Kernel(function, compile_after=3 * COMPILE_AFTER)
 
 
 def _size(arg: Any) -> int:
@@ -78,22 +84,25 @@ def _size(arg: Any) -> int:
     return int(getattr(arg, "size", 0))
 
 
+def _linked(function: Callable[P, R], form: str) -> Callable[P, R]:
+    """Return a copy of a function whose calls of kernels go to one form of them."""
+    names = {
+        name: getattr(value, form) if isinstance(value, Kernel) and name in function.__code__.co_names else value
+        for name, value in function.__globals__.items()
+    }
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+    copy.__module__, copy.__qualname__ = function.__module__, function.__name__
+    return copy
+
+
 def _compile(function: Callable[P, R]) -> Callable[P, R]:
     import numba
 
     _listen()
-    names = function.__globals__
-    resolved = {
-        name: value.compiled if isinstance(value, Kernel) and name in function.__code__.co_names else value
-        for name, value in names.items()
-    }
-    copy = FunctionType(function.__code__, resolved, function.__name__, function.__defaults__)
-    copy.__module__ = function.__module__
-    copy.__qualname__ = function.__name__
     try:
-        return numba.njit(cache=True, nogil=True)(copy)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
     except RuntimeError:  # no folder to keep compiled code in: a read-only installation without a home
-        return numba.njit(nogil=True)(copy)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
 
 
 def _listen() -> None:
