@@ -10,6 +10,7 @@ import numpy as np
 from lsc._effects import AdditiveModel
 from lsc.estimate import Estimate, best_first, plain_averages
 from reviewgraph.errors import InputError
+from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray, Reviews
 
 #: Draws from the posterior: the frequency of acceptance is known to 1.6 percentage points.
@@ -167,9 +168,7 @@ def marginal_variances(scored: Reviews, rng: np.random.Generator) -> Variances:
     return Variances(*now.tolist())
 
 
-def _reestimate(
-    scored: Reviews, residual: FloatArray, now: FloatArray, probes: FloatArray, columns: int
-) -> FloatArray:
+def _reestimate(scored: Reviews, residual: FloatArray, now: FloatArray, probes: FloatArray, columns: int) -> FloatArray:
     """Return the variances from the effects expected under ``now``."""
     item_ratio, reviewer_ratio = now[2] / now[0], now[2] / now[1]
     model = AdditiveModel(scored, item_ratio, reviewer_ratio)
@@ -192,11 +191,12 @@ def _reestimate(
     )
 
 
-def _best(drawn: FloatArray, n: int) -> FloatArray:
+def _best(drawn: FloatArray, n: int) -> IntArray:
     """Rows of the ``n`` largest values of each column, shape (n, S)."""
     if n == 0:
         return np.empty((0, drawn.shape[1]), np.int64)
-    return np.argpartition(-drawn, n - 1, axis=0)[:n]
+    best: IntArray = np.argpartition(-drawn, n - 1, axis=0)[:n]
+    return best
 
 
 def _told_apart(wins: FloatArray, expected: FloatArray, samples: int) -> FloatArray:

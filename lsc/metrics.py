@@ -50,7 +50,7 @@ def average_l1(quality: FloatArray, truth: FloatArray) -> float:
 def average_precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
     """Return the mean, over selected items that are among the best, of the precision down to that item.
 
-    ``sum_i p(i) / i [i-th selected is in T] / p(n)`` with p(i) the number of the first i that are in T; 0 where none is.
+    ``sum_i p(i) / i [i-th selected is in T] / p(n)``, p(i) the number of the first i that are in T; 0 where none is.
     The formula printed in [Tan21]_ lacks the division by i, without which it would exceed 1 (its code divides).
 
     >>> average_precision(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 0.0, 2.0, 1.0]), 3)

@@ -38,7 +38,7 @@ def linear_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Gene
 
 
 def convex_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Score by ``a c1 x^2 + b c2 x^2.5 + c c3 x^3``, c1..c3 ~ U(0, 1), the weights a + b + c = 1 as in the paper's code.
+    """Score by ``a c1 x^2 + b c2 x^2.5 + c c3 x^3``, c1..c3 ~ U(0, 1), the weights a, b, c as in the paper's code.
 
     >>> scores = convex_scores(np.zeros(3, int), np.array([1.0, 2.0, 3.0]), np.random.default_rng(0))
     >>> bool(0 < scores[1] - scores[0] < scores[2] - scores[1])
@@ -160,9 +160,7 @@ def _weights(size: int, rng: np.random.Generator) -> FloatArray:
     return np.array([first, second - first, 1.0 - second])
 
 
-def _powers(
-    reviewer: IntArray, perceived: FloatArray, powers: Sequence[float], coefficient: FloatArray
-) -> FloatArray:
+def _powers(reviewer: IntArray, perceived: FloatArray, powers: Sequence[float], coefficient: FloatArray) -> FloatArray:
     terms = np.maximum(perceived, 0.0) ** np.array(powers)[:, None]
     score: FloatArray = (coefficient[:, reviewer] * terms).sum(axis=0)
     return score

@@ -77,7 +77,7 @@ class Setting:
         return replace(found, kinds=kinds)
 
     def scaled(self, n_items: int) -> Setting:
-        """The same setting with so many items, and reviewers in proportion."""
+        """Return the setting with so many items, and reviewers in proportion."""
         return replace(self, n_items=n_items, n_reviewers=round(self.n_reviewers * n_items / self.n_items))
 
     def to_dict(self) -> dict[str, Any]:

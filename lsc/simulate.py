@@ -107,4 +107,3 @@ def true_qualities(n_items: int, rng: np.random.Generator) -> FloatArray:
     5.3
     """
     return np.clip(rng.normal(QUALITY_MEAN, QUALITY_SD, n_items), *QUALITY_RANGE)
-

@@ -14,8 +14,10 @@ TRIALS = 20
 
 
 class Published(NamedTuple):
-    """Mean over 20 trials as printed, the standard deviation (None where the paper gives none), and half a unit of the
-    last digit printed."""
+    """Mean over 20 trials and their standard deviation as printed (None where the paper gives none).
+
+    ``rounding`` is half a unit of the last digit printed.
+    """
 
     mean: float
     std: float | None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-
 from lsc.experiments.methods import PAPER_METHODS
 from lsc.experiments.published import MIXED as MIXED_TABLE
 from lsc.experiments.published import PERFECT, RANK, TABLE_1, Row
@@ -71,7 +70,7 @@ class Experiment:
     label: str = ""
 
     def scaled(self, n_items: int) -> Experiment:
-        """The same experiment with so many items, without the paper's figures: they are for 1,000."""
+        """Return the experiment with so many items, without the paper's figures: they are for 1,000."""
         cells = (replace(cell, setting=cell.setting.scaled(n_items), published={}) for cell in self.cells)
         return replace(self, cells=tuple(cells))
 
@@ -118,7 +117,7 @@ def _doubly_connected() -> Experiment:
         for sigma in LEVELS
         for graph in ("random", "doubly connected")
     )
-    return Experiment("doubly-connected", title, "noise", "", cells, label="noise σ")
+    return Experiment("doubly-connected", title, "noise", "", cells, label=r"noise $\sigma$")
 
 
 def _k() -> Experiment:
@@ -144,7 +143,7 @@ def _ratio() -> Experiment:
 
 
 def _stated(sigma: float, *, usual: bool) -> Mapping[str, Row]:
-    """What the paper states of a setting that differs from Table 1 in one thing, or not at all."""
+    """Return what the paper states of a setting that differs from Table 1 in one thing, or not at all."""
     if usual:
         return TABLE_1[sigma]
     return {"lsc-linear": PERFECT} if sigma == 0 else {}
@@ -152,7 +151,7 @@ def _stated(sigma: float, *, usual: bool) -> Mapping[str, Row]:
 
 def _sigma() -> Experiment:
     cells = tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=TABLE_1.get(sigma, {})) for sigma in LEVELS)
-    return Experiment("sigma", "Noise", "noise", "", cells, label="noise σ")
+    return Experiment("sigma", "Noise", "noise", "", cells, label=r"noise $\sigma$")
 
 
 def _rank() -> Experiment:
@@ -175,4 +174,3 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         _rank(),
     )
 }
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -26,9 +26,11 @@ class Verdict(StrEnum):
 
 
 def cells_of(experiment: Experiment, results: Results) -> list[dict[str, Any]]:
-    """Return one record a setting and method: where it stands, and per measure our mean, standard deviation over
-    trials (divisor trials - 1) and standard error, the paper's mean and deviation, and a verdict (None where the paper
-    states nothing)."""
+    """Return one record a setting and method.
+
+    It says where it stands, and per measure our mean, standard deviation over trials (divisor trials - 1) and standard
+    error, the paper's mean and deviation, and a verdict (None where the paper states nothing).
+    """
     return [_record(experiment, cell, method, results) for cell in experiment.cells for method in cell.methods]
 
 
@@ -58,7 +60,7 @@ def _verdict(name: str, mean: float, std: float, trials: int, paper: Published) 
     return Verdict.BETTER if (mean > paper.mean) != (name in LOWER_IS_BETTER) else Verdict.NOT_REPRODUCED
 
 
-def counts(cells: Sequence[dict[str, Any]]) -> dict[str, int]:
+def counts(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Count the verdicts.
 
     >>> counts([{"precision_verdict": Verdict.BETTER, "gap_verdict": None}])
