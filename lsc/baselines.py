@@ -6,6 +6,8 @@ The Bayesian model stands in :mod:`lsc.bayesian`.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from lsc.errors import SolverFailed
@@ -172,7 +174,9 @@ def _solve_quadratic_programme(scored: Reviews, bounded: bool) -> FloatArray:
     squares = sparse.csc_array(design.T @ design)
     problem = cp.Problem(cp.Minimize(cp.quad_form(unknown, cp.psd_wrap(squares))), constraints)
     try:
-        problem.solve(solver=cp.CLARABEL)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # reduced accuracy: near 1e-5, and only the order matters
+            problem.solve(solver=cp.CLARABEL)
     except cp.error.SolverError as error:
         message = f"quadratic programme: the solver ended without a solution ({error})"
         raise SolverFailed(message) from error

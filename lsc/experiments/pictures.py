@@ -156,7 +156,7 @@ def _open(colour: str, mark: str) -> dict[str, Any]:
 
 
 def _error(cell: Record, measure: str) -> float:
-    error = 2.0 * float(cell[f"{measure}_se"])
+    error: float = 2.0 * cell[f"{measure}_se"]
     return 0.0 if math.isnan(error) else error
 
 
