@@ -63,8 +63,9 @@ def render(experiment: Experiment, cells: Sequence[Record]) -> dict[str, bytes]:
             (_curves if experiment.axis else _dots)(axis, experiment, shown)
             if panel is not None:
                 axis.set_title("without noise" if panel == 0 else rf"noise $\sigma$ = {panel:g}")
-        figure.suptitle(f"{experiment.title}: {cells[0]['trials']} trials")
-        _legend(figure, axes[0], experiment)
+        axes[0].set_ylabel(MEASURES[experiment.measures[0]] if experiment.axis else "")
+        figure.suptitle(f"{experiment.title}\n{cells[0]['trials']} trials", fontsize=10)
+        _legend(figure, axes[0], experiment, 4 if len(panels) > 1 else 2)
         return {suffix: _written(figure, suffix) for suffix in ("png", "svg")}
 
 
@@ -132,13 +133,12 @@ def _curves(axis: Axes, experiment: Experiment, cells: Sequence[Record]) -> None
                 axis.errorbar(
                     place + 0.18, cell[f"{measure}_paper"], yerr=_paper_error(cell, measure), **_open(colour, mark)
                 )
-    axis.set_xticks(range(len(places)), [str(place) for place in places])
+    axis.set_xticks(range(len(places)), [place if isinstance(place, str) else f"{place:g}" for place in places])
     axis.set_xlabel(experiment.label)
-    axis.set_ylabel(MEASURES[measure])
     axis.grid(axis="y", alpha=0.3)
 
 
-def _legend(figure: Figure, axis: Axes, experiment: Experiment) -> None:
+def _legend(figure: Figure, axis: Axes, experiment: Experiment, columns: int) -> None:
     from matplotlib.lines import Line2D
 
     handles, labels = axis.get_legend_handles_labels() if experiment.axis else ([], [])
@@ -147,7 +147,7 @@ def _legend(figure: Figure, axis: Axes, experiment: Experiment) -> None:
         Line2D([], [], color="0.3", marker="o", markerfacecolor="white", linestyle="none"),
     ]
     figure.legend(
-        [*handles, *kinds], [*labels, OURS, PAPER], loc="outside lower center", ncols=4, frameon=False, fontsize=8
+        [*handles, *kinds], [*labels, OURS, PAPER], loc="outside lower center", ncols=columns, frameon=False, fontsize=8
     )
 
 
