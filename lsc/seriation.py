@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -176,15 +177,13 @@ class _Search:
         marks = sorted({float(place[i]) for row in others for i in row})
         if not marks:
             return None
-        gaps = [marks[0] - 0.5, *((low + high) / 2 for low, high in zip(marks, marks[1:], strict=False))]
+        gaps = [marks[0] - 0.5, *((low + high) / 2 for low, high in pairwise(marks))]
         gaps += [marks[-1] + 0.5]
         now = sum(1 for mark in marks if mark < place[item])
         total = [0.0] * len(gaps)
         for j, row in zip(reviewers, others, strict=True):
             score = [self.given[j][i] for i in row]
-            slots = [
-                _deviation([*score[:slot], self.given[j][item], *score[slot:]]) for slot in range(len(score) + 1)
-            ]
+            slots = [_deviation([*score[:slot], self.given[j][item], *score[slot:]]) for slot in range(len(score) + 1)]
             for number, gap in enumerate(gaps):
                 total[number] += slots[sum(1 for i in row if place[i] < gap)]
         best = min(range(len(gaps)), key=total.__getitem__)

@@ -54,9 +54,7 @@ def against_average(
     return found
 
 
-def _measured(
-    task: Graded, method: str, known: IntArray, draws: IntArray
-) -> Mapping[str, tuple[float, FloatArray]]:
+def _measured(task: Graded, method: str, known: IntArray, draws: IntArray) -> Mapping[str, tuple[float, FloatArray]]:
     """Value of each measure, and its values on the resamples, shape (resamples, N)."""
     found = {}
     for share in (None, *SHARES):

@@ -156,14 +156,14 @@ def _open(colour: str, mark: str) -> dict[str, Any]:
 
 
 def _error(cell: Record, measure: str) -> float:
-    error: float = 2.0 * cell[f"{measure}_se"]
+    error = 2.0 * float(cell[f"{measure}_se"])
     return 0.0 if math.isnan(error) else error
 
 
 def _paper_error(cell: Record, measure: str) -> float:
     from lsc.experiments.published import TRIALS
 
-    return 2.0 * float(cell[f"{measure}_paper_std"] or 0.0) / TRIALS**0.5
+    return 2.0 * float(cell[f"{measure}_paper_std"] or 0.0) / math.sqrt(TRIALS)
 
 
 def _written(figure: Figure, suffix: str) -> bytes:

@@ -25,7 +25,7 @@ def test_worked_example() -> None:
 
 
 def test_the_printed_formula_of_average_precision_exceeds_one() -> None:
-    """As printed, sum p(i) [i in T] / p(n) is (p(n) + 1) / 2 whatever the order, so it cannot be what the table shows."""
+    """As printed it is (p(n) + 1) / 2 whatever the order, so it cannot be what the table shows."""
     hits = np.array([True, False, True])
     printed = np.cumsum(hits)[hits].sum() / hits.sum()
     assert printed == 1.5 == (hits.sum() + 1) / 2

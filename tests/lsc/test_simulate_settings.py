@@ -40,7 +40,7 @@ def test_scoring_functions_have_the_papers_distributions() -> None:
     assert lines[:, 0].std() == pytest.approx(2.0, rel=0.05)
     assert ((lines[:, -1] - lines[:, 0]) / 10).mean() == pytest.approx(1.0, rel=0.05)
     ends = curves(concave_scores, 4000)[:, -1]
-    assert 10.0**0.25 <= ends.min()
+    assert ends.min() >= 10.0**0.25
     assert ends.max() <= 10.0 + 1e-9
     assert curves(convex_scores, 4000)[:, -1].max() <= 1000.0
     grades = curves(monotone_scores)
@@ -104,7 +104,13 @@ def test_presets_are_those_of_the_command_and_repeat_themselves() -> None:
 
 
 def test_settings_have_names_of_their_own() -> None:
-    settings = [Setting(), Setting(noise=0.5), Setting(where="outside"), Setting(shares=MIXED), Setting(design="double")]
+    settings = [
+        Setting(),
+        Setting(noise=0.5),
+        Setting(where="outside"),
+        Setting(shares=MIXED),
+        Setting(design="double"),
+    ]
     assert len({setting.key for setting in settings}) == len(settings)
 
 
