@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from lsc._newton_kernels import common_line, newton_direction
-from lsc._projections import evaluate
-from lsc._tables import IDLE, LINEAR, Common, Face, Table, first_face
+from lsc._faces import distances, project_bents, project_chains
+from lsc._newton_kernels import SMALL, common_line, newton_direction
+from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, Common, Face, Table, first_face
 from reviewgraph.reviews import BoolArray, FloatArray
+
+
+def inner(a: FloatArray, b: FloatArray) -> float:
+    """Inner product, without the threads of a linear algebra library: they cost more and change last digits."""
+    return float(np.einsum("i,i->", a, b))
 
 
 @dataclass
@@ -38,23 +44,32 @@ class Merit:
         self.perceived = np.zeros(len(self.table.item))
         self.pull, self.bend, self.tilt = np.zeros(n), np.zeros(n), np.zeros(n)
         self.line_anchor, self.common_anchor = np.zeros(n), np.zeros(n)
-        self.bends = bool(np.any((self.table.kind != LINEAR) & (self.table.kind != IDLE)))
+        self._chains = bool(np.any(self.table.kind == MONOTONE))
+        self._bents = bool(np.any((self.table.kind == CONVEX) | (self.table.kind == CONCAVE)))
+        self.bends = self._chains or self._bents
         self.direction = np.zeros(n)
-        self._weight = 1.0 / np.maximum(self.common.count, 1.0)
+        self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
         self._slope_free = False
+        size = np.diff(self.table.start)[(self.table.kind != LINEAR) & (self.table.kind != IDLE)]
+        self._blocks = np.empty(int((size[size <= SMALL] ** 2).sum()))
         self.products = 0
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Value and gradient (zero at known qualities); the face and perceived qualities are those of ``x``."""
         straighten = self.bends and self.line_weight > 0.0
-        self.squares, line = evaluate(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
+        if self._chains:
+            project_chains(self.table, self.face, x, self.perceived)
+        if self._bents:
+            project_bents(self.table, self.face, x, self.perceived)
+        self.squares, line = distances(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
         common, self._slope_free = common_line(self.common, x, self.tilt)
-        value = 0.5 * self.squares + self.common_weight * (0.5 * common - float(self.common_anchor @ x))
+        value = 0.5 * self.squares + self.common_weight * (0.5 * common - inner(self.common_anchor, x))
         gradient = self.pull + self.common_weight * (self.tilt - self.common_anchor)
         if straighten:
-            value += self.line_weight * (0.5 * line - float(self.line_anchor @ x))
+            value += self.line_weight * (0.5 * line - inner(self.line_anchor, x))
             gradient += self.line_weight * (self.bend - self.line_anchor)
         gradient[self.fixed] = 0.0
+        self.gradient = gradient
         return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
@@ -66,6 +81,7 @@ class Merit:
             self._slope_free,
             self.line_weight,
             self.common_weight,
+            self._blocks,
             self.fixed,
             gradient,
             tolerance,
@@ -77,7 +93,7 @@ class Merit:
 
     def norm(self, gradient: FloatArray) -> float:
         """Length of a gradient per review: each item's part divided by the root of its number of reviews."""
-        return float(np.sqrt(gradient @ (self._weight * gradient) / self.common.reviews))
+        return math.sqrt(inner(gradient, self._weight * gradient) / self.common.reviews)
 
     def stationarity(self) -> float:
         """Length per review of the gradient of F alone, at the point evaluated last."""
@@ -85,4 +101,5 @@ class Merit:
 
     def anchor(self) -> None:
         """Measure the secondary objectives from the point evaluated last."""
-        self.line_anchor, self.common_anchor = self.bend.copy(), self.tilt.copy()
+        left = self.gradient / self.line_weight if self.bends else 0.0
+        self.line_anchor, self.common_anchor = self.bend - left, self.tilt.copy()

@@ -9,6 +9,9 @@ from reviewgraph._compile import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
+#: Reviewers with at most this many reviews enter the Newton matrix as dense blocks: fewer branches than their faces.
+SMALL = 12
+
 
 def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[float, bool]:
     """Squared distance of all qualities from one line in the raw scores, and whether its slope is free.
@@ -21,7 +24,7 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
     """
     mean, slope = 0.0, 0.0
     for i in range(len(x)):
-        mean += common.count[i] * x[i]
+        mean += common.degree[i] * x[i]
         slope += common.tilt[i] * x[i]
     mean /= common.reviews
     moment = slope
@@ -30,12 +33,169 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
     slope = min(max(slope, common.lower), common.upper)
     distance = slope * (slope * common.spread - 2.0 * moment)
     for i in range(len(x)):
-        distance += common.count[i] * (x[i] - mean) * (x[i] - mean)
-        gradient[i] = common.count[i] * (x[i] - mean) - slope * common.tilt[i]
+        distance += common.degree[i] * (x[i] - mean) * (x[i] - mean)
+        gradient[i] = common.degree[i] * (x[i] - mean) - slope * common.tilt[i]
     return distance, free
 
 
 common_line = Kernel(_common_line, always=True)
+
+
+@kernel
+def _multiply_reviewer(
+    kind: int,
+    start: int,
+    size: int,
+    line_weight: float,
+    unit: FloatArray,
+    end: IntArray,
+    node: IntArray,
+    share: FloatArray,
+    nodes: int,
+    pivot: FloatArray,
+    link: FloatArray,
+    v: FloatArray,
+    out: FloatArray,
+    value: FloatArray,
+) -> None:
+    """Multiply one reviewer's part, identity minus the projector on her face, and the distance from lines, by ``v``.
+
+    ``v`` and ``out`` are her reviews alone, in the order of the face.
+    """
+    mean, slope = 0.0, 0.0
+    for r in range(size):
+        mean += v[r]
+        slope += unit[start + r] * v[r]
+    mean /= size
+    for r in range(size):
+        out[r] = line_weight * (v[r] - mean - slope * unit[start + r])
+    if kind == MONOTONE:
+        left = 0
+        while left < size:
+            right = end[start + left] - start
+            mean = 0.0
+            for r in range(left, right):
+                mean += v[r]
+            mean /= right - left
+            for r in range(left, right):
+                out[r] += v[r] - mean
+            left = right
+        return
+    for k in range(nodes + 1):
+        value[k] = 0.0
+    for r in range(size):
+        k, s = node[start + r], share[start + r]
+        if k >= 0:
+            value[k] += (1.0 - s) * v[r]
+            value[k + 1] += s * v[r]
+    for k in range(nodes - 1):
+        value[k + 1] -= link[start + k] * value[k]
+    value[nodes - 1] /= pivot[start + nodes - 1]
+    for k in range(nodes - 2, -1, -1):
+        value[k] = value[k] / pivot[start + k] - link[start + k] * value[k + 1]
+    value[nodes] = 0.0
+    for r in range(size):
+        k, s = node[start + r], share[start + r]
+        if k >= 0:
+            out[r] += v[r] - (1.0 - s) * value[k] - s * value[k + 1]
+
+
+@kernel
+def _assemble_block(
+    at: int,
+    kind: int,
+    start: int,
+    size: int,
+    line_weight: float,
+    unit: FloatArray,
+    end: IntArray,
+    node: IntArray,
+    share: FloatArray,
+    nodes: int,
+    pivot: FloatArray,
+    link: FloatArray,
+    blocks: FloatArray,
+    room: FloatArray,
+) -> None:
+    """Write one reviewer's part of the Newton matrix, what :func:`_multiply_reviewer` multiplies by, as a matrix."""
+    for r in range(size):
+        for c in range(size):
+            blocks[at + r * size + c] = -line_weight * (1.0 / size + unit[start + r] * unit[start + c])
+        free = kind != MONOTONE and node[start + r] < 0
+        blocks[at + r * (size + 1)] += line_weight if free else 1.0 + line_weight
+    if kind == MONOTONE:
+        left = 0
+        while left < size:
+            right = end[start + left] - start
+            for r in range(left, right):
+                for c in range(left, right):
+                    blocks[at + r * size + c] -= 1.0 / (right - left)
+            left = right
+        return
+    for k in range(nodes):  # columns of the inverse of L times the weights on the nodes
+        for r in range(size):
+            mine, s = node[start + r], share[start + r]
+            room[k, r] = -link[start + k - 1] * room[k - 1, r] if k > 0 else 0.0
+            if mine == k:
+                room[k, r] += 1.0 - s
+            elif mine == k - 1 and mine >= 0:
+                room[k, r] += s
+        for r in range(size):
+            part = room[k, r] / pivot[start + k]
+            for c in range(size):
+                blocks[at + r * size + c] -= part * room[k, c]
+
+
+@kernel
+def _assemble(
+    table: Table,
+    face: Face,
+    common: Common,
+    common_free: bool,
+    line_weight: float,
+    common_weight: float,
+    blocks: FloatArray,
+    diagonal: FloatArray,
+    room: FloatArray,
+) -> None:
+    """Write the matrices of reviewers with few reviews, one after the other, and the diagonal of the whole.
+
+    The diagonal is exact but for reviewers with many reviews, and 1 where it vanishes.
+    """
+    starts, _, _, unit, _, kinds, _, _, _ = table
+    order, _, sloped, ends, _, node, share, count, pivot, link = face
+    for i in range(len(diagonal)):
+        diagonal[i] = common.degree[i] - common.degree[i] * common.degree[i] / common.reviews
+        if common_free:
+            diagonal[i] -= common.tilt[i] * common.tilt[i] / common.spread
+        diagonal[i] *= common_weight
+    at = 0
+    for j in range(len(kinds)):
+        kind, start, size = kinds[j], starts[j], starts[j + 1] - starts[j]
+        if kind == IDLE:
+            continue
+        if kind == LINEAR:
+            for r in range(start, start + size):
+                u = unit[r] if sloped[j] else 0.0
+                diagonal[order[r]] += 1.0 - 1.0 / size - u * u
+        elif size <= SMALL:
+            _assemble_block(
+                at, kind, start, size, line_weight, unit, ends, node, share, count[j], pivot, link, blocks, room
+            )
+            for r in range(size):
+                diagonal[order[start + r]] += blocks[at + r * (size + 1)]
+            at += size * size
+        else:
+            dimension = float(count[j])
+            if kind == MONOTONE:
+                left, dimension = start, 0.0
+                while left < start + size:
+                    left, dimension = ends[left], dimension + 1.0
+            for r in range(start, start + size):
+                diagonal[order[r]] += (1.0 - dimension / size) + line_weight * (1.0 - 2.0 / size)
+    for i in range(len(diagonal)):
+        if diagonal[i] <= 0.0:
+            diagonal[i] = 1.0
 
 
 @kernel
@@ -46,146 +206,59 @@ def _multiply(
     common_free: bool,
     line_weight: float,
     common_weight: float,
+    blocks: FloatArray,
     fixed: BoolArray,
     v: FloatArray,
     out: FloatArray,
-    nodes: FloatArray,
+    room: FloatArray,
 ) -> None:
     """Multiply the Newton matrix, the sum over reviewers of identity minus projector on her face, by ``v``."""
-    starts, item, score, unit, norms, kinds, lowers, uppers, tied = table
-    order, place, sloped, ends, bends, node, share, count, pivot, link = face
+    starts, _, _, unit, _, kinds, _, _, _ = table
+    order, _, sloped, ends, _, node, share, count, pivot, link = face
+    mine, image, value = room[0], room[1], room[2]
     mean, slope = 0.0, 0.0
     for i in range(len(v)):
-        mean += common.count[i] * v[i]
+        mean += common.degree[i] * v[i]
         slope += common.tilt[i] * v[i]
     mean /= common.reviews
     slope = slope / common.spread if common_free else 0.0
     for i in range(len(v)):
-        out[i] = common_weight * (common.count[i] * (v[i] - mean) - slope * common.tilt[i])
+        out[i] = common_weight * (common.degree[i] * (v[i] - mean) - slope * common.tilt[i])
+    at = 0
     for j in range(len(kinds)):
-        kind, start, end = kinds[j], starts[j], starts[j + 1]
+        kind, start, size = kinds[j], starts[j], starts[j + 1] - starts[j]
         if kind == IDLE:
             continue
-        weight = 1.0 if kind == LINEAR else line_weight
-        if weight > 0.0:
+        if kind == LINEAR:
             mean, slope = 0.0, 0.0
-            for r in range(start, end):
-                value = v[item[r]]
-                mean += value
-                slope += unit[r] * value
-            mean /= end - start
-            if kind == LINEAR and not sloped[j]:
+            for r in range(start, start + size):
+                mean += v[order[r]]
+                slope += unit[r] * v[order[r]]
+            mean /= size
+            if not sloped[j]:
                 slope = 0.0
-            for r in range(start, end):
-                i = item[r]
-                out[i] += weight * (v[i] - mean - slope * unit[r])
-        if kind == MONOTONE:
-            left = start
-            while left < end:
-                right = ends[left]
-                if right - left > 1:
-                    mean = 0.0
-                    for r in range(left, right):
-                        mean += v[order[r]]
-                    mean /= right - left
-                    for r in range(left, right):
-                        i = order[r]
-                        out[i] += v[i] - mean
-                left = right
-        elif kind != LINEAR:
-            _multiply_bent(start, end, count[j], item, node, share, pivot, link, v, out, nodes)
+            for r in range(start, start + size):
+                i = order[r]
+                out[i] += v[i] - mean - slope * unit[r]
+            continue
+        for r in range(size):
+            mine[r] = v[order[start + r]]
+        if size <= SMALL:
+            for r in range(size):
+                total = 0.0
+                for k in range(size):
+                    total += blocks[at + k] * mine[k]
+                out[order[start + r]] += total
+                at += size
+        else:
+            _multiply_reviewer(
+                kind, start, size, line_weight, unit, ends, node, share, count[j], pivot, link, mine, image, value
+            )
+            for r in range(size):
+                out[order[start + r]] += image[r]
     for i in range(len(v)):
         if fixed[i]:
             out[i] = 0.0
-
-
-@kernel
-def _multiply_bent(
-    start: int,
-    end: int,
-    n: int,
-    item: IntArray,
-    node: IntArray,
-    share: FloatArray,
-    pivot: FloatArray,
-    link: FloatArray,
-    v: FloatArray,
-    out: FloatArray,
-    value: FloatArray,
-) -> None:
-    """Add v minus its fit by the broken line with the nodes of this reviewer."""
-    value[0 : n + 1] = 0.0
-    for r in range(start, end):
-        k, s = node[r], share[r]
-        if k >= 0:
-            value[k] += (1.0 - s) * v[item[r]]
-            value[k + 1] += s * v[item[r]]
-    for k in range(n - 1):
-        value[k + 1] -= link[start + k] * value[k]
-    value[n - 1] /= pivot[start + n - 1]
-    for k in range(n - 2, -1, -1):
-        value[k] = value[k] / pivot[start + k] - link[start + k] * value[k + 1]
-    value[n] = 0.0
-    for r in range(start, end):
-        k, s = node[r], share[r]
-        if k >= 0:
-            out[item[r]] += v[item[r]] - (1.0 - s) * value[k] - s * value[k + 1]
-
-
-@kernel
-def _diagonal(
-    table: Table,
-    face: Face,
-    common: Common,
-    common_free: bool,
-    line_weight: float,
-    common_weight: float,
-    out: FloatArray,
-    inverse: FloatArray,
-) -> None:
-    """Write the diagonal of the Newton matrix; 1 where it vanishes."""
-    starts, item, score, unit, norms, kinds, lowers, uppers, tied = table
-    order, place, sloped, ends, bends, node, share, count, pivot, link = face
-    for i in range(len(out)):
-        out[i] = common.count[i] - common.count[i] * common.count[i] / common.reviews
-        if common_free:
-            out[i] -= common.tilt[i] * common.tilt[i] / common.spread
-        out[i] *= common_weight
-    for j in range(len(kinds)):
-        kind, start, end = kinds[j], starts[j], starts[j + 1]
-        if kind == IDLE:
-            continue
-        weight = 1.0 if kind == LINEAR else line_weight
-        part = 1.0 / (end - start)
-        if weight > 0.0:
-            free = kind != LINEAR or sloped[j]
-            for r in range(start, end):
-                u = unit[r] if free else 0.0
-                out[item[r]] += weight * (1.0 - part - u * u)
-        if kind == MONOTONE:
-            left = start
-            while left < end:
-                right = ends[left]
-                for r in range(left, right):
-                    out[order[r]] += 1.0 - 1.0 / (right - left)
-                left = right
-        elif kind != LINEAR:
-            # The inverse of L D L', its diagonal and the entries beside it, from the last node back.
-            n = count[j]
-            inverse[n - 1] = 1.0 / pivot[start + n - 1]
-            for k in range(n - 2, -1, -1):
-                inverse[k] = 1.0 / pivot[start + k] + link[start + k] * link[start + k] * inverse[k + 1]
-            for r in range(start, end):
-                k, s = node[r], share[r]
-                if k < 0:
-                    continue
-                part = (1.0 - s) * (1.0 - s) * inverse[k]
-                if s > 0.0:
-                    part += s * s * inverse[k + 1] - 2.0 * s * (1.0 - s) * link[start + k] * inverse[k + 1]
-                out[item[r]] += 1.0 - part
-    for i in range(len(out)):
-        if out[i] <= 0.0:
-            out[i] = 1.0
 
 
 def _newton_direction(
@@ -195,6 +268,7 @@ def _newton_direction(
     common_free: bool,
     line_weight: float,
     common_weight: float,
+    blocks: FloatArray,
     fixed: BoolArray,
     gradient: FloatArray,
     tolerance: float,
@@ -207,15 +281,16 @@ def _newton_direction(
 
         H direction = -gradient,   until  |H direction + gradient| <= tolerance  in the norm of the inverse diagonal
 
-    Returns the number of steps and the norm reached. A step costs O(E).
+    Returns the number of steps and the norm reached. A step costs O(E). ``blocks`` is room for the matrices of
+    reviewers with few reviews.
     """
     n = len(gradient)
     longest = 0
     for j in range(len(table.kind)):
         longest = max(longest, table.start[j + 1] - table.start[j])
-    nodes = np.empty(longest + 2)
+    room = np.empty((SMALL, longest + 2))
     inverse = np.empty(n)
-    _diagonal(table, face, common, common_free, line_weight, common_weight, inverse, nodes)
+    _assemble(table, face, common, common_free, line_weight, common_weight, blocks, inverse, room)
     residual = np.empty(n)
     p = np.empty(n)
     image = np.empty(n)
@@ -228,7 +303,7 @@ def _newton_direction(
         rho += residual[i] * p[i]
     step = 0
     while step < max_steps and rho > tolerance * tolerance:
-        _multiply(table, face, common, common_free, line_weight, common_weight, fixed, p, image, nodes)
+        _multiply(table, face, common, common_free, line_weight, common_weight, blocks, fixed, p, image, room)
         curvature = 0.0
         for i in range(n):
             curvature += p[i] * image[i]

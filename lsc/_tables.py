@@ -56,11 +56,11 @@ class Face(NamedTuple):
 class Common(NamedTuple):
     """One line in the raw scores for all reviews: the distance from it settles what reviewers leave open.
 
-    ``count`` (N,) reviews of an item, ``tilt`` (N,) sums of its centred raw scores, ``spread`` the sum of squares of
+    ``degree`` (N,) reviews of an item, ``tilt`` (N,) sums of its centred raw scores, ``spread`` the sum of squares of
     all centred scores, ``reviews`` their number, and bounds on the slope.
     """
 
-    count: FloatArray
+    degree: FloatArray
     tilt: FloatArray
     spread: float
     reviews: float
@@ -84,7 +84,7 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     score = centred(programme.score, start, reviewer)
     norm = np.sqrt(np.bincount(reviewer, score * score, len(size)))
     slope = float(np.median(programme.lower)) or 1.0
-    units = _units(programme, slope, float(np.sqrt((norm @ norm) / len(item))))
+    units = _units(programme, slope, float(np.sqrt(np.sum(norm * norm) / len(item))))
     score /= units.scale / slope
     norm /= units.scale / slope
     unit = score / np.where(norm > 0.0, norm, 1.0)[reviewer]
@@ -92,9 +92,13 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     lower, upper = programme.lower / slope, programme.upper / slope
     table = Table(start, item, score, unit, norm, kind, lower, upper, tied)
     raw = (programme.score - programme.score.mean()) / (units.scale / slope)
-    count = np.bincount(item, minlength=programme.n_items).astype(np.float64)
+    degree: FloatArray = np.bincount(item, minlength=programme.n_items).astype(np.float64)
     tilt = np.bincount(item, raw, programme.n_items)
-    return table, Common(count, tilt, float(raw @ raw), float(len(item)), float(lower.min()), float(upper.max())), units
+    return (
+        table,
+        Common(degree, tilt, float(np.sum(raw * raw)), float(len(item)), float(lower.min()), float(upper.max())),
+        units,
+    )
 
 
 def centred(score: FloatArray, start: IntArray, reviewer: IntArray) -> FloatArray:

@@ -17,12 +17,16 @@ from lsc.hypotheses import MAX_SLOPE, Hypothesis, HypothesisLike
 from lsc.optimality import Residuals, residuals, scale
 from lsc.programme import Minimiser, Programme, Shape
 from lsc.reporting import ReportingScale, reporting_scale
-from lsc.scoring import ScoringFunction
-from lsc.support import Support, support_of
-from reviewgraph.components import connected_components
+from lsc.scoring import ScoringFunction, fit_through
+from lsc.support import Support, groups_of, support_of
+from lsc.uniqueness import is_noiseless, is_unique
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.reviews import FloatArray, Reviews
+
+#: Where noise is below this part of the spread of qualities there may be none, and qualities may be exact: they are
+#: solved for to double precision, since a graph amplifies what is left of the gradient by its condition.
+NEARLY, SHARP = 1e-5, 1e-14
 
 Solver: TypeAlias = Literal["newton", "cvxpy"]
 
@@ -133,13 +137,7 @@ class Calibration(Estimate):
             raise InputError(message)
         known = row[mine]
         perceived = self.quality[self.reviews.item[known]] + self.noise[known]
-        order = np.lexsort((perceived, self.reviews.score[known]))
-        perceived, score = perceived[order], self.reviews.score[known][order]
-        rise = float(score[-1] - score[0])
-        if programme.shape[code] != Shape.LINEAR or rise == 0:
-            return ScoringFunction(perceived, score)
-        slope = rise / float(perceived[-1] - perceived[0])
-        return ScoringFunction(perceived, score, slope, float(np.mean(score - slope * perceived)))
+        return fit_through(perceived, programme.score[mine], linear=bool(programme.shape[code] == Shape.LINEAR))
 
     # How good the solution is
 
@@ -179,8 +177,6 @@ class Calibration(Estimate):
         It speaks of the programme, not of the data: whether items compare is read off the graph, see :attr:`group`
         and :attr:`undetermined`.
         """
-        from lsc.uniqueness import is_unique
-
         programme, _, quality, perceived, *_ = self.solution
         return is_unique(programme, quality, perceived)
 
@@ -323,7 +319,7 @@ def calibrate(
     programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
     found = _solve(programme, solver, tolerance, max_iterations, progress)
     scored = reviews.only_scored()
-    group = _groups(connected_components(scored).item_labels)
+    group = groups_of(scored)
     average = plain_averages(scored)
     reported = reporting_scale(
         found.quality,
@@ -359,7 +355,12 @@ def _solve(
     if solver == "newton":
         from lsc import newton
 
-        return newton.minimise(programme, **options)
+        found = newton.minimise(programme, **options)
+        exact = is_noiseless(programme, found.quality, found.perceived, part=NEARLY)
+        if tolerance is None and found.converged and exact:
+            sharper = newton.minimise(programme, **options, tolerance=SHARP)
+            found = sharper if sharper.converged else found
+        return found
     if solver == "cvxpy":
         from lsc import reference
 
@@ -373,14 +374,6 @@ def _name(hypothesis: HypothesisLike) -> str:
         return hypothesis if isinstance(hypothesis, str) else hypothesis.name
     names = {kind if isinstance(kind, str) else kind.name for kind in hypothesis.values()}
     return names.pop() if len(names) == 1 else "mixed"
-
-
-def _groups(piece: IntArray) -> IntArray:
-    """Return the pieces numbered from 1, the largest first, ties by their first item."""
-    _, first, place, count = np.unique(piece, return_index=True, return_inverse=True, return_counts=True)
-    number = np.empty(first.size, np.int64)
-    number[np.lexsort((first, -count))] = np.arange(1, first.size + 1)
-    return number[place]
 
 
 def _spreads(reviews: Reviews, group: IntArray) -> FloatArray:

@@ -15,6 +15,9 @@ from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray, Reviews
 
+#: Scores of one reviewer this many units in the last place of the largest score apart, or fewer, are tied.
+ROUNDING = 8
+
 Ties: TypeAlias = Literal["equal", "free"]
 References: TypeAlias = Mapping[Any, float]
 
@@ -82,7 +85,7 @@ def formulate(
         n_items=reviews.n_items,
         start=start,
         item=reviews.item[row],
-        score=reviews.score[row],
+        score=_tied_up_to_rounding(reviews.score[row], reviewer),
         shape=shape,
         lower=lower,
         upper=upper,
@@ -98,6 +101,18 @@ def _rows_by_score(reviews: Reviews) -> IntArray:
     rows = np.flatnonzero(reviews.scored)
     order = np.lexsort((reviews.score[rows], reviews.reviewer[rows]))
     return rows[order].astype(np.int64, copy=False)
+
+
+def _tied_up_to_rounding(score: FloatArray, reviewer: IntArray) -> FloatArray:
+    """Return the scores with those of one reviewer that differ by rounding only made equal.
+
+    Tables hold means and sums: 33.2 and 33.2 + 7e-15 are one score, and a slope between them would mean nothing.
+    """
+    close = np.zeros(score.size, np.bool_)
+    close[1:] = (reviewer[1:] == reviewer[:-1]) & (np.diff(score) <= ROUNDING * np.spacing(np.abs(score).max()))
+    if not (close[1:] & (score[1:] != score[:-1])).any():
+        return score
+    return np.asarray(score[~close][np.cumsum(~close) - 1])
 
 
 def _classes(

@@ -54,7 +54,7 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Linear(Hypothesis):
-    """Score = slope * quality + offset (programme 4 of [LSC]_).
+    """Score = slope * quality + offset (programme 4 of [Tan21]_).
 
     >>> Linear().bounds
     (0.1, inf)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lsc._merit import Merit
+from lsc._merit import Merit, inner
 from lsc._tables import tabulate
 from lsc.programme import Minimiser, Programme
 from reviewgraph.errors import InputError
@@ -23,8 +23,11 @@ from reviewgraph.reviews import FloatArray
 PATH = ((1.0, 1e-2, 1e-4), (3e-2, 1e-6, 1e-7), (1e-3, 1e-9, 0.0))
 LINEAR_PATH = ((0.0, 1e-2, 1e-4), (0.0, 1e-6, 0.0))
 PROXIMAL_STEPS = 30
-#: Relative accuracy of the first Newton directions; later ones follow the gradient.
-FORCING = 0.1
+SHRINK = 0.2
+SHARE = 0.03
+#: Relative accuracy of the first Newton directions, later ones follow the gradient: linear reviewers make a
+#: well-conditioned matrix and faces that settle at once, others take the fewer steps the better the directions.
+LINEAR_FORCING, FORCING = 0.1, 1e-3
 #: Differences of f below this part of it are rounding; the gradient then decides.
 FLAT = 1e-11
 
@@ -38,17 +41,21 @@ class _Walk:
         self.merit, self.x = merit, x
         self.iterations, self.max_iterations, self.progress = 0, max_iterations, progress
 
-    def descend(self, tolerance: float) -> None:
-        """Newton's method with inexact directions until the gradient is at most ``tolerance``."""
-        merit, eta = self.merit, FORCING
+    def descend(self, tolerance: float, share: float = 0.0) -> None:
+        """Newton's method with inexact directions until the gradient is at most ``tolerance``.
+
+        Or ``share`` of what the gradient of F leaves to do.
+        """
+        merit = self.merit
+        eta = forcing = FORCING if merit.bends else LINEAR_FORCING
         value, gradient = merit(self.x)
         length = merit.norm(gradient)
-        while length > tolerance and self.iterations < self.max_iterations:
+        while length > max(tolerance, share * merit.stationarity()) and self.iterations < self.max_iterations:
             goal = max(eta * length, 0.3 * tolerance) * np.sqrt(merit.common.reviews)
             direction = merit.newton(gradient, goal, 50 + 2 * len(self.x))
             self.x, value, gradient, step = search(merit, self.x, value, gradient, direction)
             before, length = length, merit.norm(gradient)
-            eta = min(FORCING, max(1e-3, (length / before) ** 1.5))
+            eta = min(forcing, max(1e-4, (length / before) ** 1.5))
             self.iterations += 1
             if self.progress is not None:
                 self.progress(self.iterations, merit.stationarity())
@@ -63,12 +70,12 @@ def search(
 
     Returns the new point, f and gradient there, and the step (0 where no step decreases f).
     """
-    start = float(gradient @ direction)
+    start = inner(gradient, direction)
     low, low_slope, high, high_slope, step = 0.0, start, np.inf, 0.0, 1.0
     for _ in range(40):
         point = x + step * direction
         found, fresh = merit(point)
-        slope = float(fresh @ direction)
+        slope = inner(fresh, direction)
         falls = found <= value + 1e-4 * step * start
         flat = abs(found - value) <= FLAT * abs(value) and abs(slope) <= 0.9 * abs(start)
         if (falls and slope <= 0.5 * abs(start)) or flat:
@@ -84,7 +91,7 @@ def search(
 
 
 def minimise(
-    programme: Programme, *, tolerance: float = 1e-10, max_iterations: int = 1000, progress: Progress | None = None
+    programme: Programme, *, tolerance: float = 1e-9, max_iterations: int = 1000, progress: Progress | None = None
 ) -> Minimiser:
     """Solve the programme of Least Square Calibration by semismooth Newton with conjugate gradients.
 
@@ -137,7 +144,7 @@ def minimise(
     table, common, units = tabulate(programme)
     merit = Merit(table, common, np.ascontiguousarray(programme.is_reference, dtype=np.bool_))
     known = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
-    centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.count, 1.0)
+    centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.degree, 1.0)
     walk = _Walk(merit, np.where(programme.is_reference, known, centred), max_iterations, progress)
     _follow(walk, tolerance)
     return _finish(programme, walk, tolerance, units.origin, units.scale)
@@ -156,17 +163,19 @@ def _follow(walk: _Walk, tolerance: float) -> None:
     size = max(1.0, merit.common.spread / merit.common.reviews)
     for line, common, goal in PATH if merit.bends else LINEAR_PATH:
         merit.line_weight, merit.common_weight = line, common / size
-        walk.descend(max(goal, 0.1 * tolerance))
+        walk.descend(max(goal, 0.1 * tolerance), SHARE if goal == 0.0 else 0.0)
     for _ in range(PROXIMAL_STEPS):
         if merit.stationarity() <= tolerance or walk.iterations >= walk.max_iterations:
             break
         merit.anchor()
-        walk.descend(0.1 * tolerance)
+        walk.descend(0.1 * tolerance, SHARE)
+        merit.line_weight *= SHRINK
+        merit.common_weight *= SHRINK
 
 
 def _finish(programme: Programme, walk: _Walk, tolerance: float, origin: float, scale: float) -> Minimiser:
     """Bring the point the walk has reached back to the units of the programme."""
-    merit, reviewed = walk.merit, walk.merit.common.count > 0.0
+    merit, reviewed = walk.merit, walk.merit.common.degree > 0.0
     residual = merit.stationarity()
     shift = 0.0 if np.any(programme.is_reference) else -float(walk.x[reviewed].mean())
     quality = origin + scale * (walk.x + shift)
@@ -178,7 +187,7 @@ def _finish(programme: Programme, walk: _Walk, tolerance: float, origin: float, 
         message = f"optimal: gradient {residual:.1e} of the data after {walk.iterations} Newton steps"
     else:
         message = (
-            f"not optimal to {tolerance:.0e}: gradient {residual:.1e} of the data after {walk.iterations} Newton steps; "
-            "allow more iterations, or use the general solver"
+            f"not optimal to {tolerance:.0e}: gradient {residual:.1e} of the data after {walk.iterations} Newton "
+            "steps; allow more iterations, or use the general solver"
         )
     return Minimiser(quality, perceived, scale * scale * merit.squares, walk.iterations, converged, message)

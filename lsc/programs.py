@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LeastSquaresProgram:
-    """Programme (2) of [LSC]_ for stated hypothesis classes, in the units of the scores.
+    """Programme (2) of [Tan21]_ for stated hypothesis classes, in the units of the scores.
 
     ::
 
@@ -66,7 +66,7 @@ def least_squares_program(
     references: References | None = None,
     ties: Ties = "equal",
 ) -> LeastSquaresProgram:
-    """State programme (4) of [LSC]_ and its siblings for other hypothesis classes.
+    """State programme (4) of [Tan21]_ and its siblings for other hypothesis classes.
 
     Parameters are those of :func:`lsc.calibrate`. With the reviews r = 1, 2, ... of one reviewer in ascending order of
     score, ``d_r = perceived_r - perceived_(r-1)`` and ``dy_r = score_r - score_(r-1)``::
@@ -124,7 +124,7 @@ def state(programme: Programme, row: IntArray | None = None) -> LeastSquaresProg
 
 @dataclass(frozen=True, eq=False)
 class FeasibilityProgram:
-    """Programme (3) of [LSC]_: qualities that explain the scores without any noise.
+    """Programme (3) of [Tan21]_: qualities that explain the scores without any noise.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class FeasibilityProgram:
 
 
 def feasibility_program(reviews: Reviews) -> FeasibilityProgram:
-    """State programme (3) of [LSC]_, linear scoring functions without noise.
+    """State programme (3) of [Tan21]_, linear scoring functions without noise.
 
     ::
 

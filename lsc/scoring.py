@@ -8,6 +8,9 @@ import numpy as np
 
 from reviewgraph.reviews import FloatArray
 
+#: Perceived qualities closer than this part of their range coincide: solvers are exact to 1e-12 and better.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class ScoringFunction:
@@ -56,3 +59,21 @@ class ScoringFunction:
 
 def _slope(x: FloatArray, y: FloatArray) -> float:
     return float((y[1] - y[0]) / (x[1] - x[0])) if x[1] > x[0] else 0.0
+
+
+def fit_through(perceived: FloatArray, score: FloatArray, *, linear: bool) -> ScoringFunction:
+    """Return the scoring function through these points, shapes (K,), any order; ``linear`` if they lie on a line.
+
+    >>> fit_through(np.array([2.0, 1.0]), np.array([5.0, 4.0]), linear=True)
+    <ScoringFunction: score = 1 * quality + 3>
+    """
+    order = np.lexsort((perceived, score))
+    perceived, score = perceived[order], score[order]
+    apart = ROUNDING * max(float(np.ptp(perceived)), float(np.abs(perceived).max()) * ROUNDING)
+    new = np.ones(score.size, np.bool_)
+    new[1:] = (np.diff(score) > 0) | (np.diff(perceived) > apart)  # tied points that coincide are one knot
+    perceived, score = perceived[new], score[new]
+    if not linear or score[0] == score[-1]:
+        return ScoringFunction(perceived, score)
+    slope = float((score[-1] - score[0]) / (perceived[-1] - perceived[0]))
+    return ScoringFunction(perceived, score, slope, float(np.mean(score - slope * perceived)))

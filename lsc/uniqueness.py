@@ -60,13 +60,18 @@ def is_unique(programme: Programme, quality: FloatArray, perceived: FloatArray) 
     directions = _directions(programme, quality, perceived)
     if _pieces(directions) > 1:
         return False
-    unit = scale(programme, quality)
     trivial = [np.ones(programme.n_items)]
-    if float(np.sqrt(np.mean((perceived - quality[programme.item]) ** 2))) <= NOISELESS * unit:
+    if is_noiseless(programme, quality, perceived):
         trivial.append(quality - quality.mean())
     if _only_orders(directions):
         return _orders_fix_all(directions, trivial)
     return not _moves(directions, trivial)
+
+
+def is_noiseless(programme: Programme, quality: FloatArray, perceived: FloatArray, *, part: float = NOISELESS) -> bool:
+    """Whether a solution explains all scores but for this part of the spread of qualities."""
+    noise = perceived - quality[programme.item]
+    return float(np.sqrt(np.mean(noise**2))) <= part * scale(programme, quality)
 
 
 def _directions(programme: Programme, quality: FloatArray, perceived: FloatArray) -> Directions:

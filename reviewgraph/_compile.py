@@ -119,7 +119,7 @@ def _listen() -> None:
         def on_start(self, event: object) -> None:
             if not Announce.said:
                 Announce.said = True
-                print("reviewgraph: compiling kernels for large tables (once; later runs reuse them)", file=sys.stderr)
+                print("reviewgraph: compiling kernels (once; later runs reuse them)", file=sys.stderr)
 
         def on_end(self, event: object) -> None:
             pass

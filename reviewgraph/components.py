@@ -205,7 +205,7 @@ def verify_merges(reviews: Reviews, merges: IntArray, *, use_scores: bool = Fals
     Raises
     ------
     CertificateError
-        If a row does not prove its merge; the message names the row.
+        If a row does not prove its merge or names a reviewer who is not there; the message names the row.
 
     Examples
     --------
@@ -224,11 +224,16 @@ def verify_merges(reviews: Reviews, merges: IntArray, *, use_scores: bool = Fals
     def apart(reviewer: int, u: int, v: int) -> bool:
         return (reviewer, u) in score and (reviewer, v) in score and bool(score[reviewer, u] != score[reviewer, v])
 
+    def differ(a: int, b: int, u: int, v: int) -> bool:
+        return class_of[u] != class_of[v] or (use_scores and apart(a, u, v) and apart(b, u, v))
+
     for row, (a, b, u, v) in enumerate(merges.tolist()):
+        if not (0 <= a < len(home) and 0 <= b < len(home)):
+            message = f"merges: row {row} names reviewers {a} and {b}, expected codes from 0 to {len(home) - 1}"
+            raise CertificateError(message)
         left, right = home[a], home[b]
         shared = u in cover[left] and u in cover[right] and v in cover[left] and v in cover[right]
-        differ = class_of[u] != class_of[v] or (use_scores and apart(a, u, v) and apart(b, u, v))
-        if left == right or not shared or not differ:
+        if left == right or not (shared and differ(a, b, u, v)):
             message = f"merges: row {row} does not join the components of reviewers {a} and {b} by items {u} and {v}"
             raise CertificateError(message)
         if len(cover[left]) < len(cover[right]):

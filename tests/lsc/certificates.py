@@ -5,6 +5,7 @@ noise is a non-negative combination of the rows that bind, which non-negative le
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +55,7 @@ def violations(
 
 
 def unexplained(eps: np.ndarray, equal: list[Any], rising: list[Any], perceived: np.ndarray) -> float:
-    """Distance of the noise from the cone of the constraints, multipliers of slack constraints charged with the slack."""
+    """Distance of the noise from the cone of the constraints that bind."""
     columns = [a for a, _ in equal] + [-a for a, _ in equal]
     slack = [0.0] * len(columns)
     for a, b in rising:
@@ -97,7 +98,7 @@ def rows(given: list[float], rule: Rule, ties: str) -> tuple[list[Any], list[Any
             rising.append((step, dy / rule.max_slope))
             if rule.min_slope:
                 rising.append((-step, -dy / rule.min_slope))
-    for (dy, first), (dz, second) in zip(steps, steps[1:], strict=False):
+    for (dy, first), (dz, second) in pairwise(steps):
         for a in first:
             for b in second:
                 bend = (a * dz - b * dy) / (dy + dz)

@@ -20,8 +20,8 @@ def tables(draw: st.DrawFn) -> Reviews:
     n_items = draw(st.integers(1, 6))
     rows = []
     for reviewer in range(draw(st.integers(1, 5))):
-        for item in sorted(draw(st.sets(st.integers(0, n_items - 1), min_size=1))):
-            rows.append((reviewer, item, float(draw(st.integers(0, 4)))))
+        mine = sorted(draw(st.sets(st.integers(0, n_items - 1), min_size=1)))
+        rows += [(reviewer, item, float(draw(st.integers(0, 4)))) for item in mine]
     return Reviews.from_pairs(rows, items=range(n_items + draw(st.integers(0, 1))))
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import lsc
+from lsc.optimality import residuals
 from tests.lsc.certificates import violations
 from tests.lsc.strategies import Problem, problems
 
@@ -52,9 +53,7 @@ def test_the_programme_as_written_is_optimal(problem: Problem) -> None:
 @given(problems())
 def test_moving_the_solution_is_noticed(problem: Problem) -> None:
     result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
-    programme, row, quality, perceived, *_ = result.solution
-    from lsc.optimality import residuals
-
+    programme, _, quality, perceived, *_ = result.solution
     step = units(problem)
     for r in range(perceived.size):
         moved = perceived.copy()

@@ -71,7 +71,7 @@ def test_kinds_come_as_near_to_their_shares_as_they_can(shares: dict[str, int], 
 
 
 def test_kinds_are_refused_where_wrong() -> None:
-    with pytest.raises(InputError, match="kinds: expected each to be one of linear, .*, found 'cubic'"):
+    with pytest.raises(InputError, match=r"kinds: expected each to be one of linear, .*, found 'cubic'"):
         scores_by_kind(["cubic"])
     with pytest.raises(InputError, match="kinds: expected one for each of 2 reviewers, found 1"):
         scores_by_kind(["linear"])(np.array([0, 1]), np.zeros(2), np.random.default_rng(0))

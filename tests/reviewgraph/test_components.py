@@ -191,13 +191,20 @@ def test_planned_reviews_do_not_count_as_scores() -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [[0, 0, 0, 1], [0, 1, 0, 0], [0, 2, 0, 1], [0, 1, 0, 2]],
-    ids=["one reviewer", "one item", "not shared", "covered by one"],
+    [[0, 0, 0, 1], [0, 1, 0, 0], [0, 2, 0, 1], [0, 1, 0, 2], [0, 1, 0, 3]],
+    ids=["one reviewer", "one item", "not shared", "covered by one", "no such item"],
 )
 def test_false_certificates_are_refused(row: list[int]) -> None:
     reviews = Reviews.from_pairs([(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 2)])
     with pytest.raises(CertificateError, match="row 0 does not join"):
         verify_merges(reviews, np.array([row]))
+
+
+@pytest.mark.parametrize("reviewer", [-1, 3])
+def test_certificates_of_reviewers_who_are_not_there_are_refused(reviewer: int) -> None:
+    reviews = Reviews.from_pairs([(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)])
+    with pytest.raises(CertificateError, match="row 0 names reviewers 0 and"):
+        verify_merges(reviews, np.array([[0, reviewer, 0, 1]]))
 
 
 def test_a_certificate_by_tied_scores_is_refused() -> None:

@@ -1,0 +1,180 @@
+"""What a plan of extra reviews must respect, by code: conflicts, spare loads, limits, fixed pairs and costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from reviewgraph.errors import InputError
+from reviewgraph.reviews import Reviews
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import IntArray, Label
+
+    Pair: TypeAlias = tuple[Label, Label]
+
+#: Spare load, or room on an item, where none is stated.
+UNLIMITED = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Reviews, and who may read what beyond them.
+
+    Parameters
+    ----------
+    reviews
+        The table, with emergency reviewers (reviewers of no review) added.
+    spare
+        Shape (M,): extra reviews each reviewer may be given.
+    room
+        Shape (N,): extra reviews each item may be given.
+    conflicts
+        Shape (C,): the pairs that may not be, as ``reviewer * N + item``, ascending.
+    fixed
+        Shape (F, 2): extra reviews (reviewer, item) that must be in the plan.
+    cost
+        Costs by ``reviewer * N + item`` where they differ from 1.
+    """
+
+    reviews: Reviews
+    spare: IntArray
+    room: IntArray
+    conflicts: IntArray
+    fixed: IntArray
+    cost: Mapping[int, float] = field(default_factory=dict)
+
+    def cost_of(self, reviewer: int, item: int) -> float:
+        """Cost of a pair, 1 by default."""
+        return self.cost.get(reviewer * self.reviews.n_items + item, 1.0)
+
+    @cached_property
+    def barred_start(self) -> IntArray:
+        """Shape (M + 1,): reviewer j may not read the items ``barred[barred_start[j]:barred_start[j + 1]]``."""
+        return np.searchsorted(
+            self._barred, np.arange(self.reviews.n_reviewers + 1) * max(self.reviews.n_items, 1)
+        ).astype(np.int64)
+
+    @cached_property
+    def barred(self) -> IntArray:
+        """Items in conflict or read already, reviewer by reviewer, ascending."""
+        return self._barred % max(self.reviews.n_items, 1)
+
+    @cached_property
+    def _barred(self) -> IntArray:
+        own = self.reviews.reviewer * self.reviews.n_items + self.reviews.item
+        return np.union1d(own, self.conflicts)
+
+    def readable(self, reviewer: int) -> IntArray:
+        """Items that a reviewer may be given, ascending, loads and limits of this moment included."""
+        if self.spare[reviewer] <= 0:
+            return np.empty(0, np.int64)
+        free = self.room > 0
+        free[self.barred[self.barred_start[reviewer] : self.barred_start[reviewer + 1]]] = False
+        return np.flatnonzero(free)
+
+    def may_read(self, reviewer: int, item: int) -> bool:
+        """Whether a pair alone is allowed."""
+        low, high = self.barred_start[reviewer], self.barred_start[reviewer + 1]
+        place = low + np.searchsorted(self.barred[low:high], item)
+        barred = place < high and self.barred[place] == item
+        return bool(self.spare[reviewer] > 0 and self.room[item] > 0 and not barred)
+
+
+def constrain(
+    reviews: Reviews,
+    *,
+    conflicts: Iterable[Pair] = (),
+    capacity: Mapping[Label, int] | None = None,
+    spare: int | None = None,
+    cost: Mapping[Pair, float] | None = None,
+    max_per_item: int | None = None,
+    fixed: Iterable[Pair] = (),
+) -> Constraints:
+    """Bring constraints given by label together.
+
+    Unknown names in ``conflicts`` and ``cost`` are of no consequence; in ``fixed`` they are refused. Fixed pairs
+    that are reviews already are dropped.
+
+    Raises
+    ------
+    InputError
+        If a number is not whole or negative, a cost is not finite, a fixed pair names nobody we know or nothing we
+        know, or is in conflict.
+    """
+    least = (0 if capacity is not None else UNLIMITED) if spare is None else _whole(spare, "spare")
+    given = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in (capacity or {}).items()}
+    table = _with_reviewers(reviews, given)
+    N = table.n_items
+    loads = np.full(table.n_reviewers, least, np.int64)
+    for label, load in given.items():
+        loads[table.reviewer_code[label]] = min(load, UNLIMITED)
+    limit = UNLIMITED if max_per_item is None else _whole(max_per_item, "max_per_item")
+    closed = np.unique(np.array(list(_known(table, conflicts)), np.int64).reshape(-1))
+    costs = {}
+    for (reviewer, item), price in (cost or {}).items():
+        if not math.isfinite(price):
+            message = f"cost of reviewer {reviewer!r} and item {item!r}: expected a finite number, found {price!r}"
+            raise InputError(message)
+        if reviewer in table.reviewer_code and item in table.item_code:
+            costs[table.reviewer_code[reviewer] * N + table.item_code[item]] = float(price)
+    return Constraints(
+        table, loads, np.full(N, limit, np.int64), closed, _fixed(table, fixed, set(closed.tolist())), costs
+    )
+
+
+def _fixed(table: Reviews, pairs: Iterable[Pair], closed: set[int]) -> IntArray:
+    found: dict[tuple[int, int], None] = {}
+    for reviewer, item in pairs:
+        for label, codes, what in ((reviewer, table.reviewer_code, "reviewer"), (item, table.item_code, "item")):
+            if label not in codes:
+                message = (
+                    f"fixed: {what} {label!r} is in no review; expected a pair of a reviewer (of the reviews, or of "
+                    "the capacities) and an item we know"
+                )
+                raise InputError(message)
+        j, i = table.reviewer_code[reviewer], table.item_code[item]
+        if j * table.n_items + i in closed:
+            message = (
+                f"fixed: reviewer {reviewer!r} and item {item!r} are fixed and in conflict; remove the pair from one"
+            )
+            raise InputError(message)
+        if i not in table.items_of(j):
+            found[j, i] = None
+    return np.array(list(found), np.int64).reshape(-1, 2)
+
+
+def _known(table: Reviews, pairs: Iterable[Pair]) -> Iterable[int]:
+    for reviewer, item in pairs:
+        if reviewer in table.reviewer_code and item in table.item_code:
+            yield table.reviewer_code[reviewer] * table.n_items + table.item_code[item]
+
+
+def _with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
+    """Return the table with further reviewers, who have no reviews."""
+    new = [label for label in labels if label not in reviews.reviewer_code]
+    if not new:
+        return reviews
+    sign = -1.0 if reviews.lower_is_better else 1.0
+    return Reviews.from_arrays(
+        [reviews.reviewers[j] for j in reviews.reviewer.tolist()],
+        [reviews.items[i] for i in reviews.item.tolist()],
+        sign * np.where(reviews.scored, reviews.score, 0.0),
+        scored=reviews.scored,
+        reviewers=[*reviews.reviewers, *new],
+        items=reviews.items,
+        titles=reviews.titles,
+        lower_is_better=reviews.lower_is_better,
+    )
+
+
+def _whole(value: int, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        message = f"{name}: expected a whole number, 0 or more, found {value!r}"
+        raise InputError(message)
+    return int(value)

@@ -1,0 +1,172 @@
+"""Plans and bounds for the target *double*, in the order in which they cost time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner import bounds, exact, exhaust, oracles, scored, search
+from planner._task import new_task
+from planner.substitutes import polish
+from planner.verify import reaches, with_extra
+
+if TYPE_CHECKING:
+    from planner._task import Task
+    from planner.extra import Ledger
+
+#: Candidate reviews up to which the integer programme is stated.
+EXACT_UP_TO = 1_500
+#: Cascades tried, more and more at random, before loads and conflicts are held to stand in the way.
+ATTEMPTS = 8
+#: Candidate reviews up to which it is tested whether all of them together reach the target.
+RELAX_UP_TO = 3_000_000
+#: Rounds of improvement between two looks at the clock, times entries.
+ROUND_WORK = 2_000
+#: Seconds for exchanging reviews where only loads can gain by it.
+POLISH = 2.0
+#: Share of the time left that each kind of exhaustive search may take.
+SHARE = 0.35
+
+
+def fill(task: Task, ledger: Ledger, rng: np.random.Generator, *, use_scores: bool) -> None:
+    """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
+    if use_scores:
+        _fill_scored(task, ledger)
+        return
+    if task.is_done:
+        _nothing_to_do(ledger)
+        return
+    ledger.prove(bounds.Bound(1, "unfinished", "the papers are not comparable yet"))
+    found = _first_plan(task, ledger, rng)
+    if ledger.infeasible:
+        return
+    _cheap_bounds(task, ledger)
+    _dear_bounds(task, ledger)
+    if found is not None:
+        _improve(found, ledger, SHARE)
+        _refute(task, ledger)
+    _exact(task, ledger, rng)
+    if found is not None:
+        _improve(found, ledger, 1.0)
+    _settle(task, ledger)
+
+
+def _fill_scored(task: Task, ledger: Ledger) -> None:
+    """Plan with the score-aware closure; the structure gives the bounds."""
+    table = with_extra(task.constraints.reviews, task.constraints.fixed, use_scores=True)
+    if reaches(table, "double", use_scores=True):
+        _nothing_to_do(ledger)
+        return
+    structural = new_task(task.constraints, 4, use_scores=False)
+    if structural.is_done:
+        ledger.prove(bounds.Bound(1, "unfinished", "tied scores leave papers apart"))
+    else:
+        _cheap_bounds(structural, ledger)
+    scored.fill(task, ledger)
+
+
+def _nothing_to_do(ledger: Ledger) -> None:
+    ledger.prove(bounds.Bound(0, "unfinished", "nothing is missing"))
+    ledger.cheapest = True
+    ledger.offer(np.empty((0, 2), np.int64))
+
+
+def _cheap_bounds(task: Task, ledger: Ledger) -> None:
+    with_fixed = with_extra(task.constraints.reviews, task.constraints.fixed)
+    ledger.prove(bounds.missing_links(with_fixed, task.constraints, task.spare))
+
+
+def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> search.Search | None:
+    length = task.start.item.size - int(task.start.count[0]) - 2
+
+    def keep_going() -> bool:
+        return ledger.in_time
+
+    for attempt in range(ATTEMPTS):
+        found, done = search.begin(task, length, int(rng.integers(2**31)), 4 * attempt, keep_going)
+        if done:
+            search.prune(found)
+            ledger.offer(found.pairs)
+            return found
+        if attempt == 0 and not _can_reach(task, rng):
+            ledger.infeasible = True
+            return None
+        if not ledger.in_time:
+            break
+    return None
+
+
+def _can_reach(task: Task, rng: np.random.Generator) -> bool:
+    """Whether the candidates together could do it; true where there are too many of them to say."""
+    if int((task.spare > 0).sum()) * task.n_items > RELAX_UP_TO:
+        return True
+    return oracles.can_reach(oracles.Double(task, rng))
+
+
+def _dear_bounds(task: Task, ledger: Ledger) -> None:
+    if ledger.closed or ledger.lower_bound > 64:
+        return
+    if not ledger.in_time:
+        return
+    live = task.components
+    ledger.prove(bounds.expansion(live.cover_start, live.cover_item, task.n_items))
+    if not ledger.closed and ledger.lower_bound <= 1 and exhaust.needs_more_than(task, 1, _until(ledger, 0.2)):
+        ledger.prove(exhaust.exhausted(2))
+
+
+def _until(ledger: Ledger, share: float) -> float:
+    now = time.monotonic()
+    return now + share * max(ledger.deadline - now, 0.0)
+
+
+def _improve(found: search.Search, ledger: Ledger, share: float) -> None:
+    """Shorten the plan until it meets the bound or its share of the time is over."""
+    until = _until(ledger, share)
+    rounds = max(1, ROUND_WORK // max(int(found.task.start.count[0]), 1))
+    while not ledger.closed and time.monotonic() < until and len(found.pairs) > 1:
+        if search.improve(found, rounds):
+            ledger.offer(found.pairs)
+
+
+def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """The implicit hitting set, where it is small enough."""
+    costs = bool(task.constraints.cost)
+    if not ledger.in_time or (ledger.closed and not costs) or _candidates_up_to(task) > EXACT_UP_TO:
+        return
+    oracle = oracles.Double(task, rng)
+    outcome = exact.solve(oracle, ledger.pairs, ledger.lower_bound, _until(ledger, 0.5))
+    if outcome.infeasible and ledger.pairs is None:
+        ledger.infeasible = True
+        return
+    ledger.prove(bounds.Bound(outcome.lower, "cuts", "every smaller plan leaves some group of papers apart (cuts)"))
+    if outcome.pairs is not None:
+        ledger.offer(outcome.pairs)
+        if ledger.pairs is not None and len(outcome.pairs) == len(ledger.pairs):
+            ledger.pairs = outcome.pairs
+    ledger.cheapest = ledger.cheapest or outcome.proved
+
+
+def _candidates_up_to(task: Task) -> int:
+    return int((task.spare > 0).sum()) * task.n_items
+
+
+def _refute(task: Task, ledger: Ledger) -> None:
+    """Try all plans of 1, 2, ... reviews, until the bound meets the plan or the share of time is over."""
+    until = _until(ledger, 0.7)
+    value = ledger.lower_bound
+    while not ledger.closed and time.monotonic() < until:
+        if not exhaust.needs_more_than(task, value, until):
+            return
+        value += 1
+        ledger.prove(exhaust.exhausted(value))
+
+
+def _settle(task: Task, ledger: Ledger) -> None:
+    """Exchange reviews for cheaper and lighter ones; without costs every plan of one length costs the same."""
+    if not task.constraints.cost:
+        ledger.cheapest = True
+    if ledger.pairs is not None and len(ledger.pairs):
+        until = time.monotonic() + (_until(ledger, 1.0) - time.monotonic() if task.constraints.cost else POLISH)
+        ledger.pairs = polish(task, ledger.pairs, lambda: time.monotonic() < until)

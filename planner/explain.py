@@ -1,0 +1,165 @@
+"""Plans in the words of a chair: what each review joins, and why something cannot be done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._growth import copy_structure, covers_item, enter, find_block, grow, settle
+
+if TYPE_CHECKING:
+    from planner._growth import Structure
+    from planner._task import Task
+    from reviewgraph.labels import IntArray
+
+#: Work (reviews squared times entries) up to which a plan is put in the order in which each step helps most.
+ORDER_UP_TO = 100_000_000
+
+
+def by_effect(task: Task, pairs: IntArray) -> IntArray:
+    """Order of the reviews in which the largest group grows fastest, first come first among equals."""
+    if not len(pairs) or len(pairs) ** 2 * int(task.start.count[0]) > ORDER_UP_TO:
+        return np.arange(len(pairs))
+    state, left, order = copy_structure(task.start), list(range(len(pairs))), []
+    add, extend, fix = task.form(enter), task.form(grow), task.form(settle)
+    while left:
+        sizes = []
+        for k in left:
+            trial = copy_structure(state)
+            _read(task, trial, pairs[k], add, extend)
+            sizes.append(int(task.space.extent[0]))
+        chosen = left.pop(int(np.argmax(sizes)))
+        _read(task, state, pairs[chosen], add, extend)
+        fix(state, task.space)
+        order.append(chosen)
+    return np.array(order, np.int64)
+
+
+def _read(task: Task, state: Structure, pair: IntArray, add: object, extend: object) -> None:
+    block, item = int(task.home[pair[0]]), int(pair[1])
+    if not task.form(covers_item)(state, block, item):
+        add(state, block, item)  # type: ignore[operator]
+    extend(state, task.space, block, block)  # type: ignore[operator]
+
+
+def joins(task: Task, pairs: IntArray) -> tuple[list[str], list[int]]:
+    """Say what each review joins when they arrive in this order, and how many items the largest group then covers."""
+    state, words, covers = copy_structure(task.start), [], []
+    add, extend, fix = task.form(enter), task.form(grow), task.form(settle)
+    most = int(state.cover.max(initial=0))
+    for j, i in pairs.tolist():
+        words.append(_sentence(task, state, j, i, add, extend))
+        fix(state, task.space)
+        most = max(most, int(task.space.extent[0]))
+        covers.append(most)
+    return words, covers
+
+
+def _sentence(task: Task, state: Structure, j: int, i: int, add: object, extend: object) -> str:
+    table, space = task.constraints.reviews, task.space
+    block = find_block.python(state.root, int(task.home[j]))
+    before = int(state.cover[block])
+    reads = f"{table.reviewers[j]} reads paper {table.items[i]}: "
+    if task.form(covers_item)(state, block, i):
+        extend(state, space, block, block)  # type: ignore[operator]
+        return reads + "it is in the reviewer's group already"
+    shared = _shared(task, state, block, i)
+    add(state, block, i)  # type: ignore[operator]
+    extend(state, space, block, block)  # type: ignore[operator]
+    taken = [int(b) for b in space.blocks[1 : space.extent[1]] if state.cover[b] > 0]
+    after = int(space.extent[0])
+    if not taken:
+        if before == 0:
+            return reads + "a first paper for this reviewer; with the next it links"
+        return reads + f"the paper joins the group of {before} {_papers(before)} around {_centre(task, state, block)}"
+    partner = next((b for b in taken if b in shared), taken[0])
+    text = (
+        f"joins the group of {before} {_papers(before)} around {_centre(task, state, block)} to the group of "
+        f"{int(state.cover[partner])} around {_centre(task, state, partner)}"
+    )
+    if partner in shared:
+        text += f"; they then share papers {table.items[i]} and {table.items[shared[partner]]}"
+    if len(taken) > 1:
+        text += f"; {len(taken) - 1} more groups follow, {after} papers in all"
+    return reads + text
+
+
+def _papers(count: int) -> str:
+    return "paper" if count == 1 else "papers"
+
+
+def _shared(task: Task, state: Structure, block: int, item: int) -> dict[int, int]:
+    """Blocks that cover an item, each with an item they share with a block already."""
+    holders, entry = set(), int(state.first[item])
+    while entry >= 0:
+        holders.add(find_block.python(state.root, int(state.block[entry])))
+        entry = int(state.beside[entry])
+    found: dict[int, int] = {}
+    entry = int(state.head[block])
+    while entry >= 0:
+        thing = int(state.item[entry])
+        other = int(state.first[thing])
+        while other >= 0:
+            root = find_block.python(state.root, int(state.block[other]))
+            if root in holders and root not in found and root != block:
+                found[root] = thing
+            other = int(state.beside[other])
+        entry = int(state.after[entry])
+    return found
+
+
+def _centre(task: Task, state: Structure, block: int) -> str:
+    """Name of a group: its paper of most reviews, the first of equals."""
+    reviews, best, entry = task.constraints.reviews.reviews_per_item, -1, int(state.head[block])
+    while entry >= 0:
+        thing = int(state.item[entry])
+        if best < 0 or (reviews[thing], -thing) > (reviews[best], -best):
+            best = thing
+        entry = int(state.after[entry])
+    return f"paper {task.constraints.reviews.items[best]}" if best >= 0 else "no paper"
+
+
+def why_not(task: Task, target: str) -> list[str]:
+    """Say why a target cannot be reached: papers nobody may read, groups nobody may join, loads that do not suffice."""
+    rules, table = task.constraints, task.constraints.reviews
+    readers = np.zeros(task.n_items, np.int64)
+    for j in np.flatnonzero(task.spare > 0).tolist():
+        readers[rules.readable(j)] += 1
+    said = []
+    unread = np.flatnonzero((table.reviews_per_item == 0) & (readers == 0))
+    if unread.size:
+        said.append(
+            f"nobody has reviewed, or may review, {_list(table.items, unread)}: conflicts or loads stand in the way"
+        )
+    if not (task.spare > 0).any():
+        said.append("no reviewer has spare load")
+    label = task.block_labels(task.start)
+    main = int(np.argmax(np.where(label == np.arange(label.size), task.start.cover, -1)))
+    inside = np.zeros(task.n_items, np.bool_)
+    count = int(task.start.count[0])
+    inside[task.start.item[:count][label[task.start.block[:count]] == main]] = True
+    apart = np.flatnonzero(~inside & (readers == 0))
+    apart = np.setdiff1d(apart, unread)
+    if apart.size:
+        said.append(f"no one with spare load may read {_list(table.items, apart)}, which are apart from the main group")
+    total = int(np.minimum(task.spare, task.n_items).sum())
+    said.append(
+        f"even if every allowed review were written (the spare loads add up to {total}), some papers would not be "
+        f"{_WORDS[target]}; allow more pairs, raise loads, or name emergency reviewers"
+    )
+    return said
+
+
+_WORDS = {
+    "double": "comparable for certain",
+    "recoverable": "comparable, coincidences aside",
+    "connected": "linked to the others",
+}
+
+
+def _list(labels: object, codes: IntArray) -> str:
+    shown = ", ".join(str(labels[i]) for i in codes[:5].tolist())  # type: ignore[index]
+    return f"{'paper' if codes.size == 1 else 'papers'} {shown}" + (
+        f" and {codes.size - 5} more" if codes.size > 5 else ""
+    )

@@ -1,0 +1,35 @@
+"""Claim: 22,000 papers, 20,000 reviewers, 90,000 reviews, 50,000 conflicts: a plan with its bound in 60 s, below 4 GB.
+
+Run ``python tests/benchmarks/plan_large.py [seconds]``.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+
+import numpy as np
+
+from planner import plan_extra_reviews, verify_plan
+from reviewgraph.designs import random_assignment
+
+
+def main(seconds: float) -> None:
+    """Plan once and print what came of it."""
+    rng = np.random.default_rng(0)
+    loads = [5] * 10_000 + [4] * 10_000
+    reviews = random_assignment(22_000, 20_000, loads, rng)
+    own = set(zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True))
+    drawn = zip(rng.integers(20_000, size=60_000).tolist(), rng.integers(22_000, size=60_000).tolist(), strict=True)
+    conflicts = sorted(set(drawn) - own)[:50_000]
+    started = time.perf_counter()
+    plan = plan_extra_reviews(reviews, conflicts=conflicts, spare=2, time_limit=seconds, progress=print)
+    took = time.perf_counter() - started
+    verify_plan(plan)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{plan}: {took:.1f} s, peak {peak:.2f} GB, {len(conflicts)} conflicts, bounds {plan.bounds}")
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 50.0)

@@ -1,0 +1,134 @@
+"""The programme stated one constraint at a time, solved by CVXPY, and its optimality checked without a solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import nnls
+
+from lsc.programme import Programme, Shape
+
+EXACT = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+
+
+def constraints(programme, j):
+    """What reviewer j's class allows, as ``A p >= a`` and ``B p = b`` over her perceived qualities, dense."""
+    start, end = programme.start[j], programme.start[j + 1]
+    y = programme.score[start:end]
+    levels = [np.flatnonzero(y == value) for value in np.unique(y)]
+    height = np.unique(y)
+    shape, low, high = Shape(programme.shape[j]), programme.lower[j], programme.upper[j]
+    at_least, equal = [], []
+
+    def difference(pairs):
+        made = np.zeros(len(y))
+        for r, value in pairs:
+            made[r] += value
+        return made
+
+    free = None
+    if not programme.ties_equal:
+        if len(levels) == 1:
+            return _stack(at_least, len(y)), _stack(equal, len(y))
+        free = {Shape.LINEAR: None, Shape.CONVEX: 0, Shape.CONCAVE: len(levels) - 1, Shape.MONOTONE: "all"}[shape]
+    for number, level in enumerate(levels):
+        if free != "all" and number != free:
+            equal += [(difference([(r, 1.0), (level[0], -1.0)]), 0.0) for r in level[1:]]
+    names = [level if free in ("all", number) else level[:1] for number, level in enumerate(levels)]
+    for number in range(1, len(levels)):
+        d = height[number] - height[number - 1]
+        for a in names[number - 1]:
+            for b in names[number]:
+                step = difference([(b, 1.0), (a, -1.0)])
+                at_least.append((step, low * d))
+                if np.isfinite(high):
+                    at_least.append((-step, -high * d))
+    for number in range(2, len(levels)):
+        d, e = height[number - 1] - height[number - 2], height[number] - height[number - 1]
+        for a in names[number - 2]:
+            for b in names[number - 1]:
+                for c in names[number]:
+                    fall = difference([(b, 1 / d), (a, -1 / d), (c, -1 / e), (b, 1 / e)])
+                    if shape == Shape.LINEAR:
+                        equal.append((fall, 0.0))
+                    elif shape == Shape.CONVEX:
+                        at_least.append((fall, 0.0))
+                    elif shape == Shape.CONCAVE:
+                        at_least.append((-fall, 0.0))
+    return _stack(at_least, len(y)), _stack(equal, len(y))
+
+
+def _stack(rows, n):
+    if not rows:
+        return np.zeros((0, n)), np.zeros(0)
+    return np.array([left for left, _ in rows]), np.array([right for _, right in rows])
+
+
+def naive_minimum(programme, solver="CLARABEL", **options):
+    """Objective, qualities and perceived qualities by CVXPY."""
+    import cvxpy as cp
+
+    n, e = programme.n_items, len(programme.item)
+    x, p = cp.Variable(n), cp.Variable(e)
+    parts = [constraints(programme, j) for j in range(len(programme.shape))]
+    stated = []
+    for kind in (0, 1):
+        matrix = sp.block_diag([part[kind][0] for part in parts], format="csr")
+        right = np.concatenate([part[kind][1] for part in parts])
+        if len(right):
+            stated.append(matrix @ p >= right if kind == 0 else matrix @ p == right)
+    if programme.is_reference.any():
+        known = np.flatnonzero(programme.is_reference)
+        stated.append(x[known] == programme.reference[known])
+    pick = sp.csr_matrix((np.ones(e), (np.arange(e), programme.item)), (e, n))
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(p - pick @ x)), stated)
+    problem.solve(solver=solver, **options)
+    return float(problem.value), x.value, p.value
+
+
+def naive_projection(programme, x):
+    """Perceived qualities nearest to the qualities ``x``: the programme with every quality known."""
+    everything = np.ones(programme.n_items, dtype=bool)
+    known = Programme(**{**programme.__dict__, "is_reference": everything, "reference": np.asarray(x, dtype=float)})
+    return naive_minimum(known, **EXACT)[2]
+
+
+def violation(programme, perceived):
+    """The largest violation of a constraint, in units of perceived quality."""
+    worst = 0.0
+    for j in range(len(programme.shape)):
+        mine = perceived[programme.start[j] : programme.start[j + 1]]
+        (a, low), (b, right) = constraints(programme, j)
+        for matrix, gap in ((a, low - a @ mine), (b, np.abs(b @ mine - right))):
+            if len(gap):
+                worst = max(worst, float((gap / np.abs(matrix).sum(axis=1)).max()))
+    return worst
+
+
+def not_normal(programme, quality, perceived, near):
+    """How far the residuals are from the normal cones at the perceived qualities: 0 for projections.
+
+    Constraints within ``near`` of holding with equality count as active. Non-negative least squares, no solver of ours.
+    """
+    worst = 0.0
+    for j in range(len(programme.shape)):
+        rows = slice(programme.start[j], programme.start[j + 1])
+        mine, residual = perceived[rows], quality[programme.item[rows]] - perceived[rows]
+        (a, low), (b, _) = constraints(programme, j)
+        active = a[np.abs(a @ mine - low) <= near * np.abs(a).sum(axis=1)] if len(a) else a
+        generators = np.vstack([-active, b, -b])
+        if not np.any(residual):
+            continue
+        if len(generators) == 0:
+            worst = max(worst, float(np.abs(residual).max()))
+            continue
+        generators /= np.linalg.norm(generators, axis=1, keepdims=True)
+        worst = max(worst, float(nnls(generators.T, residual)[1]))
+    return worst
+
+
+def imbalance(programme, quality, perceived):
+    """The gradient over the qualities that are not known: sums of residuals, largest in absolute value."""
+    residual = quality[programme.item] - perceived
+    pull = np.bincount(programme.item, residual, programme.n_items)
+    return float(np.abs(np.where(programme.is_reference, 0.0, pull)).max(initial=0.0))

@@ -1,0 +1,178 @@
+"""What a calibration says beside its qualities."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose
+
+import lsc
+from lsc.simulate import simulate
+from reviewgraph import InputError, Reviews, doubly_connected_assignment
+from tests.lsc.strategies import Problem, problems
+
+PANEL = [("ann", p, y) for p, y in zip("abcde", (1.0, 2.0, 4.0, 5.0, 7.0), strict=True)]
+PANEL += [("bob", p, y) for p, y in zip("abcde", (5.0, 5.5, 6.5, 7.0, 8.0), strict=True)]
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_scoring_functions_meet_every_score(problem: Problem) -> None:
+    result = lsc.calibrate(problem.reviews, **problem.arguments)
+    reviews = result.reviews
+    for r in range(reviews.n_reviews):
+        function = result.scoring_function(int(reviews.reviewer[r]))
+        met = function(result.quality[reviews.item[r]] + result.noise[r])
+        steepest = problem.rules[int(reviews.reviewer[r])].max_slope
+        assert_allclose(met, reviews.score[r], atol=1e-6 * max(1.0, steepest, np.abs(reviews.score).max()))
+        assert np.all(np.diff(function([-50.0, -1.0, 0.0, 1.0, 50.0])) >= -1e-9)
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_the_order_of_rows_and_the_names_of_people_do_not_matter(problem: Problem) -> None:
+    plain = lsc.calibrate(problem.reviews, **problem.arguments)
+    named = Reviews.from_pairs(
+        [(f"r{j}", f"p{i}", y) for j, i, y in reversed(problem.scores)], items=[f"p{i}" for i in range(problem.n_items)]
+    )
+    kinds = {f"r{j}": kind for j, kind in problem.arguments["hypothesis"].items()}
+    references = {f"p{i}": q for i, q in problem.references.items()}
+    again = lsc.calibrate(named, kinds, references=references, ties=problem.ties)
+    assert np.array_equal(again.quality, plain.quality, equal_nan=True)
+    assert again.objective == plain.objective
+
+
+def test_linear_scoring_functions_have_slope_and_offset() -> None:
+    result = lsc.calibrate(Reviews.from_pairs(PANEL))
+    ann, bob = result.scoring_function("ann"), result.scoring_function("bob")
+    assert ann.slope / bob.slope == pytest.approx(2.0)
+    assert ann(result.quality[0]) == pytest.approx(1.0)
+    assert result.objective == pytest.approx(0.0, abs=1e-18)
+    with pytest.raises(InputError, match="found 'cleo'"):
+        result.scoring_function("cleo")
+
+
+def test_the_reported_scale_is_that_of_the_plain_averages() -> None:
+    result = lsc.calibrate(Reviews.from_pairs(PANEL))
+    assert result.quality.mean() == pytest.approx(result.average.mean())
+    assert result.quality.std() == pytest.approx(result.average.std())
+
+
+def test_two_references_set_the_scale() -> None:
+    result = lsc.calibrate(Reviews.from_pairs(PANEL), references={"a": 10.0, "e": 40.0})
+    assert_allclose(result.quality, [10.0, 15.0, 25.0, 30.0, 40.0])
+    assert result.unique
+
+
+def test_lower_is_better_is_turned_round_and_back() -> None:
+    best_one = [(who, paper, 10.0 - y) for who, paper, y in PANEL]
+    result = lsc.calibrate(Reviews.from_pairs(best_one, lower_is_better=True), references={"a": -10.0, "e": -40.0})
+    assert result.ranking() == ["e", "d", "c", "b", "a"]
+    assert_allclose(result.to_dict()["quality"], [-10.0, -15.0, -25.0, -30.0, -40.0])
+    assert result.to_dict()["average"][0] == pytest.approx(7.0)
+
+
+def test_planned_reviews_and_items_without_a_score() -> None:
+    reviews = Reviews.from_pairs([*PANEL, ("cleo", "f", None)])
+    result = lsc.calibrate(reviews)
+    assert np.isnan(result.quality[5])
+    assert np.isnan(result.noise[-1])
+    assert result.to_dict()["rank"][5] is None
+    assert "f" not in result.ranking()
+    assert result.undetermined == ["f"]
+    assert not result.unique
+    with pytest.raises(InputError, match="0 to 5 items"):
+        result.select(6)
+
+
+def test_selection_across_groups_is_refused_with_an_explanation() -> None:
+    result = lsc.calibrate(Reviews.from_pairs([*PANEL, ("dora", "y", 1.0), ("dora", "z", 2.0)]))
+    assert result.group.tolist() == [1, 1, 1, 1, 1, 2, 2]
+    assert result.rank[-2:].tolist() == [2, 1]
+    with pytest.raises(lsc.Incomparable, match="2 groups that no review connects"):
+        result.select(2)
+    with pytest.raises(lsc.Incomparable, match="by_group_average=True"):
+        result.ranking()
+    assert result.select(7, by_group_average=True)[0] == "e"
+
+
+def test_selection_among_undetermined_papers_warns() -> None:
+    chain = [("ann", "a", 1.0), ("ann", "b", 2.0), ("bob", "b", 1.0), ("bob", "c", 2.0)]
+    result = lsc.calibrate(Reviews.from_pairs(chain))
+    assert result.undetermined == ["c"]
+    assert not result.unique
+    with pytest.warns(lsc.UndeterminedWarning, match="1 of 3 papers"):
+        result.select(1)
+
+
+def test_refuses_what_it_cannot_calibrate() -> None:
+    with pytest.raises(InputError, match="expected scores, found none"):
+        lsc.calibrate(Reviews.from_pairs([("ann", "a")]))
+    reviews = Reviews.from_pairs(PANEL)
+    with pytest.raises(InputError, match="expected one of linear, monotone, convex, concave, found 'wavy'"):
+        lsc.calibrate(reviews, "wavy")
+    with pytest.raises(InputError, match="none for reviewer 'bob'"):
+        lsc.calibrate(reviews, {"ann": "linear"})
+    with pytest.raises(InputError, match="no reviewer 'eve'"):
+        lsc.calibrate(reviews, {"ann": "linear", "bob": "convex", "eve": "linear"})
+    with pytest.raises(InputError, match="expected an item of the reviews, found 'q'"):
+        lsc.calibrate(reviews, references={"q": 1.0})
+    with pytest.raises(InputError, match="finite quality, found nan"):
+        lsc.calibrate(reviews, references={"a": float("nan")})
+    with pytest.raises(InputError, match="max_slope: expected a positive number, found 0"):
+        lsc.calibrate(reviews, max_slope=0)
+    with pytest.raises(InputError, match="min_slope: expected a number from 0 to"):
+        lsc.Linear(max_slope=1.0, min_slope=2.0)
+    with pytest.raises(InputError, match="ties: expected 'equal' or 'free'"):
+        lsc.calibrate(reviews, ties="loose")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected no min_slope"):
+        lsc.calibrate(reviews, lsc.Monotone(min_slope=0.1), ties="free")
+    with pytest.raises(InputError, match="solver: expected 'newton' or 'cvxpy'"):
+        lsc.calibrate(reviews, solver="magic")  # type: ignore[arg-type]
+
+
+def test_becomes_a_data_frame_and_prints() -> None:
+    result = lsc.calibrate(Reviews.from_pairs(PANEL))
+    for backend in ("pandas", "polars", "pyarrow"):
+        frame = result.to_frame(backend)
+        names = frame.column_names if backend == "pyarrow" else list(frame.columns)
+        assert names == ["item", "quality", "average", "rank", "standard_error", "group"]
+    assert repr(result).splitlines()[0].startswith("<Calibration: linear, optimal, objective")
+
+
+def test_an_unfinished_solution_says_so() -> None:
+    reviews = simulate(60, 60, 4, noise=0.5, rng=np.random.default_rng(0)).reviews
+    result = lsc.calibrate(reviews, max_iterations=1)
+    assert result.status == "inaccurate"
+    assert "how far from the optimum" in result.status.text
+    assert not result.is_optimal()
+    assert lsc.calibrate(reviews).is_optimal(1e-7)
+
+
+def test_standard_errors_cover_the_truth() -> None:
+    """Two in three true qualities lie within one standard error, on the scale that fits them best."""
+    inside = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        simulation = simulate(80, 60, 8, noise=0.1, rng=rng, assignment=doubly_connected_assignment(80, 60, 8, rng))
+        result = lsc.calibrate(simulation.reviews)
+        slope, offset = np.polyfit(simulation.truth, result.quality, 1)
+        off = result.quality - (slope * simulation.truth + offset)
+        inside.append(np.mean(np.abs(off) <= result.standard_error))
+    assert 0.58 <= np.mean(inside) <= 0.78
+
+
+def test_standard_errors_are_the_formula() -> None:
+    rng = np.random.default_rng(3)
+    reviews = simulate(40, 30, 6, noise=0.5, rng=rng).reviews
+    result = lsc.calibrate(reviews)
+    laplacian = np.zeros((40, 40))
+    for j in range(30):
+        items = reviews.items_of(j)
+        design = np.column_stack([np.ones(items.size), result.quality[items]])
+        laplacian[np.ix_(items, items)] += np.eye(items.size) - design @ np.linalg.pinv(design)
+    scale = result.solution.scale.slope[0]
+    sigma = np.sqrt(result.objective / (reviews.n_reviews - 40 - 2 * 30 + 2))
+    expected = scale * sigma * np.sqrt(np.diag(np.linalg.pinv(laplacian, hermitian=True)))
+    assert_allclose(result.standard_error, expected, rtol=1e-6)
+    assert np.isnan(lsc.calibrate(reviews, "monotone").standard_error).all()
+    assert np.isnan(lsc.calibrate(Reviews.from_pairs(PANEL)).standard_error).all()

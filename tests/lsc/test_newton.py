@@ -1,0 +1,319 @@
+"""The fast solver against CVXPY, against the conditions of optimality, and on what breaks solvers."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lsc import _faces, _projections
+from lsc._merit import Merit
+from lsc._newton_kernels import SMALL, _newton_direction, common_line, newton_direction
+from lsc._tables import tabulate
+from lsc.newton import minimise
+from lsc.programme import Programme, Shape
+from reviewgraph.errors import InputError
+from tests.lsc import naive_projections as naive
+from tests.lsc import programmes
+
+NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+MANY = range(3_000) if NIGHTLY else range(250)
+COMPARED = range(600) if NIGHTLY else range(60)
+
+
+def unit(programme):
+    """Size of perceived qualities: what absolute errors are measured in."""
+    known = programme.reference[programme.is_reference]
+    spread = [np.ptp(programme.score[a:b]) for a, b in zip(programme.start, programme.start[1:], strict=False) if b > a]
+    spread.append(np.abs(programme.score).max(initial=1e-6))
+    return max(np.max(programme.lower) * max(spread), np.abs(known).max(initial=0.0))
+
+
+def check_optimal(programme, found, accuracy=1e-7):
+    """Feasible, residuals normal to the constraints, and balanced at every quality: then it is the minimum."""
+    scale = unit(programme)
+    assert found.converged, found.message
+    assert np.isfinite(found.quality).all()
+    assert np.isfinite(found.perceived).all()
+    residual = found.quality[programme.item] - found.perceived
+    assert found.objective == pytest.approx(residual @ residual, rel=1e-6, abs=1e-12 * scale**2)
+    assert naive.violation(programme, found.perceived) <= 1e-9 * scale
+    assert naive.not_normal(programme, found.quality, found.perceived, 1e-6 * scale) <= accuracy * scale
+    assert naive.imbalance(programme, found.quality, found.perceived) <= accuracy * scale
+
+
+def test_random_programmes_satisfy_the_conditions_of_optimality():
+    for seed in MANY:
+        programme = programmes.small(seed)
+        check_optimal(programme, minimise(programme))
+
+
+@pytest.mark.parametrize("seed", COMPARED)
+def test_objective_is_that_of_cvxpy(seed):
+    programme = programmes.small(seed)
+    if len(programme.item) == 0:
+        return
+    found = minimise(programme)
+    expected, _, _ = naive.naive_minimum(programme, **naive.EXACT)
+    assert found.objective <= expected + 1e-7 * abs(expected) + 1e-9 * programme.score @ programme.score
+    # Clarabel's own accuracy bounds the other side; optimality itself is checked above.
+    assert found.objective >= expected - 1e-4 * abs(expected) - 1e-9 * programme.score @ programme.score
+
+
+def projected(programme, x):
+    """Perceived qualities of given qualities by the kernels, in the programme's units."""
+    table, common, units = tabulate(programme)
+    merit = Merit(table, common, np.zeros(programme.n_items, dtype=bool))
+    merit((x - units.origin) / units.scale)
+    return units.origin + units.scale * merit.perceived
+
+
+def test_projections_are_feasible_and_nearest():
+    for seed in MANY:
+        programme = programmes.small(seed)
+        if len(programme.item) == 0:
+            continue
+        scale = unit(programme)
+        x = np.random.default_rng(seed).normal(size=programme.n_items) * scale * 2
+        found = projected(programme, x)
+        assert naive.violation(programme, found) <= 1e-10 * scale
+        assert naive.not_normal(programme, x, found, 1e-9 * scale) <= 1e-9 * scale
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_projections_are_those_of_cvxpy(seed):
+    programme = programmes.small(seed)
+    x = np.random.default_rng(seed).normal(size=programme.n_items) * unit(programme)
+    if len(programme.item) > 0:
+        assert projected(programme, x) == pytest.approx(
+            naive.naive_projection(programme, x), abs=1e-4 * unit(programme)
+        )
+
+
+@pytest.mark.parametrize("shape", Shape)
+@pytest.mark.parametrize("upper", [np.inf, 0.3])
+def test_reviewers_with_many_reviews(shape, upper):
+    rng = np.random.default_rng(int(shape))
+    n, m, k = 60, 5, 40
+    item = np.array([rng.permutation(n)[:k] for _ in range(m)])
+    score = np.round(rng.normal(size=(m, k)) * 3, 1)
+    assert k > SMALL
+    programme = programmes.from_rows(item, score, n, shape, upper=upper)
+    check_optimal(programme, minimise(programme))
+    if np.isinf(upper):
+        free = replace(programme, ties_equal=False)
+        check_optimal(free, minimise(free))
+
+
+def state(seed, shape):
+    programme, _ = programmes.conference(12, 10, 4, 0.5, "monotone", "linear", seed)
+    programme = replace(programme, shape=np.full(10, shape), upper=np.full(10, [np.inf, 0.2][seed % 2]))
+    table, common, _ = tabulate(replace(programme, ties_equal=seed % 2 == 1, score=np.round(programme.score)))
+    return Merit(table, common, np.zeros(12, dtype=bool), 1e-2, 1e-3)
+
+
+@pytest.mark.parametrize("shape", Shape)
+@pytest.mark.parametrize("seed", range(4))
+def test_kernels_give_the_same_interpreted_and_compiled(shape, seed):
+    compiled, interpreted = state(seed, shape), state(seed, shape)
+    x = np.random.default_rng(seed).normal(size=12)
+    compiled(x)
+    pairs = [(_faces.project_chains, ()), (_faces.project_bents, ()), (_faces.distances, (True,))]
+    for kernel, extra in pairs:
+        answers = []
+        for merit, form in ((compiled, kernel.compiled), (interpreted, kernel.python)):
+            sums = (merit.pull, merit.bend) if extra else ()
+            answers.append(form(merit.table, merit.face, *extra, x, merit.perceived, *sums))
+        assert answers[0] == pytest.approx(answers[1])
+    for left, right in zip(compiled.face, interpreted.face, strict=True):
+        assert np.asarray(left, dtype=float) == pytest.approx(np.asarray(right, dtype=float))
+    for name in ("perceived", "pull", "bend"):
+        assert getattr(compiled, name) == pytest.approx(getattr(interpreted, name), abs=1e-12)
+    tilts = np.zeros(12), np.zeros(12)
+    assert common_line.compiled(compiled.common, x, tilts[0]) == pytest.approx(
+        common_line.python(interpreted.common, x, tilts[1])
+    )
+    assert tilts[0] == pytest.approx(tilts[1])
+
+
+CHAIN_KERNELS = ("isotonic", "bounded_isotonic", "spline_fit", "concave_fit", "sort_ranks")
+
+
+@pytest.mark.parametrize("name", CHAIN_KERNELS)
+@pytest.mark.parametrize("seed", range(5))
+def test_kernels_of_a_chain_give_the_same_interpreted_and_compiled(name, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 9))
+    room = rng.random((_projections.ROOM_ROWS, n + 2))
+    room[_projections.Y, :n] = np.sort(rng.normal(size=n))
+    room[_projections.Z, :n] = rng.normal(size=n)
+    whole = np.zeros((_projections.WHOLE_ROWS, n + 2), dtype=np.int64)
+    whole[_projections.RANK, :n] = np.arange(n)
+    whole[_projections.BENT, 1:n] = rng.integers(0, 2, n - 1)
+    arguments = {
+        "spline_fit": (0, n, [np.inf, 0.3][seed % 2]),
+        "concave_fit": (0, n, 1, [np.inf, 0.3][seed % 2]),
+        "sort_ranks": (0, n),
+    }.get(name, (n,))
+    kernel, answers = getattr(_projections, name), []
+    for form in (kernel.compiled, kernel.python):
+        mine = room.copy(), whole.copy()
+        answers.append((form(*arguments, *mine), *mine))
+    assert answers[0][0] == answers[1][0]
+    assert answers[0][1] == pytest.approx(answers[1][1], nan_ok=True)
+    assert (answers[0][2] == answers[1][2]).all()
+
+
+@pytest.mark.parametrize("shape", Shape)
+@pytest.mark.parametrize("dense", [False, True])
+def test_newton_matrix_is_the_derivative_of_the_gradient(shape, dense):
+    """Finite differences: the direction solves the system whose matrix the gradient itself gives."""
+    rng = np.random.default_rng(7)
+    n, m, k = 30, 12, SMALL + 3 if dense else 5
+    item = np.array([rng.permutation(n)[:k] for _ in range(m)])
+    programme = programmes.from_rows(item, rng.normal(size=(m, k)), n, shape)
+    table, common, _ = tabulate(programme)
+    merit = Merit(table, common, np.arange(n) == 3, 0.1, 0.05)
+    x = rng.normal(size=n)
+    _, gradient = merit(x)
+    direction = merit.newton(gradient, 1e-12, 10_000).copy()
+    h = 1e-6
+    _, ahead = merit(x + h * direction)
+    _, behind = merit(x - h * direction)
+    assert (ahead - behind) / (2 * h) == pytest.approx(-gradient, abs=1e-6)
+    merit(x)
+    again = np.zeros(n)
+    _newton_direction(
+        merit.table, merit.face, merit.common, merit._slope_free, 0.1, 0.05, merit._blocks, merit.fixed, gradient,
+        1e-12, 10_000, again,
+    )  # fmt: skip
+    assert again == pytest.approx(direction, abs=1e-9)
+    assert newton_direction.function is _newton_direction
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("shape", Shape)
+def test_scale_and_shift_of_the_scores_do_not_matter(shape, scale):
+    programme, _ = programmes.conference(60, 60, 5, 0.5, "monotone", "linear", 3)
+    programme = replace(programme, shape=np.full(60, shape))
+    plain = minimise(programme)
+    scaled = minimise(replace(programme, score=programme.score * scale))
+    assert scaled.converged
+    assert scaled.objective == pytest.approx(plain.objective * scale**2, rel=1e-7)
+    assert scaled.quality == pytest.approx(plain.quality * scale, abs=1e-4 * scale * np.ptp(plain.quality))
+    shifted = minimise(replace(programme, score=programme.score + 1e9))
+    assert shifted.objective == pytest.approx(plain.objective, rel=1e-5)
+
+
+def test_noiseless_linear_scores_are_recovered():
+    for shape in ("linear", "monotone"):
+        programme, truth = programmes.conference(1000, 1000, 5, 0.0, shape, "linear", 11)
+        found = minimise(programme)
+        assert found.objective <= 1e-9 * programme.score @ programme.score
+        assert programmes.precision(truth, found.quality) >= 0.995
+        if shape == "linear":
+            slope, offset = np.polyfit(found.quality, truth, 1)
+            assert np.abs(slope * found.quality + offset - truth).max() <= 1e-7
+
+
+def test_wrong_curvature_does_not_fit():
+    """Half the reviewers linear, half convex: the right sign of curvature fits exactly, the wrong one does not."""
+    rng = np.random.default_rng(5)
+    item = programmes.assignment(80, 80, 5, rng)
+    truth = rng.uniform(1, 9, 80)
+    score = truth[item].copy()
+    score[1::2] = score[1::2] ** 2 / 5
+    right = np.where(np.arange(80) % 2 == 0, Shape.LINEAR, Shape.CONVEX)
+    fits = minimise(programmes.from_rows(item, score, 80, right))
+    wrong = minimise(programmes.from_rows(item, score, 80, np.where(right == Shape.CONVEX, Shape.CONCAVE, right)))
+    assert fits.objective <= 1e-9 * (score**2).sum()
+    assert wrong.objective >= 1e-4 * (score**2).sum() * 0.01
+
+
+def test_references_stay_what_they_are():
+    programme, truth = programmes.conference(40, 40, 5, 0.0, "linear", "linear", 2)
+    known = np.arange(40) % 10 == 0
+    found = minimise(replace(programme, is_reference=known, reference=np.where(known, truth + 1e6, 0.0)))
+    assert (found.quality[known] == truth[known] + 1e6).all()
+    assert found.quality == pytest.approx(truth + 1e6, abs=1e-6)
+
+
+def lone(score, shape, ties_equal=True, n_items=4):
+    n = len(score)
+    return Programme(
+        n_items, np.array([0, n]), np.arange(n), np.array(score, dtype=float), np.array([int(shape)]),
+        np.array([0.1]), np.array([np.inf]), ties_equal, np.zeros(n_items, bool), np.zeros(n_items),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", Shape)
+@pytest.mark.parametrize("ties_equal", [True, False])
+@pytest.mark.parametrize("score", [[], [3], [3, 3], [3, 3, 3, 3], [1, 2], [1, 1, 2, 2], [1e9, 1e9 + 1]])
+def test_what_little_data_leaves_is_finite(shape, ties_equal, score):
+    programme = lone(score, shape, ties_equal)
+    found = minimise(programme)
+    check_optimal(programme, found)
+    assert found.objective == pytest.approx(0.0, abs=1e-12)
+    assert (found.quality[len(score) :] == 0).all()
+
+
+def test_components_do_not_disturb_each_other():
+    one, _ = programmes.conference(30, 30, 4, 0.5, "monotone", "linear", 1)
+    two, _ = programmes.conference(25, 25, 4, 0.5, "monotone", "linear", 2)
+    both = Programme(
+        n_items=55,
+        start=np.concatenate([one.start, one.start[-1] + two.start[1:]]),
+        item=np.concatenate([one.item, 30 + two.item]),
+        score=np.concatenate([one.score, two.score]),
+        shape=np.concatenate([one.shape, two.shape]),
+        lower=np.concatenate([one.lower, two.lower]),
+        upper=np.concatenate([one.upper, two.upper]),
+        ties_equal=True,
+        is_reference=np.zeros(55, bool),
+        reference=np.zeros(55),
+    )
+    found = minimise(both)
+    assert found.objective == pytest.approx(minimise(one).objective + minimise(two).objective, rel=1e-7)
+
+
+def test_progress_is_told_and_may_interrupt():
+    programme, _ = programmes.conference(40, 40, 5, 0.5, "monotone", "linear", 4)
+    told = []
+    found = minimise(programme, progress=lambda iteration, gradient: told.append((iteration, gradient)))
+    assert [iteration for iteration, _ in told] == list(range(1, found.iterations + 1))
+
+    def stop(iteration, gradient):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        minimise(programme, progress=stop)
+
+
+def test_too_few_iterations_are_admitted():
+    programme, _ = programmes.conference(40, 40, 5, 0.5, "monotone", "linear", 4)
+    found = minimise(programme, max_iterations=2)
+    assert not found.converged
+    assert found.iterations == 2
+    assert found.message.startswith("not optimal to 1e-09: gradient")
+
+
+def test_free_ties_with_an_upper_bound_are_refused():
+    programme = lone([1, 1, 2], Shape.MONOTONE, ties_equal=False)
+    with pytest.raises(InputError, match="free ties are defined without an upper bound"):
+        minimise(replace(programme, upper=np.array([5.0])))
+
+
+def test_twice_the_same():
+    programme, _ = programmes.conference(100, 100, 5, 0.5, "convex", "convex", 4)
+    assert (minimise(programme).quality == minimise(programme).quality).all()
+
+
+def test_order_of_reviewers_and_items_does_not_matter():
+    rng = np.random.default_rng(9)
+    item = programmes.assignment(60, 60, 5, rng)
+    score = rng.normal(size=item.shape)
+    plain = minimise(programmes.from_rows(item, score, 60, Shape.MONOTONE))
+    reviewers, names = rng.permutation(60), rng.permutation(60)
+    moved = minimise(programmes.from_rows(names[item][reviewers], score[reviewers], 60, Shape.MONOTONE))
+    assert moved.objective == pytest.approx(plain.objective, rel=1e-9)
+    assert moved.quality[names] == pytest.approx(plain.quality, abs=1e-5 * np.ptp(plain.quality))

@@ -1,0 +1,98 @@
+"""The programmes as the paper writes them."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose
+
+import lsc
+from lsc.calibration import Solver
+from lsc.programs import feasibility_program, least_squares_program
+from lsc.simulate import simulate
+from reviewgraph import InputError, Reviews, doubly_connected_assignment
+from tests.lsc.strategies import Problem, problems
+
+
+def aligned(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """What is found, shifted and scaled to fit the truth best."""
+    slope, offset = np.polyfit(found, truth, 1)
+    assert slope > 0
+    return slope * found + offset
+
+
+def half_linear_half_convex(rng: np.random.Generator) -> tuple[Reviews, dict[int, str]]:
+    truth = rng.uniform(0.5, 10, 12)
+    rows, kinds = [], {}
+    for j in range(12):
+        kinds[j] = "convex" if j % 2 else "linear"
+        f = (lambda x: x**2 / 10) if j % 2 else (lambda x, j=j: (0.3 + 0.1 * j) * x + j)
+        rows += [(j, int(i), float(f(truth[i]))) for i in rng.choice(12, 6, replace=False)]
+    return Reviews.from_pairs(rows), kinds
+
+
+@pytest.mark.parametrize("solver", ["newton", "cvxpy"])
+def test_convex_scoring_functions_make_the_slopes_of_the_inverse_decrease(solver: Solver) -> None:
+    reviews, kinds = half_linear_half_convex(np.random.default_rng(0))
+    squares = float(reviews.score @ reviews.score)
+    right = lsc.calibrate(reviews, kinds, solver=solver)
+    wrong = lsc.calibrate(reviews, {j: kind.replace("convex", "concave") for j, kind in kinds.items()}, solver=solver)
+    assert right.objective <= 1e-9 * squares
+    assert wrong.objective > 1e-5 * squares
+
+
+def test_the_feasibility_programme_recovers_noiseless_linear_qualities() -> None:
+    rng = np.random.default_rng(1)
+    simulation = simulate(30, 15, 5, rng=rng, assignment=doubly_connected_assignment(30, 15, 5, rng))
+    program = feasibility_program(simulation.reviews)
+    program.problem.solve(solver="CLARABEL")
+    assert program.problem.status == "optimal"
+    assert_allclose(aligned(program.quality.value, simulation.truth), simulation.truth, atol=1e-5)
+
+
+def test_the_feasibility_programme_merges_ties_and_refuses_noise() -> None:
+    tied = feasibility_program(Reviews.from_pairs([(0, "a", 1), (0, "b", 1), (0, "c", 2), (1, "b", 5), (1, "c", 9)]))
+    tied.problem.solve(solver="CLARABEL")
+    a, b, c = tied.quality.value
+    assert a == b
+    assert c - b >= 1 - 1e-6
+    against = feasibility_program(Reviews.from_pairs([(0, "a", 1), (0, "b", 2), (1, "a", 2), (1, "b", 1)]))
+    against.problem.solve(solver="CLARABEL")
+    assert against.problem.status == "infeasible"
+
+
+def test_users_add_constraints_and_choose_solvers() -> None:
+    reviews = simulate(20, 20, 4, noise=0.5, rng=np.random.default_rng(2)).reviews
+    program = least_squares_program(reviews, "monotone")
+    assert {variable.name() for variable in program.problem.variables()} == {"quality", "noise"}
+    best = program.problem.solve(solver="OSQP", eps_abs=1e-7, eps_rel=1e-7, max_iter=200_000)
+    assert best == pytest.approx(lsc.calibrate(reviews, "monotone").objective, rel=1e-3)
+    tied = cp.Problem(
+        program.problem.objective, [*program.problem.constraints, program.quality[0] == program.quality[1]]
+    )
+    assert tied.solve(solver="CLARABEL") >= best - 1e-6
+    assert program.quality.value[0] == pytest.approx(program.quality.value[1])
+
+
+@settings(max_examples=30)
+@given(problems())
+def test_the_programme_as_written_has_the_objective_that_calibrate_reports(problem: Problem) -> None:
+    program = least_squares_program(problem.reviews, **problem.arguments)
+    value = program.problem.solve(solver="CLARABEL")
+    result = lsc.calibrate(problem.reviews, **problem.arguments)
+    assert result.objective == pytest.approx(value, rel=1e-4, abs=1e-6)
+
+
+def test_no_scores_no_programme() -> None:
+    with pytest.raises(InputError, match="found none"):
+        feasibility_program(Reviews.from_pairs([(0, 0)]))
+
+
+def test_building_a_large_programme_is_fast() -> None:
+    import time
+
+    reviews = simulate(1000, 1000, 5, noise=0.5, rng=np.random.default_rng(3)).reviews
+    least_squares_program(reviews)
+    begin = time.perf_counter()
+    least_squares_program(reviews)
+    assert time.perf_counter() - begin < 2.0

@@ -1,0 +1,64 @@
+"""Uniqueness against brute force: does another minimiser exist?"""
+
+import numpy as np
+from hypothesis import given, settings
+from scipy.optimize import linprog
+
+import lsc
+from tests.lsc.certificates import rows
+from tests.lsc.strategies import Problem, problems
+
+
+def directions_by_coordinates(problem: Problem, quality: np.ndarray, noise: np.ndarray) -> list[np.ndarray]:
+    """Extreme directions that keep the noise and all constraints, found coordinate by coordinate."""
+    equal, rising = [], []
+    for reviewer, rule in problem.rules.items():
+        mine = [r for r, (who, _, _) in enumerate(problem.scores) if who == reviewer]
+        items = [problem.scores[r][1] for r in mine]
+        perceived = quality[items] + noise[mine]
+        pick = np.eye(problem.n_items)[items]
+        straight, bounded = rows([problem.scores[r][2] for r in mine], rule, problem.ties)
+        equal += [a @ pick for a, _ in straight]
+        rising += [a @ pick for a, b in bounded if a @ perceived - b <= 1e-6 * max(1.0, np.abs(perceived).max())]
+    fixed = [(0.0, 0.0) if i in problem.references else (-1.0, 1.0) for i in range(problem.n_items)]
+    found = []
+    for cost in np.vstack([np.eye(problem.n_items), -np.eye(problem.n_items)]):
+        for extra in np.eye(problem.n_items):
+            solved = linprog(
+                cost - 0.5 * extra,
+                A_ub=-np.array(rising) if rising else None,
+                b_ub=np.zeros(len(rising)) if rising else None,
+                A_eq=np.array(equal) if equal else None,
+                b_eq=np.zeros(len(equal)) if equal else None,
+                bounds=fixed,
+            )
+            found.append(solved.x)
+    return found
+
+
+@settings(max_examples=60)
+@given(problems(max_items=5, max_reviewers=4))
+def test_unique_exactly_where_no_direction_keeps_the_noise(problem: Problem) -> None:
+    result = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    programme, row, quality, perceived, *_ = result.solution
+    noise = np.empty(row.size)
+    noise[row] = perceived - quality[programme.item]
+    trivial = [np.ones(problem.n_items)]
+    if np.sqrt(np.mean(noise**2)) <= 1e-7 * max(quality.std(), 0.01):
+        trivial.append(quality)
+    basis = np.linalg.qr(np.column_stack(trivial))[0]
+    if np.unique(result.group).size > 1 and not problem.references:
+        assert not result.unique  # though with two papers anything is a shift and a scale
+        return
+    steps = directions_by_coordinates(problem, quality, noise)
+    assert result.unique == all(np.abs(d - basis @ (basis.T @ d)).max() <= 1e-4 for d in steps)
+
+
+@settings(max_examples=40)
+@given(problems())
+def test_both_solvers_choose_the_same_minimiser(problem: Problem) -> None:
+    fast = lsc.calibrate(problem.reviews, **problem.arguments)
+    slow = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    assert fast.unique == slow.unique
+    rounding = 1e-3 * max(np.nanstd(slow.quality), 1e-3)
+    np.testing.assert_allclose(fast.quality, slow.quality, atol=rounding)

@@ -1,0 +1,139 @@
+"""Plans by brute force: every set of allowed pairs, smallest first. Shares no code with the planner."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+
+def closed(covers: list[int]) -> list[int]:
+    """Merge item sets (bit masks) while two of them share two items."""
+    groups = list(covers)
+    merged = True
+    while merged:
+        merged = False
+        for a in range(len(groups)):
+            for b in range(a):
+                if (groups[a] & groups[b]).bit_count() >= 2:
+                    groups[b] |= groups.pop(a)
+                    merged = True
+                    break
+            if merged:
+                break
+    return groups
+
+
+def is_double(covers: list[int], n_items: int) -> bool:
+    return any(group == (1 << n_items) - 1 for group in closed(covers)) or n_items == 0
+
+
+def is_connected(covers: list[int], n_items: int) -> bool:
+    groups = [cover for cover in covers if cover]
+    merged = True
+    while merged:
+        merged = False
+        for a in range(len(groups)):
+            for b in range(a):
+                if groups[a] & groups[b]:
+                    groups[b] |= groups.pop(a)
+                    merged = True
+                    break
+            if merged:
+                break
+    return n_items == 0 or groups == [(1 << n_items) - 1] or (n_items == 1 and bool(groups))
+
+
+def is_recoverable(covers: list[int], n_items: int) -> bool:
+    """Rank of the equations z_i = s_j x_i + t_j at random qualities, over a prime field."""
+    prime = 2_147_483_647
+    live = [cover for cover in covers if cover.bit_count() >= 2]
+    union = 0
+    for cover in covers:
+        union |= cover
+    if union != (1 << n_items) - 1:
+        return False
+    if n_items < 2:
+        return True
+    if not live:
+        return False
+    rows = []
+    for j, cover in enumerate(live):
+        for i in range(n_items):
+            if cover >> i & 1:
+                row = [0] * (n_items + 2 * len(live))
+                row[i] = prime - 1
+                row[n_items + 2 * j] = pow(48271, 7 * i + 3, prime)
+                row[n_items + 2 * j + 1] = 1
+                rows.append(row)
+    return n_items + 2 * len(live) - 2 == _rank(rows, prime)
+
+
+def _rank(rows: list[list[int]], prime: int) -> int:
+    rank, width = 0, len(rows[0])
+    for column in range(width):
+        pivot = next((r for r in range(rank, len(rows)) if rows[r][column] % prime), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        inverse = pow(rows[rank][column], -1, prime)
+        rows[rank] = [value * inverse % prime for value in rows[rank]]
+        for r in range(rank + 1, len(rows)):
+            factor = rows[r][column]
+            if factor:
+                rows[r] = [(x - factor * y) % prime for x, y in zip(rows[r], rows[rank], strict=True)]
+        rank += 1
+    return rank
+
+
+LEVELS = {"double": is_double, "connected": is_connected, "recoverable": is_recoverable}
+
+
+def smallest_plan(
+    covers: list[int],
+    n_items: int,
+    allowed: list[tuple[int, int]],
+    spare: list[int],
+    room: list[int],
+    cost: dict[tuple[int, int], float],
+    target: str,
+    most_sets: int = 60_000,
+) -> tuple[int, float] | str | None:
+    """Count and cost of the best plan, None if there is none, ``"too many"`` if that takes too many sets."""
+    reached = LEVELS[target]
+    if not reached(_with(covers, allowed), n_items):
+        return None
+    tried = 0
+    for size in range(len(allowed) + 1):
+        tried += comb(len(allowed), size)
+        if tried > most_sets:
+            return "too many"
+        best, possible = None, False
+        for chosen in combinations(allowed, size):
+            if not _within(chosen, spare, room):
+                continue
+            possible = True
+            price = sum(cost.get(pair, 1.0) for pair in chosen)
+            if (best is None or price < best - 1e-9) and reached(_with(covers, chosen), n_items):
+                best = price
+        if best is not None:
+            return size, best
+        if not possible:
+            return None
+    return None
+
+
+def _with(covers: list[int], pairs: object) -> list[int]:
+    more = list(covers)
+    for j, i in pairs:  # type: ignore[attr-defined]
+        more[j] |= 1 << i
+    return more
+
+
+def _within(pairs: tuple[tuple[int, int], ...], spare: list[int], room: list[int]) -> bool:
+    loads, used = [0] * len(spare), [0] * len(room)
+    for j, i in pairs:
+        loads[j] += 1
+        used[i] += 1
+    return all(a <= b for a, b in zip(loads, spare, strict=True)) and all(
+        a <= b for a, b in zip(used, room, strict=True)
+    )
