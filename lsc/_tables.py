@@ -93,7 +93,7 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     table = Table(start, item, score, unit, norm, kind, lower, upper, tied)
     raw = (programme.score - programme.score.mean()) / (units.scale / slope)
     degree: FloatArray = np.bincount(item, minlength=programme.n_items).astype(np.float64)
-    tilt = np.bincount(item, raw, programme.n_items)
+    tilt: FloatArray = np.bincount(item, raw, programme.n_items).astype(np.float64)
     return (
         table,
         Common(degree, tilt, float(np.sum(raw * raw)), float(len(item)), float(lower.min()), float(upper.max())),

@@ -40,7 +40,7 @@ def replay(
 def finishes(
     state: Structure, space: Growth, left: IntArray, right: IntArray, weight: IntArray, after: int, rest: IntArray
 ) -> bool:
-    """Whether one join beyond number ``after``, of price ``rest[0]`` and loss ``rest[1]`` or less, covers ``rest[2]``."""
+    """Whether one join after number ``after``, of price ``rest[0]`` and loss up to ``rest[1]``, covers ``rest[2]``."""
     drop_anchor(state, space)
     for k in range(after + 1, left.size):
         if weight[k, 0] == rest[0] and weight[k, 1] <= rest[1]:

@@ -65,7 +65,7 @@ class Task:
 
     def form(self, kernel: Kernel[..., Any]) -> Any:
         """Return the form of a kernel that suits the size of the task."""
-        return kernel.compiled if self.start.count[0] >= COMPILE_FROM else kernel.python
+        return kernel.compiled if self.start.entries[0] >= COMPILE_FROM else kernel.python
 
     def board(self, seed: int) -> Board:
         """Return spare loads and limits that a search may use up."""

@@ -26,7 +26,7 @@ def joins_of(task: Task) -> tuple[IntArray, IntArray, IntArray]:
     """All joins of two blocks with two items or more: left, right, price; cheap ones first."""
     live = np.flatnonzero((task.start.root == np.arange(task.start.root.size)) & (task.start.cover > 1))
     label = task.block_labels(task.start)
-    count = int(task.start.count[0])
+    count = int(task.start.entries[0])
     block, item = label[task.start.block[:count]], task.start.item[:count]
     one: set[tuple[int, int]] = set()
     order = np.argsort(item, kind="stable")
@@ -83,7 +83,7 @@ def _recoverable_blocks(task: Task) -> tuple[IntArray, int]:
     A join inside a recoverable block removes no degree of freedom: its price is lost. So the losses of a plan are at
     most its reviews less the degrees of freedom.
     """
-    count = int(task.start.count[0])
+    count = int(task.start.entries[0])
     owner = task.block_labels(task.start)[task.start.block[:count]]
     pairs = np.unique(owner * task.n_items + task.start.item[:count])
     table = Reviews.from_codes(
@@ -104,6 +104,6 @@ def exhausted(value: int) -> Bound:
 def _covered_by_blocks(task: Task) -> int:
     """Items covered by some block of two items or more."""
     label = task.block_labels(task.start)
-    count = int(task.start.count[0])
+    count = int(task.start.entries[0])
     good = task.start.cover[label[task.start.block[:count]]] > 1
     return int(np.unique(task.start.item[:count][good]).size)
