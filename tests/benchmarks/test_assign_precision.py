@@ -1,8 +1,8 @@
 """What a connection level buys: affinity lost beside the best papers found, for four kinds of assignment.
 
 The instances are those of ``test_assign.py``: 1000 papers, 800 reviewers, three reviews a paper, 2 % conflicts;
-linear scoring functions as in the paper. ``REVIEWGRAPH_SEEDS`` says how many (default 10). The figures of docs/ come from here:
-where ``REVIEWGRAPH_PICTURE`` names a file, the picture is written there.
+linear scoring functions as in the paper. ``REVIEWGRAPH_SEEDS`` says how many (default 10). The figures of docs/
+come from here: where ``REVIEWGRAPH_PICTURE`` names a file, the picture is written there.
 """
 
 from __future__ import annotations
