@@ -5,31 +5,32 @@ A setting is three choices: the assignment (:mod:`reviewgraph.designs`), the sco
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from lsc.scores import Scoring, linear_scores
 from reviewgraph.designs import random_assignment
 from reviewgraph.errors import InputError
-from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray, Reviews
 
 #: Mean and standard deviation of true qualities, from the scores of ICLR 2019 (section 5 of [Tan21]_), and their range.
 QUALITY_MEAN, QUALITY_SD = 5.32, 1.2
 QUALITY_RANGE = (0.0, 10.0)
 
-#: Draws a scoring function for every reviewer and applies it: ``(reviewer (E,), perceived (E,), rng) -> scores (E,)``.
-Scoring: TypeAlias = Callable[[IntArray, FloatArray, np.random.Generator], FloatArray]
+#: Where noise enters: the quality that a reviewer perceives (the paper's model), or the score itself.
+Noise: TypeAlias = Literal["inside", "outside"]
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Scored reviews and the true quality of each item, shape (N,)."""
+    """Scored reviews, the true quality of each item, shape (N,), and each reviewer's kind where kinds were drawn."""
 
     reviews: Reviews
     truth: FloatArray
+    kinds: Sequence[str] | None = None
 
 
 def simulate(
@@ -39,6 +40,7 @@ def simulate(
     *,
     noise: float = 0.0,
     rng: np.random.Generator,
+    where: Noise = "inside",
     scoring: Scoring | None = None,
     assignment: Reviews | None = None,
 ) -> Simulation:
@@ -46,7 +48,8 @@ def simulate(
 
     ::
 
-        truth ~ N(5.32, 1.2),  perceived_ij = truth_i + noise * N(0, 1),  score_ij = f_j(perceived_ij),
+        truth ~ N(5.32, 1.2),  score_ij = f_j(truth_i + noise * N(0, 1))    (inside)
+                               score_ij = f_j(truth_i) + noise * N(0, 1)    (outside)
 
     truth and perceived quality clipped to [0, 10].
 
@@ -55,7 +58,10 @@ def simulate(
     n_items, n_reviewers, load
         N, M and items a reviewer (1000, 1000 and 5: the paper's setting).
     noise
-        Standard deviation sigma of the perception noise, in units of quality (none by default).
+        Standard deviation sigma of the noise (none by default).
+    where
+        Noise in the quality perceived, in units of quality (``"inside"``, the default), or in the score
+        (``"outside"``).
     rng
         The source of randomness.
     scoring
@@ -66,7 +72,7 @@ def simulate(
     Raises
     ------
     InputError
-        If ``noise`` is negative.
+        If ``noise`` is negative or ``where`` neither of its values.
     ImpossibleDesign
         If a reviewer would need more items than there are.
 
@@ -79,10 +85,15 @@ def simulate(
     if not noise >= 0:
         message = f"noise: expected a standard deviation of at least 0, found {noise}"
         raise InputError(message)
+    if where not in ("inside", "outside"):
+        message = f"where: expected 'inside' or 'outside', found {where!r}"
+        raise InputError(message)
     design = random_assignment(n_items, n_reviewers, load, rng) if assignment is None else assignment
     truth = true_qualities(design.n_items, rng)
-    perceived = np.clip(truth[design.item] + noise * rng.standard_normal(design.n_reviews), *QUALITY_RANGE)
-    score = (scoring or linear_scores)(design.reviewer, perceived, rng)
+    error = noise * rng.standard_normal(design.n_reviews)
+    inside, outside = (error, 0.0) if where == "inside" else (0.0, error)
+    perceived = np.clip(truth[design.item] + inside, *QUALITY_RANGE)
+    score = (scoring or linear_scores)(design.reviewer, perceived, rng) + outside
     reviews = Reviews.from_codes(
         design.reviewer, design.item, score, reviewers=design.reviewers, items=design.items, titles=design.titles
     )
@@ -96,15 +107,3 @@ def true_qualities(n_items: int, rng: np.random.Generator) -> FloatArray:
     5.3
     """
     return np.clip(rng.normal(QUALITY_MEAN, QUALITY_SD, n_items), *QUALITY_RANGE)
-
-
-def linear_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Score linearly: slope U(0, 2) and offset N(0, 2) for each reviewer (Appendix B of [Tan21]_).
-
-    >>> scores = linear_scores(np.array([0, 0]), np.array([1.0, 2.0]), np.random.default_rng(0))
-    >>> bool(0 <= scores[1] - scores[0] <= 2)
-    True
-    """
-    size = int(reviewer.max(initial=-1)) + 1
-    slope, offset = rng.uniform(0.0, 2.0, size), rng.normal(0.0, 2.0, size)
-    return slope[reviewer] * perceived + offset[reviewer]

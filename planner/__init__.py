@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner.assignment import Assignment as Assignment
+    from planner.assignment import assign as assign
     from planner.errors import InvalidPlan as InvalidPlan
     from planner.extra import Progress as Progress
     from planner.extra import plan_extra_reviews as plan_extra_reviews
@@ -17,10 +19,12 @@ if TYPE_CHECKING:
     from planner.verify import verify_plan as verify_plan
 
 _HOME = {
+    "Assignment": "assignment",
     "InvalidPlan": "errors",
     "Plan": "plan",
     "PlannedReview": "plan",
     "Progress": "extra",
+    "assign": "assignment",
     "plan_extra_reviews": "extra",
     "verify_plan": "verify",
 }

@@ -35,8 +35,9 @@ class Board(NamedTuple):
     """Who may still read what.
 
     Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` is
-    what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not read the items
-    ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``dice[0]`` is the state of the random numbers.
+    what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not
+    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``dice[0]`` is the state of the
+    random numbers.
     """
 
     home: IntArray
@@ -63,7 +64,7 @@ class Moves(NamedTuple):
 def roll(dice: IntArray, sides: int) -> int:
     """Random number 0..sides-1 (a linear congruence, its high bits)."""
     dice[0] = (dice[0] * 1103515245 + 12345) & 0x7FFFFFFF
-    return ((dice[0] >> 8) * sides) >> 23
+    return int(((dice[0] >> 8) * sides) >> 23)
 
 
 @kernel
@@ -79,7 +80,7 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
             low = middle + 1
         else:
             high = middle
-    return low == end or board.barred[low] != item
+    return bool(low == end or board.barred[low] != item)
 
 
 @kernel
@@ -305,7 +306,10 @@ def improve(
     local: int,
     rounds: int,
 ) -> int:
-    """Take some reviews out and complete the plan anew, ``rounds`` times; keeps what is not longer. Returns rounds that helped."""
+    """Take some reviews out and complete the plan anew, ``rounds`` times, keeping what is not longer.
+
+    Returns how many rounds made the plan shorter.
+    """
     gained = 0
     for _ in range(rounds):
         size = moves.length[0]

@@ -23,7 +23,7 @@ class Structure(NamedTuple):
     A (block, item) pair is an entry; entries stand in two families of linked lists. ``root`` is the union-find
     forest of blocks; ``head``, ``tail`` (by block) and ``after`` (by entry) list a block's entries, ``first`` (by
     item) and ``beside`` (by entry) an item's; ``part`` and ``last`` (by block) list the blocks that were joined in
-    one. ``cover`` counts the items of a block, ``count[0]`` the entries. ``class_of`` maps an item to its tie class
+    one. ``cover`` counts the items of a block, ``entries[0]`` the entries. ``class_of`` maps an item to its tie class
     (itself where scores do not count): blocks join when they share items of two classes.
     """
 
@@ -39,7 +39,7 @@ class Structure(NamedTuple):
     block: IntArray
     item: IntArray
     class_of: IntArray
-    count: IntArray
+    entries: IntArray
 
 
 class Growth(NamedTuple):
@@ -101,10 +101,10 @@ def copy_structure(state: Structure) -> Structure:
 @kernel
 def restore(state: Structure, saved: Structure) -> None:
     """Make a structure what another of the same size is."""
-    count = saved.count[0]
+    count = saved.entries[0]
     state.root[:], state.head[:], state.tail[:] = saved.root, saved.head, saved.tail
     state.part[:], state.last[:], state.cover[:] = saved.part, saved.last, saved.cover
-    state.first[:], state.count[0] = saved.first, count
+    state.first[:], state.entries[0] = saved.first, count
     state.after[:count], state.beside[:count] = saved.after[:count], saved.beside[:count]
     state.block[:count], state.item[:count] = saved.block[:count], saved.item[:count]
 
@@ -121,8 +121,8 @@ def find_block(root: IntArray, block: int) -> int:
 @kernel
 def enter(state: Structure, block: int, item: int) -> None:
     """Write an entry: a block covers an item it did not cover."""
-    block, entry = find_block(state.root, block), state.count[0]
-    state.count[0] = entry + 1
+    block, entry = find_block(state.root, block), state.entries[0]
+    state.entries[0] = entry + 1
     state.block[entry], state.item[entry], state.after[entry] = block, item, -1
     state.beside[entry] = state.first[item]
     state.first[item] = entry
@@ -278,7 +278,9 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
                     try_take(state, space, other)
             elif space.hit_class[other] != kind:
                 try_take(state, space, other)
-    return space.extent[4] + state.cover[space.anchor[0]] if space.extent[3] == 1 else space.extent[0]
+    if space.extent[3] == 1:
+        return int(space.extent[4] + state.cover[space.anchor[0]])
+    return int(space.extent[0])
 
 
 @kernel
@@ -297,7 +299,7 @@ def settle(state: Structure, space: Growth) -> int:
                 state.after[state.tail[name]] = state.head[other]
             state.tail[name] = state.tail[other]
     state.cover[name] = space.extent[0]
-    return name
+    return int(name)
 
 
 @kernel
@@ -314,14 +316,14 @@ def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size
         grow(state, space, block[entry], block[entry])
         name = settle(state, space)
         most = max(most, state.cover[name])
-    return most
+    return int(most)
 
 
 @kernel
 def withdraw(state: Structure, tail_before: int) -> None:
     """Undo the last :func:`enter`, if the structure has not changed since; the block's tail was ``tail_before``."""
-    entry = state.count[0] - 1
-    state.count[0] = entry
+    entry = state.entries[0] - 1
+    state.entries[0] = entry
     block, item = state.block[entry], state.item[entry]
     state.first[item] = state.beside[entry]
     state.cover[block] -= 1

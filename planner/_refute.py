@@ -40,7 +40,7 @@ def replay(
 def finishes(
     state: Structure, space: Growth, left: IntArray, right: IntArray, weight: IntArray, after: int, rest: IntArray
 ) -> bool:
-    """Whether one join beyond number ``after``, of price ``rest[0]`` and loss ``rest[1]`` or less, covers ``rest[2]``."""
+    """Whether one join after number ``after``, of price ``rest[0]`` and loss up to ``rest[1]``, covers ``rest[2]``."""
     drop_anchor(state, space)
     for k in range(after + 1, left.size):
         if weight[k, 0] == rest[0] and weight[k, 1] <= rest[1]:
@@ -69,10 +69,11 @@ def some_plan(
     weight: IntArray,
     limit: IntArray,
     first: int,
-) -> bool:
-    """Whether joins, the first of them number ``first``, let a block cover enough within the limits.
+) -> int:
+    """Whether joins, the first of them number ``first``, let a block cover enough: 1 yes, 0 no, -1 not decided.
 
-    ``weight[k]`` is the price and the loss of join k; ``limit`` holds the most of both, and the items to be covered.
+    ``weight[k]`` is the price and the loss of join k; ``limit`` holds the most of both, the items to be covered, and
+    how many sets of joins may be looked at.
     """
     stack, rest, depth, k = np.empty(limit[0] + 1, np.int64), limit.copy(), 0, first
     while True:
@@ -82,15 +83,18 @@ def some_plan(
         top, k = k, left.size
         most = replay(start, state, space, left, right, stack, depth)
         if most >= limit[2]:
-            return True
+            return 1
+        rest[3] -= 1
+        if rest[3] < 0:
+            return -1
         if most >= 0 and rest[0] > 0:
             if finishes(state, space, left, right, weight, top, rest):
-                return True
+                return 1
             k = next_fit(weight, top, rest)
         while k == left.size:
             depth -= 1
             if depth == 0:
-                return False
+                return 0
             top = stack[depth]
             rest[0], rest[1] = rest[0] + weight[top, 0], rest[1] + weight[top, 1]
             k = next_fit(weight, top, rest)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
     from reviewgraph._compile import Kernel
     from reviewgraph.labels import IntArray
 
-#: Entries from which the kernels of the search are compiled; below, loading Numba costs more than it saves.
-COMPILE_FROM = 400
+#: Entries from which the kernels are compiled at once, and from which they are if Numba is there already: a first plan
+#: and its bounds take plain Python seconds below the one, and a first compilation takes half a minute.
+COMPILE_FROM, COMPILE_WARM = 2_500, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +68,14 @@ class Task:
 
     def form(self, kernel: Kernel[..., Any]) -> Any:
         """Return the form of a kernel that suits the size of the task."""
-        return kernel.compiled if self.start.count[0] >= COMPILE_FROM else kernel.python
+        entries = int(self.start.entries[0])
+        warm = entries >= COMPILE_WARM and "numba" in sys.modules
+        return kernel.compiled if warm or entries >= COMPILE_FROM else kernel.python
+
+    def warm_up(self) -> None:
+        """Compile from now on, if the task is not tiny: a long search is to come."""
+        if int(self.start.entries[0]) >= COMPILE_WARM:
+            import_module("numba")
 
     def board(self, seed: int) -> Board:
         """Return spare loads and limits that a search may use up."""

@@ -79,7 +79,8 @@ def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -
 def usable_loads(constraints: Constraints, spare: IntArray) -> IntArray:
     """Shape (M,): extra reviews each reviewer can take, limited by the items he may read."""
     barred = np.diff(constraints.barred_start)
-    return np.maximum(np.minimum(spare, constraints.reviews.n_items - barred), 0)
+    usable: IntArray = np.maximum(np.minimum(spare, constraints.reviews.n_items - barred), 0)
+    return usable
 
 
 def least_waste(loads: IntArray, usable: IntArray, needed: int) -> int | None:

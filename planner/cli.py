@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def plan(
     ctx: click.Context,
+    /,
     reviews: Reviews,
     target: Target,
     use_scores: bool,

@@ -44,6 +44,8 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator, *, use_scores: bo
         return
     _cheap_bounds(task, ledger)
     _dear_bounds(task, ledger)
+    if not ledger.closed:
+        task.warm_up()
     if found is not None:
         _improve(found, ledger, SHARE)
         _refute(task, ledger)
@@ -79,7 +81,7 @@ def _cheap_bounds(task: Task, ledger: Ledger) -> None:
 
 
 def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> search.Search | None:
-    length = task.start.item.size - int(task.start.count[0]) - 2
+    length = task.start.item.size - int(task.start.entries[0]) - 2
 
     def keep_going() -> bool:
         return ledger.in_time
@@ -124,14 +126,14 @@ def _until(ledger: Ledger, share: float) -> float:
 def _improve(found: search.Search, ledger: Ledger, share: float) -> None:
     """Shorten the plan until it meets the bound or its share of the time is over."""
     until = _until(ledger, share)
-    rounds = max(1, ROUND_WORK // max(int(found.task.start.count[0]), 1))
+    rounds = max(1, ROUND_WORK // max(int(found.task.start.entries[0]), 1))
     while not ledger.closed and time.monotonic() < until and len(found.pairs) > 1:
         if search.improve(found, rounds):
             ledger.offer(found.pairs)
 
 
 def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """The implicit hitting set, where it is small enough."""
+    """Run the implicit hitting set, where it is small enough."""
     costs = bool(task.constraints.cost)
     if not ledger.in_time or (ledger.closed and not costs) or _candidates_up_to(task) > EXACT_UP_TO:
         return

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 #: Pairs of blocks up to which joins of price two are listed.
 PAIRS_UP_TO = 3_000_000
 
+#: Sets of joins looked at between two looks at the clock; where that is not enough, trying all is hopeless.
+SETS_AT_ONCE = 50_000
+
 
 def joins_of(task: Task) -> tuple[IntArray, IntArray, IntArray]:
     """All joins of two blocks with two items or more: left, right, price; cheap ones first."""
     live = np.flatnonzero((task.start.root == np.arange(task.start.root.size)) & (task.start.cover > 1))
     label = task.block_labels(task.start)
-    count = int(task.start.count[0])
+    count = int(task.start.entries[0])
     block, item = label[task.start.block[:count]], task.start.item[:count]
     one: set[tuple[int, int]] = set()
     order = np.argsort(item, kind="stable")
@@ -66,13 +69,14 @@ def needs_more_than(task: Task, budget: int, deadline: float) -> bool | None:
     inside, missing = _recoverable_blocks(task)
     same = (inside[left] >= 0) & (inside[left] == inside[right])
     weight = np.column_stack([price, price * same])
-    limit = np.array([budget, budget - (missing - loose), covered], np.int64)
+    limit = np.array([budget, budget - (missing - loose), covered, SETS_AT_ONCE], np.int64)
     state = copy_structure(task.start)
     decide = task.form(some_plan)
     for first in np.flatnonzero((weight <= limit[:2]).all(axis=1)).tolist():
-        if decide(task.start, state, task.space, left, right, weight, limit, first):
+        answer = int(decide(task.start, state, task.space, left, right, weight, limit, first))
+        if answer > 0:
             return False
-        if time.monotonic() > deadline:
+        if answer < 0 or time.monotonic() > deadline:
             return None
     return True
 
@@ -83,7 +87,7 @@ def _recoverable_blocks(task: Task) -> tuple[IntArray, int]:
     A join inside a recoverable block removes no degree of freedom: its price is lost. So the losses of a plan are at
     most its reviews less the degrees of freedom.
     """
-    count = int(task.start.count[0])
+    count = int(task.start.entries[0])
     owner = task.block_labels(task.start)[task.start.block[:count]]
     pairs = np.unique(owner * task.n_items + task.start.item[:count])
     table = Reviews.from_codes(
@@ -104,6 +108,6 @@ def exhausted(value: int) -> Bound:
 def _covered_by_blocks(task: Task) -> int:
     """Items covered by some block of two items or more."""
     label = task.block_labels(task.start)
-    count = int(task.start.count[0])
+    count = int(task.start.entries[0])
     good = task.start.cover[label[task.start.block[:count]]] > 1
     return int(np.unique(task.start.item[:count][good]).size)

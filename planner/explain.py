@@ -19,7 +19,7 @@ ORDER_UP_TO = 100_000_000
 
 def by_effect(task: Task, pairs: IntArray) -> IntArray:
     """Order of the reviews in which the largest group grows fastest, first come first among equals."""
-    if not len(pairs) or len(pairs) ** 2 * int(task.start.count[0]) > ORDER_UP_TO:
+    if not len(pairs) or len(pairs) ** 2 * int(task.start.entries[0]) > ORDER_UP_TO:
         return np.arange(len(pairs))
     state, left, order = copy_structure(task.start), list(range(len(pairs))), []
     add, extend, fix = task.form(enter), task.form(grow), task.form(settle)
@@ -137,7 +137,7 @@ def why_not(task: Task, target: str) -> list[str]:
     label = task.block_labels(task.start)
     main = int(np.argmax(np.where(label == np.arange(label.size), task.start.cover, -1)))
     inside = np.zeros(task.n_items, np.bool_)
-    count = int(task.start.count[0])
+    count = int(task.start.entries[0])
     inside[task.start.item[:count][label[task.start.block[:count]] == main]] = True
     apart = np.flatnonzero(~inside & (readers == 0))
     apart = np.setdiff1d(apart, unread)

@@ -226,9 +226,12 @@ def _fill(task: Task, target: Target, ledger: Ledger, rng: np.random.Generator, 
 def _refuse_fixed(task: Task, target: Target, use_scores: bool) -> Plan:
     table = task.constraints.reviews
     over = [
-        f"reviewer {table.reviewers[j]} has more fixed reviews than spare load" for j in np.flatnonzero(task.spare < 0)
+        f"reviewer {table.reviewers[j]} has more fixed reviews than spare load"
+        for j in np.flatnonzero(task.spare < 0).tolist()
     ]
-    over += [f"paper {table.items[i]} has more fixed reviews than its limit" for i in np.flatnonzero(task.room < 0)]
+    over += [
+        f"paper {table.items[i]} has more fixed reviews than its limit" for i in np.flatnonzero(task.room < 0).tolist()
+    ]
     return _plan(task, "infeasible", target, np.empty((0, 2), np.int64), [], over, use_scores=use_scores)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner import bounds, exact, matroid, oracles
+from planner.verify import pieces
 
 if TYPE_CHECKING:
     from planner._task import Task
@@ -28,7 +29,7 @@ def fill(task: Task, target: Target, ledger: Ledger) -> None:
         bound = bounds.missing_links(table, task.constraints, task.spare)
         pairs, free = matroid.greedy_recoverable(oracle, bound.value)
     else:
-        missing = max(1, oracles.pieces(table) - 1)
+        missing = max(1, pieces(table) - 1)
         bound = bounds.Bound(
             missing,
             "pieces",

@@ -96,7 +96,8 @@ def greedy_connected(oracle: Oracle) -> tuple[IntArray, bool]:
         union.python(parent, j, M + i)
     active = table.loads > 0
     pairs = oracle.allowed[_by_cost(oracle)]
-    room, chosen = task.room.copy(), []
+    room: IntArray = task.room.copy()
+    chosen: list[tuple[int, int]] = []
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
         for j, i in pairs.tolist():
             if len(chosen) == wanted:
@@ -119,7 +120,7 @@ def _by_cost(oracle: Oracle) -> IntArray:
 
 
 def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
-    """Loads that are let go at a time: all at once when costs decide, otherwise 1, 1, 2, 4, ... a reviewer."""
+    """Return loads that are let go at a time: all at once when costs decide, otherwise 1, 1, 2, 4, ... a reviewer."""
     if costs:
         return [spare.copy()]
     steps, given = [], 0

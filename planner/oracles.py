@@ -123,7 +123,7 @@ class Connected(Oracle):
 
 def candidates(task: Task) -> IntArray:
     """Shape (K, 2): allowed (reviewer, item) pairs whose item the reviewer's block does not cover yet."""
-    count = int(task.start.count[0])
+    count = int(task.start.entries[0])
     root = task.block_labels(task.start)
     covered = set(zip(root[task.start.block[:count]].tolist(), task.start.item[:count].tolist(), strict=True))
     found = [
@@ -137,7 +137,7 @@ def candidates(task: Task) -> IntArray:
 
 def missing_links_of(task: Task, structure: Structure) -> int:
     """Degrees of freedom of the graph in which every block is one reviewer."""
-    count = int(structure.count[0])
+    count = int(structure.entries[0])
     owner = task.block_labels(structure)[structure.block[:count]]
     pairs = np.unique(owner * task.n_items + structure.item[:count])
     table = Reviews.from_codes(
@@ -153,7 +153,7 @@ def can_reach(oracle: Oracle) -> bool:
         return oracle.reaches(oracle.allowed)
     from planner._growth import new_structure
 
-    count, block = int(task.start.count[0]), task.home[oracle.allowed[:, 0]].astype(np.int64)
+    count, block = int(task.start.entries[0]), task.home[oracle.allowed[:, 0]].astype(np.int64)
     root = task.block_labels(task.start)
     existing = np.unique(root[task.start.block[:count]] * task.n_items + task.start.item[:count])
     state = new_structure(

@@ -23,7 +23,7 @@ def best_few(task: Task, target: Target, pairs: IntArray | None, allowed: int | 
 
     The better of two: the reviews of a whole plan in the order in which they help most, and a cascade that stops.
     """
-    length = task.start.item.size - int(task.start.count[0]) - 2
+    length = task.start.item.size - int(task.start.entries[0]) - 2
     allowed = min(length, AT_MOST if allowed is None else allowed)
     options = []
     if pairs is not None:
@@ -44,7 +44,10 @@ def how_far(task: Task, target: Target, pairs: IntArray, allowed: int | None, *,
     limit = (
         f"{len(pairs)} reviews" if allowed is not None else "the reviews that loads and conflicts allowed the search"
     )
-    reach = f"with {limit} the largest group of papers comparable for certain grows from {before} to {after} of {task.n_items}"
+    reach = (
+        f"with {limit} the largest group of papers comparable for certain grows from {before} to {after} "
+        f"of {task.n_items}"
+    )
     if found:
         return [f"the target {target} needs more reviews than are allowed; {reach}"]
     return [f"no plan for the target {target} was found in time, and none was proved impossible; {reach}"]

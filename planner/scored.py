@@ -1,7 +1,7 @@
 """Plans for the target *double* when tied scores carry no scale: a greedy that asks the score-aware closure each step.
 
-A new review is taken to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares item u
-with a reviewer j' elsewhere joins the two groups by reading an item that j' scored otherwise than u; and one who
+A new review is taken to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares
+item u with a reviewer j' elsewhere joins the two groups by reading an item that j' scored otherwise than u; and one who
 shares nothing, by reading two items that j' scored differently.
 """
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.oracles import candidates
 from planner.verify import reaches, with_extra
 from reviewgraph.components import doubly_connected_components
 
@@ -27,6 +26,12 @@ RELAX_UP_TO = 200_000
 
 def fill(task: Task, ledger: Ledger) -> None:
     """Find a plan; the lower bounds are those of the structure, which scores can only raise."""
+    if task.n_items > 1 and not task.start.class_of.any():
+        ledger.infeasible = True
+        ledger.reasons.append(
+            "reviewers' tied scores chain all papers together, so that no two have different qualities"
+        )
+        return
     if not _possible(task):
         ledger.infeasible = True
         return
@@ -54,8 +59,15 @@ def _possible(task: Task) -> bool:
 
 
 def _every_candidate(task: Task) -> IntArray:
-    taken = set(map(tuple, task.constraints.fixed.tolist()))
-    found = [pair for pair in candidates(task).tolist() if tuple(pair) not in taken]
+    """Return all allowed pairs; an item of the reviewer's own group may help, for its score is a new one."""
+    rules = task.constraints
+    taken = set(map(tuple, rules.fixed.tolist()))
+    found = [
+        (j, i)
+        for j in np.flatnonzero(task.spare > 0).tolist()
+        for i in rules.readable(j).tolist()
+        if task.room[i] > 0 and (j, i) not in taken
+    ]
     return np.array(found, np.int64).reshape(-1, 2)
 
 

@@ -91,7 +91,7 @@ def begin(
 
 
 def _is_local(task: Task) -> int:
-    return int(task.start.count[0] >= LOCAL_FROM)
+    return int(task.start.entries[0] >= LOCAL_FROM)
 
 
 def prune(search: Search) -> None:

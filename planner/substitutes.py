@@ -67,7 +67,7 @@ def _members(task: Task, state: Structure) -> dict[int, list[int]]:
 
 
 def _covers(task: Task, state: Structure) -> dict[int, set[int]]:
-    count = int(state.count[0])
+    count = int(state.entries[0])
     found: dict[int, set[int]] = {}
     for block, item in zip(state.block[:count].tolist(), state.item[:count].tolist(), strict=True):
         found.setdefault(find_block.python(state.root, block), set()).add(item)

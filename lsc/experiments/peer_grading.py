@@ -1,0 +1,146 @@
+"""The paper's experiment on peer grading: the Hamburg files, or any reviews whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lsc.experiments.methods import METHODS, PAPER_METHODS, TITLES
+from lsc.experiments.published import PEER_GRADING
+from lsc.experiments.running import measure
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import Role
+from reviewgraph.formats.side import Field, read_columns
+from reviewgraph.formats.values import parse_number
+from reviewgraph.reviews import FloatArray, Reviews
+
+Grouping: TypeAlias = Literal["question", "homework", "semester"]
+
+#: Parts of the submissions that are selected.
+SHARES = (0.2, 0.5)
+#: Grades are brought to [-5, 5], as in the code of [Tan21]_.
+SPREAD = 10.0
+#: The one published table: this group and share.
+PUBLISHED = ("homework 1", 0.5)
+
+
+class Graded(NamedTuple):
+    """One task: its name, the reviews and the truth of each item, shape (N,), NaN where unknown."""
+
+    name: str
+    reviews: Reviews
+    truth: FloatArray
+
+
+def from_truth(reviews: Reviews, truth: Mapping[Any, float], name: str = "all") -> Graded:
+    """Join reviews with a truth by item.
+
+    Raises
+    ------
+    InputError
+        If no item of the reviews has a truth.
+
+    Examples
+    --------
+    >>> reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)])
+    >>> from_truth(reviews, {"p1": 0.5}).truth.tolist()
+    [0.5, nan]
+    """
+    sign = -1.0 if reviews.lower_is_better else 1.0
+    known = np.array([sign * truth.get(item, np.nan) for item in reviews.items])
+    if not np.isfinite(known).any():
+        message = f"truth: expected items of the reviews, such as {reviews.items[0]!r}; found none of them"
+        raise InputError(message)
+    return Graded(name, reviews, known)
+
+
+def read_hamburg(folder: str, grouping: Grouping = "homework") -> list[Graded]:
+    """Read ``peer.csv``, ``ta.csv`` (taskid, reviewerid, groupid, grade) and ``maxgrades.csv`` (taskid, maxgrade).
+
+    Grades become ``10 (grade / maxgrade - 1/2)``; the truth of a submission is the mean of the teaching assistants'.
+    The first letter of a task is the homework, the rest the question.
+
+    Parameters
+    ----------
+    grouping
+        What is calibrated as one: each question; the questions of a homework together (the paper's table); all
+        questions of the semester. A submission is one group's answer to one question in each case.
+    """
+    limit = {labels[0]: most for labels, most in _read(f"{folder}/maxgrades.csv", ("taskid",), "maxgrade")}
+    truth: dict[str, dict[str, list[float]]] = {}
+    for (task, _, group), grade in _grades(f"{folder}/ta.csv", limit):
+        truth.setdefault(_unit(task, grouping), {}).setdefault(f"{group}_{task}", []).append(grade)
+    found: dict[str, list[tuple[str, str, float]]] = {}
+    for (task, reviewer, group), grade in _grades(f"{folder}/peer.csv", limit):
+        found.setdefault(_unit(task, grouping), []).append((reviewer, f"{group}_{task}", grade))
+    return [
+        from_truth(
+            Reviews.from_pairs(rows),
+            {item: float(np.mean(grades)) for item, grades in truth.get(unit, {}).items()},
+            unit,
+        )
+        for unit, rows in sorted(found.items())
+    ]
+
+
+def _unit(task: str, grouping: Grouping) -> str:
+    return {"question": f"question {task}", "homework": f"homework {task[:1]}", "semester": "semester"}[grouping]
+
+
+def _read(path: str, labels: tuple[str, ...], value: str) -> list[tuple[tuple[str, ...], float]]:
+    fields = [Field(Role(name, label=True), str, "a label") for name in labels]
+    number = Field(Role(value, ranked=False), parse_number, "a finite number")
+    columns = read_columns(path, [*fields, number], key=labels)
+    return list(zip(zip(*(columns[name] for name in labels), strict=True), columns[value], strict=True))
+
+
+def _grades(path: str, limit: Mapping[str, float]) -> list[tuple[tuple[str, ...], float]]:
+    rows = _read(path, ("taskid", "reviewerid", "groupid"), "grade")
+    unknown = sorted({labels[0] for labels, _ in rows} - limit.keys())
+    if unknown:
+        message = f"{path}: expected tasks that maxgrades.csv knows, found {', '.join(unknown)}"
+        raise InputError(message)
+    return [(labels, SPREAD * (grade / limit[labels[0]] - 0.5)) for labels, grade in rows]
+
+
+def cells_of(tasks: Sequence[Graded], methods: Sequence[str] = PAPER_METHODS) -> list[dict[str, Any]]:
+    """Measure every method on every task at 20 % and 50 %; the paper's figures beside its one table."""
+    found = []
+    for task in tasks:
+        for share in SHARES:
+            n = max(int(share * np.isfinite(task.truth).sum()), 1)
+            for method in methods:
+                estimate = METHODS[method](task.reviews, n, None, np.random.default_rng(0))
+                measures = measure(estimate.quality, task.truth, n)
+                record = {"experiment": "peer-grading", "task": task.name, "share": share, "method": method, **measures}
+                published = PEER_GRADING.get(method, {}) if (task.name, share) == PUBLISHED else {}
+                for name in ("precision", "gap"):
+                    record[f"{name}_paper"] = published[name].mean if name in published else None
+                found.append(record)
+    return found
+
+
+def table(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the lines of a table; in brackets the paper's figures."""
+    from lsc.experiments.output import aligned
+
+    rows = [["task", "share", "method", "precision %", "NDCG %", "gap"]]
+    for cell in cells:
+        precision, gap = f"{cell['precision']:.1f}", f"{cell['gap']:.2f}"
+        if cell["precision_paper"] is not None:
+            precision, gap = f"{precision} ({cell['precision_paper']:.1f})", f"{gap} ({cell['gap_paper']:.2f})"
+        place = [cell["task"], f"{cell['share']:.0%}", TITLES[cell["method"]]]
+        rows.append([*place, precision, f"{cell['ndcg']:.1f}", gap])
+    return aligned(rows)
+
+
+def save_picture(folder: Path, cells: Sequence[Mapping[str, Any]]) -> None:
+    """Write peer-grading.png and peer-grading.svg."""
+    from lsc.experiments.output import write_bytes
+    from lsc.experiments.pictures import render_tasks
+
+    for suffix, content in render_tasks(cells).items():
+        write_bytes(folder / f"peer-grading.{suffix}", content)

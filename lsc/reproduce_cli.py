@@ -1,0 +1,134 @@
+"""The command ``reviewgraph reproduce``."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from reviewgraph.cli.output import Refusal, print_json, refusing, say
+
+SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
+PEER_GRADING = "peer-grading"
+#: Seconds between two words of progress.
+SILENCE = 5.0
+#: One thread in each process: two processes on two cores, and sums in one order whatever the number of processes.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@click.command()
+@click.argument("name", type=click.Choice([*SIMULATED, PEER_GRADING, "all"]))
+@click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="Simulations of each setting.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option("--papers", type=click.IntRange(30), help="Shrink the settings, for a quick look.  [default: 1000]")
+@click.option("--reviews", metavar="FILE", help="peer-grading: reviews (reviewer,item,score).")
+@click.option("--truth", metavar="FILE", help="peer-grading: their truth (item,truth).")
+@click.option("--hamburg", metavar="DIR", help="peer-grading: folder with peer.csv, ta.csv and maxgrades.csv.")
+@click.option(
+    "--by",
+    type=click.Choice(["question", "homework", "semester"]),
+    default="homework",
+    show_default=True,
+    help="peer-grading: what of --hamburg is calibrated as one.",
+)
+@click.option("-o", "output", metavar="DIR", help="Write tables and pictures; keep trials, and resume.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@refusing
+def reproduce(
+    name: str, trials: int, jobs: int, papers: int | None, output: str | None, as_json: bool, **data: Any
+) -> None:
+    """Run the experiments of the paper on Least Square Calibration again, its figures beside ours.
+
+    The seeds are fixed: the same numbers come out every time, whatever --jobs is.
+    """
+    for variable in THREADS:
+        os.environ.setdefault(variable, "1")
+    cells: list[dict[str, Any]] = []
+    if name == PEER_GRADING or (name == "all" and (data["hamburg"] or data["reviews"])):
+        cells += _peer_grading(data, output, as_json)
+    elif name == "all":
+        say("peer-grading is left out: it needs data (--hamburg DIR, or --reviews FILE --truth FILE).")
+    elif data["hamburg"] or data["reviews"] or data["truth"]:
+        message = "--reviews, --truth and --hamburg go with peer-grading"
+        raise click.UsageError(message)
+    if name != PEER_GRADING:
+        cells += _simulated(SIMULATED if name == "all" else [name], trials, jobs, papers, output, as_json)
+    if as_json:
+        print_json({"cells": cells})
+    elif output:
+        click.echo(f"Tables and pictures are in {output}.")
+    else:
+        click.echo(f"Next, keep tables and pictures: reviewgraph reproduce {name} -o results")
+
+
+def _simulated(
+    names: Sequence[str], trials: int, jobs: int, papers: int | None, output: str | None, quiet: bool
+) -> list[dict[str, Any]]:
+    from joblib import parallel_config
+
+    from lsc.experiments.output import folder_of, save, table
+    from lsc.experiments.registry import EXPERIMENTS
+    from lsc.experiments.running import run
+    from lsc.experiments.summary import cells_of
+
+    chosen = [EXPERIMENTS[name] for name in names]
+    if papers is not None:
+        chosen = [experiment.scaled(papers) for experiment in chosen]
+    folder = folder_of(output)
+    with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+        results = run(chosen, trials, folder=folder, progress=_progress())
+    found = []
+    for experiment in chosen:
+        cells = cells_of(experiment, results)
+        found += cells
+        if folder:
+            save(folder, experiment, cells)
+        if not quiet:
+            click.echo("\n".join([*table(experiment, cells), ""]))
+    if not quiet:
+        click.echo("In brackets the paper's; = within two standard errors, + better, ! not reproduced.")
+    return found
+
+
+def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list[dict[str, Any]]:
+    from lsc.experiments import peer_grading
+    from lsc.experiments.output import columns_of, folder_of
+    from reviewgraph.cli.output import csv_text, write_whole
+
+    if data["hamburg"]:
+        tasks = peer_grading.read_hamburg(data["hamburg"], data["by"])
+    elif data["reviews"] and data["truth"]:
+        from reviewgraph.formats.side import read_truth
+        from reviewgraph.reading import read_reviews
+
+        reviews = read_reviews(data["reviews"], note=say)
+        tasks = [peer_grading.from_truth(reviews, read_truth(data["truth"], note=say))]
+    else:
+        message = (
+            "peer-grading needs data: --reviews FILE --truth FILE, or --hamburg DIR with the files of the course in "
+            "Hamburg, which its authors give on request"
+        )
+        raise Refusal(message)
+    cells = peer_grading.cells_of(tasks)
+    folder = folder_of(output)
+    if folder:
+        write_whole(folder / "peer-grading.csv", csv_text(columns_of(cells)))
+        peer_grading.save_picture(folder, cells)
+    if not quiet:
+        click.echo("\n".join([*peer_grading.table(cells), ""]))
+    return cells
+
+
+def _progress() -> Callable[[int, int], None]:
+    last = time.monotonic()
+
+    def tell(done: int, trials: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > SILENCE or (done == trials and done):
+            last = time.monotonic()
+            say(f"{done} of {trials} trials")
+
+    return tell

@@ -1,0 +1,138 @@
+"""The best assignment without a connection level, by minimum-cost flow, and why there is none, by a minimum cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import BoolArray, FloatArray
+
+#: Bits of a cost: affinities are rounded to 2**-AFFINITY_BITS of the largest one, a relative error of 1e-11, and the
+#: bits below break ties at random. The solver multiplies costs by the number of nodes, which leaves room for 2**20.
+AFFINITY_BITS = 36
+TIE_BITS = 6
+
+
+class Shortfall(NamedTuple):
+    """A set that proves that no assignment exists.
+
+    Items that need ``needed`` reviews in all (or reviewers who must get ``needed``), and the reviewers (items) on
+    the other side that can give ``supply`` at most, beside ``pairs`` further reviews, one for each other pair.
+    """
+
+    by_items: bool
+    items: IntArray
+    reviewers: IntArray
+    needed: int
+    supply: int
+    pairs: int
+
+
+def whole_costs(affinity: FloatArray, seed: int) -> IntArray:
+    """Negative affinities in whole units, equal ones apart by random amounts too small to matter otherwise.
+
+    Random choice among equals gives expanding, well conditioned graphs where the order of rows would give chains.
+    """
+    largest = float(np.abs(affinity).max(initial=0.0))
+    scaled = np.rint(affinity * (2.0**AFFINITY_BITS / largest if largest > 0 else 0.0)).astype(np.int64)
+    noise = np.random.default_rng(seed).integers(0, 1 << TIE_BITS, affinity.size)
+    return np.asarray(noise - (scaled << TIE_BITS), np.int64)
+
+
+def cheapest_assignment(
+    item: IntArray, reviewer: IntArray, cost: IntArray, demand: IntArray, load: IntArray, least: IntArray
+) -> BoolArray | None:
+    r"""Solve the assignment problem by minimum-cost flow.
+
+    .. math::
+        \min \sum_p c_p z_p \quad \text{subject to} \quad \sum_{p \ni i} z_p = d_i, \quad
+        l_j \le \sum_{p \ni j} z_p \le u_j, \quad z_p \in \{0, 1\}
+
+    Returns
+    -------
+    BoolArray
+        The pairs chosen, shape (P,), or None if there is no assignment.
+
+    Notes
+    -----
+    Cost scaling and push-relabel (Goldberg 1997) as OR-tools has it; 2 million pairs take about five seconds.
+    A reviewer's lower load is what her node keeps; the flow beyond it goes on to a sink.
+    """
+    from ortools.graph.python import min_cost_flow
+
+    n_items, n_reviewers = demand.size, load.size
+    if int(demand.sum()) < int(least.sum()) or (least > load).any() or (demand < 0).any():
+        return None
+    flow, sink = min_cost_flow.SimpleMinCostFlow(), n_items + n_reviewers
+    nodes = n_items + np.arange(n_reviewers)
+    arcs = flow.add_arcs_with_capacity_and_unit_cost(item, n_items + reviewer, np.ones(item.size, np.int64), cost)
+    flow.add_arcs_with_capacity_and_unit_cost(
+        nodes, np.full(n_reviewers, sink), load - least, np.zeros(n_reviewers, np.int64)
+    )
+    flow.set_nodes_supplies(np.arange(n_items), demand)
+    flow.set_nodes_supplies(nodes, -least)
+    flow.set_node_supply(sink, int(least.sum() - demand.sum()))
+    if flow.solve() != flow.OPTIMAL:
+        return None
+    return np.asarray(flow.flows(arcs) > 0, np.bool_)
+
+
+def shortfall(
+    item: IntArray, reviewer: IntArray, demand: IntArray, load: IntArray, least: IntArray
+) -> Shortfall | None:
+    """Find why no assignment exists: items that cannot get their reviews, or reviewers who cannot get enough.
+
+    None if an assignment exists. The two questions can be put one after the other: where each has a solution, both
+    have a common one (Mendelsohn and Dulmage 1958).
+    """
+    short = _cut(item, reviewer, demand, load)
+    if short is not None:
+        return Shortfall(True, *short)
+    short = _cut(reviewer, item, least, demand)
+    if short is None:
+        return None
+    left, right, needed, supply, pairs = short
+    return Shortfall(False, right, left, needed, supply, pairs)
+
+
+def _cut(
+    left: IntArray, right: IntArray, need: IntArray, room: IntArray
+) -> tuple[IntArray, IntArray, int, int, int] | None:
+    """Left nodes that need more than the right ones can take: the piece of a minimum cut that is shortest most."""
+    from ortools.graph.python import max_flow
+
+    n, m = need.size, room.size
+    flow, source, sink = max_flow.SimpleMaxFlow(), n + m, n + m + 1
+    flow.add_arcs_with_capacity(np.full(n, source), np.arange(n), need)
+    flow.add_arcs_with_capacity(left, n + right, np.ones(left.size, np.int64))
+    flow.add_arcs_with_capacity(n + np.arange(m), np.full(m, sink), room)
+    flow.solve(source, sink)
+    if flow.optimal_flow() == int(need.sum()):
+        return None
+    inside = np.zeros(n + m + 2, np.bool_)
+    inside[flow.get_source_side_min_cut()] = True
+    within = inside[left] & inside[n + right]
+    best: tuple[int, IntArray, IntArray, int, int, int] | None = None
+    for nodes in _pieces(inside[: n + m], left[within], n + right[within]):
+        lefts, rights = nodes[nodes < n], nodes[nodes >= n] - n
+        member = np.zeros(n, np.bool_)
+        member[lefts] = True
+        pairs = int((member[left] & ~inside[n + right]).sum())
+        needed, supply = int(need[lefts].sum()), int(room[rights].sum())
+        if best is None or needed - supply - pairs > best[0]:
+            best = (needed - supply - pairs, lefts, rights, needed, supply, pairs)
+    return best[1:] if best is not None else None
+
+
+def _pieces(inside: BoolArray, left: IntArray, right: IntArray) -> list[IntArray]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(left.size), (left, right)), shape=(inside.size, inside.size))
+    _, label = connected_components(graph, directed=False)
+    nodes = np.flatnonzero(inside)
+    order = nodes[np.argsort(label[nodes], kind="stable")]
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)

@@ -1,0 +1,109 @@
+"""Why there is no assignment, in words a chair can check by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner._flow import Shortfall, shortfall
+
+if TYPE_CHECKING:
+    from planner._problem import Problem
+    from reviewgraph.labels import IntArray, Label
+
+#: Names listed before the rest is only counted.
+NAMED = 6
+
+
+def why_infeasible(problem: Problem) -> str:
+    """Explain a flow that does not exist by a set that needs more than it can get."""
+    load, least = problem.open_loads()
+    demand = problem.open_demand()
+    free = ~problem.given
+    found = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
+    if found is None:
+        return ""
+    return (
+        _short_of_reviews(problem, found, demand, load) if found.by_items else _short_of_papers(problem, found, least)
+    )
+
+
+def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:
+    papers = f"{_papers(problem, found.items)} need {_each(demand[found.items], 'review')} = {found.needed} reviews"
+    if not found.reviewers.size:
+        return (
+            f"{papers}, and only {found.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
+            "unscored ones, or lift conflicts."
+        )
+    who = _people(problem, found.reviewers)
+    rest = f", and other reviewers have {found.pairs} allowed pairs with these papers" if found.pairs else ""
+    others = "" if found.reviewers.size == problem.n_reviewers else "who may take them "
+    return (
+        f"{papers}; {who} {others}with {_each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: "
+        f"{found.needed} > {found.supply + found.pairs}. Raise loads, add reviewers, lower demands or lift conflicts."
+    )
+
+
+def _short_of_papers(problem: Problem, found: Shortfall, least: IntArray) -> str:
+    who = _people(problem, found.reviewers)
+    rest = f", and {found.pairs} other allowed pairs" if found.pairs else ""
+    return (
+        f"{who} must get {_each(least[found.reviewers], 'review')} = {found.needed} reviews by their min_load; the "
+        f"{found.items.size} papers open to them need {found.supply}{rest}: {found.needed} > "
+        f"{found.supply + found.pairs}. Lower min_load, raise demands or lift conflicts."
+    )
+
+
+def why_unreachable(problem: Problem, target: str) -> str:
+    """Explain by counting why no assignment within demands and loads reaches the level; empty if that may be.
+
+    Everyone who reviews k papers adds k - 2 new ones to a component at most (k - 1 where one shared paper is enough),
+    whoever starts it 2 more (1 more). Full loads for as few as possible make the most of it.
+    """
+    N = int(problem.required.sum())
+    bare = np.flatnonzero(problem.required & (problem.demand == 0))
+    if bare.size:
+        return (
+            f"{_papers(problem, bare)} {'has' if bare.size == 1 else 'have'} demand 0, and what nobody reviews cannot "
+            "be compared. Raise the demand, leave them out, or ask for no level (target none)."
+        )
+    if problem.old.any() or N == 0:
+        return ""
+    shared = 1 if target == "connected" else 2
+    left, reach = int(problem.demand.sum()), shared
+    for load in sorted(problem.load.tolist(), reverse=True):
+        taken = min(load, left)
+        reach += max(taken - shared, 0)
+        left -= taken
+    if reach >= N or (shared >= N and int(problem.load.max(initial=0)) >= N):
+        return ""
+    minus = "k - 2" if shared == 2 else "k - 1"
+    return (
+        f"{N} papers cannot be joined by these {int(problem.demand.sum())} reviews: a reviewer of k papers joins at "
+        f"most {minus} further ones, so even full loads reach {reach} papers, {shared} at the start included. Raise "
+        "demands or let fewer reviewers take more papers each."
+    )
+
+
+def _each(numbers: IntArray, what: str, of: str = "") -> str:
+    distinct = np.unique(numbers)
+    if distinct.size == 1:
+        return f"{what} {distinct[0]}" if of else f"{distinct[0]} {what}{'s' if distinct[0] != 1 else ''} each"
+    return f"{what} {distinct[0]} to {distinct[-1]}" if of else f"{distinct[0]} to {distinct[-1]} {what}s"
+
+
+def _papers(problem: Problem, codes: IntArray) -> str:
+    return f"{codes.size} paper{'s' if codes.size != 1 else ''}{_names(problem.items, codes)}"
+
+
+def _people(problem: Problem, codes: IntArray) -> str:
+    return f"{codes.size} reviewer{'s' if codes.size != 1 else ''}{_names(problem.reviewers, codes)}"
+
+
+def _names(labels: Sequence[Label], codes: Iterable[int]) -> str:
+    named = [str(labels[int(code)]) for code in codes]
+    if len(named) > NAMED:
+        return f" ({', '.join(named[:3])}, ...)"
+    return f" ({', '.join(named)})"

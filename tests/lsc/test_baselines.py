@@ -1,0 +1,175 @@
+"""Baselines against dense linear algebra, brute force and what they must leave unchanged."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from lsc import metrics
+from lsc.baselines import average, centring, quadratic_programme, ridge_offsets, z_score
+from lsc.bayesian import Variances, bayesian, marginal_variances
+from lsc.simulate import simulate
+from reviewgraph import InputError, Reviews
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Reviews:
+    """Small tables with ties, single scores, items without a score and separate pieces."""
+    n_items = draw(st.integers(1, 6))
+    rows = []
+    for reviewer in range(draw(st.integers(1, 5))):
+        mine = sorted(draw(st.sets(st.integers(0, n_items - 1), min_size=1)))
+        rows += [(reviewer, item, float(draw(st.integers(0, 4)))) for item in mine]
+    return Reviews.from_pairs(rows, items=range(n_items + draw(st.integers(0, 1))))
+
+
+def small(seed: int = 0, noise: float = 0.5) -> Reviews:
+    return simulate(12, 9, 4, noise=noise, rng=np.random.default_rng(seed)).reviews
+
+
+def indicators(reviews: Reviews) -> tuple[np.ndarray, np.ndarray]:
+    return np.eye(reviews.n_items)[reviews.item], np.eye(reviews.n_reviewers)[reviews.reviewer]
+
+
+@pytest.mark.parametrize("method", [average, centring, z_score, ridge_offsets])
+@given(reviews=tables())
+def test_an_item_has_a_quality_if_and_only_if_it_has_a_score(method: object, reviews: Reviews) -> None:
+    quality = method(reviews).quality  # type: ignore[operator]
+    assert np.array_equal(np.isfinite(quality), reviews.reviews_per_item > 0)
+
+
+@given(reviews=tables())
+def test_ridge_offsets_solve_the_dense_least_squares_problem(reviews: Reviews) -> None:
+    papers, reviewers = indicators(reviews)
+    top = np.hstack([papers, reviewers])
+    bottom = np.hstack([np.zeros((reviews.n_reviewers, reviews.n_items)), np.sqrt(2.0) * np.eye(reviews.n_reviewers)])
+    score = reviews.score - reviews.score.mean()
+    found = np.linalg.lstsq(np.vstack([top, bottom]), np.append(score, np.zeros(reviews.n_reviewers)), rcond=None)[0]
+    expected = found[: reviews.n_items] + reviews.score.mean()
+    seen = reviews.reviews_per_item > 0
+    assert ridge_offsets(reviews, 2.0).quality[seen] == pytest.approx(expected[seen], abs=1e-8)
+
+
+def test_ridge_offsets_refuse_a_negative_weight() -> None:
+    with pytest.raises(InputError, match="ridge: expected a finite weight of at least 0, found -1"):
+        ridge_offsets(small(), -1)
+
+
+def test_z_scores_ignore_the_scale_of_a_reviewer_and_centring_her_offset() -> None:
+    reviews = small()
+    first = reviews.reviewer == 0
+
+    def changed(score: np.ndarray) -> Reviews:
+        return Reviews.from_codes(reviews.reviewer, reviews.item, score, reviewers=9, items=12)
+
+    shifted = changed(np.where(first, reviews.score + 3.0, reviews.score))
+    scaled = changed(np.where(first, 5.0 * reviews.score + 3.0, reviews.score))
+    assert centring(shifted).ranking() == centring(reviews).ranking()
+    assert z_score(scaled).ranking() == z_score(reviews).ranking()
+    assert centring(scaled).ranking() != centring(reviews).ranking()
+
+
+def test_equal_scores_of_a_reviewer_count_as_nothing() -> None:
+    rows = [("ann", p, 0.1 + 0.2) for p in "abc"] + [("bob", p, float(y)) for y, p in enumerate("abc")]
+    assert z_score(Reviews.from_pairs(rows)).ranking() == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+def test_the_quadratic_programme_is_that_of_roos_as_written(bounded: bool) -> None:
+    reviews = small()
+    p, q, x = cp.Variable(9), cp.Variable(9), cp.Variable(12)
+    papers, reviewers = indicators(reviews)
+    residual = cp.multiply(reviewers @ p, reviews.score) - reviewers @ q - papers @ x
+    constraints = [p >= 0, cp.sum(p) == 9]
+    constraints += [x >= 0, x <= 100, q >= -10] if bounded else []
+    cp.Problem(cp.Minimize(cp.sum_squares(residual)), constraints).solve(solver=cp.CLARABEL)
+    found = quadratic_programme(reviews, bounded=bounded).quality
+    assert found - found.mean() == pytest.approx(x.value - x.value.mean(), abs=1e-4)
+
+
+def test_without_bounds_noiseless_linear_scores_are_recovered_and_with_the_codes_bounds_not_always() -> None:
+    """The bounds of the paper's code, not its text, are why its table gives QP less than 100 % without noise."""
+    truths = []
+    for seed in range(4):
+        simulation = simulate(60, 60, 5, rng=np.random.default_rng(seed))
+        free, bound = (quadratic_programme(simulation.reviews, bounded=bounded).quality for bounded in (False, True))
+        truths.append([metrics.kendall(quality, simulation.truth) for quality in (free, bound)])
+    free, bound = np.array(truths).T
+    assert free == pytest.approx(1.0, abs=1e-3)
+    assert bound.min() < 0.99
+
+
+def likelihood(reviews: Reviews, log_variances: np.ndarray) -> float:
+    item, reviewer, noise = np.exp(log_variances)
+    papers, reviewers = indicators(reviews)
+    covariance = item * papers @ papers.T + reviewer * reviewers @ reviewers.T + noise * np.eye(reviews.n_reviews)
+    score = reviews.score - reviews.score.mean()
+    return float(np.linalg.slogdet(covariance)[1] + score @ np.linalg.solve(covariance, score))
+
+
+def test_the_variances_maximise_the_marginal_likelihood() -> None:
+    reviews = small()
+    found = marginal_variances(reviews, np.random.default_rng(0))
+    best = minimize(lambda v: likelihood(reviews, v), np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-6})
+    assert likelihood(reviews, np.log(found)) == pytest.approx(best.fun, abs=1e-4)
+
+
+def test_random_probes_give_nearly_the_exact_variances() -> None:
+    reviews = simulate(150, 120, 4, noise=0.5, rng=np.random.default_rng(1)).reviews
+    found = marginal_variances(reviews, np.random.default_rng(0))
+    assert likelihood(reviews, np.log(found)) == pytest.approx(
+        minimize(lambda v: likelihood(reviews, v), np.log(found), method="Nelder-Mead", options={"maxfev": 60}).fun,
+        abs=0.05,
+    )
+
+
+@pytest.mark.parametrize("opinions", [False, True])
+def test_posterior_means_are_those_of_the_dense_gaussian_model(opinions: bool) -> None:
+    reviews, variances = small(), Variances(1.5, 2.0, 0.5)
+    papers, reviewers = indicators(reviews)
+    own = papers @ papers.T * variances.item
+    covariance = own + variances.reviewer * reviewers @ reviewers.T + variances.noise * np.eye(reviews.n_reviews)
+    mean = reviews.score.mean()
+    weights = np.linalg.solve(covariance, reviews.score - mean)
+    counted = own + variances.noise * np.eye(reviews.n_reviews) if opinions else own
+    expected = mean + papers.T @ (counted @ weights) / papers.sum(axis=0)
+    found = bayesian(reviews, 3, np.random.default_rng(0), opinions=opinions, variances=variances, samples=1)
+    assert found.posterior_mean == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("opinions", [False, True])
+def test_the_probabilities_are_those_of_the_dense_posterior(opinions: bool) -> None:
+    reviews, variances = small(), Variances(1.5, 2.0, 0.5)
+    papers, reviewers = indicators(reviews)
+    own = papers @ papers.T * variances.item
+    covariance = own + variances.reviewer * reviewers @ reviewers.T + variances.noise * np.eye(reviews.n_reviews)
+    counted = own + variances.noise * np.eye(reviews.n_reviews) if opinions else own
+    spread = papers / papers.sum(axis=0)
+    mean = spread.T @ counted @ np.linalg.solve(covariance, reviews.score - reviews.score.mean())
+    deviation = spread.T @ (counted - counted @ np.linalg.solve(covariance, counted)) @ spread
+    drawn = np.random.default_rng(1).multivariate_normal(mean, deviation, 20_000)
+    expected = np.bincount(np.argsort(-drawn, axis=1)[:, :3].ravel(), minlength=12) / 20_000
+    found = bayesian(reviews, 3, np.random.default_rng(0), opinions=opinions, variances=variances, samples=4_000)
+    assert found.quality == pytest.approx(expected, abs=0.035)
+    assert found.quality.sum() == pytest.approx(3.0, abs=0.01)
+
+
+def test_items_without_a_score_are_never_accepted() -> None:
+    reviews = Reviews.from_pairs([("ann", "a", 1.0), ("ann", "b", 2.0), ("bob", "c")])
+    assert bayesian(reviews, 3, np.random.default_rng(0)).ranking() == ["b", "a"]
+    assert quadratic_programme(reviews).ranking() == ["b", "a"]
+
+
+def test_no_scores_at_all_give_no_quality() -> None:
+    reviews = Reviews.from_pairs([("ann", "a")])
+    for estimate in (quadratic_programme(reviews), bayesian(reviews, 0, np.random.default_rng(0)), z_score(reviews)):
+        assert estimate.ranking() == []
+
+
+def test_the_bayesian_model_refuses_impossible_numbers() -> None:
+    with pytest.raises(InputError, match="n: expected 0 to 12 items to select, found 13"):
+        bayesian(small(), 13, np.random.default_rng(0))
+    with pytest.raises(InputError, match="samples: expected at least 1, found 0"):
+        bayesian(small(), 3, np.random.default_rng(0), samples=0)

@@ -1,0 +1,221 @@
+"""Experiments: the registry against the paper, seeds, resuming, verdicts, files and the command."""
+
+import json
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from lsc.experiments import running
+from lsc.experiments.methods import METHODS, PAPER_METHODS, TITLES
+from lsc.experiments.output import save, table
+from lsc.experiments.peer_grading import cells_of as graded_cells
+from lsc.experiments.peer_grading import from_truth, read_hamburg
+from lsc.experiments.pictures import STYLES
+from lsc.experiments.published import MIXED, PEER_GRADING, RANK, TABLE_1, Published
+from lsc.experiments.registry import EXPERIMENTS, Cell, Experiment
+from lsc.experiments.running import run, run_trial
+from lsc.experiments.summary import Verdict, _verdict, cells_of, counts
+from lsc.reproduce_cli import SIMULATED, reproduce
+from lsc.settings import Setting
+from reviewgraph import InputError, Reviews
+
+SMALL = Setting(40, 40, 5, noise=0.5)
+TINY = Experiment("tiny", "Tiny", "", "noise", (Cell({"noise": 0.5}, SMALL, ("average", "bayesian", "lsc-linear")),))
+
+
+def test_the_registry_holds_the_experiments_of_the_paper() -> None:
+    assert tuple(EXPERIMENTS) == SIMULATED
+    settings = {name: [cell.setting for cell in experiment.cells] for name, experiment in EXPERIMENTS.items()}
+    assert settings["table1"] == settings["rank"] == [Setting(), Setting(noise=0.5)]
+    assert [setting.load for setting in settings["k"][:5]] == [3, 4, 5, 6, 7]
+    assert [setting.n_reviewers for setting in settings["ratio"][:3]] == [1000, 667, 500]
+    assert {setting.n_reviewers for setting in settings["doubly-connected"]} == {350}
+    assert [dict(setting.shares).get("monotone", 0.0) for setting in settings["mixture"][:5]] == [0, 0.25, 0.5, 0.75, 1]
+    for experiment in EXPERIMENTS.values():
+        for cell in experiment.cells:
+            assert set(cell.methods) <= METHODS.keys() & TITLES.keys()
+            assert set(cell.published) <= set(cell.methods)
+            assert cell.methods == PAPER_METHODS or len(cell.methods) in (1, 6)
+    assert set(PAPER_METHODS) | {"lsc-mixed"} <= STYLES.keys()
+
+
+def test_a_few_figures_of_the_paper_as_printed() -> None:
+    assert TABLE_1[0.0]["qp"]["precision"][:2] == (97.1, 1.7)
+    assert TABLE_1[0.5]["lsc-linear"]["gap"][:2] == (0.08, 0.01)
+    assert MIXED[0.0]["lsc-mixed"]["precision"][:2] == (93.2, 2.5)
+    assert RANK[0.5]["qp"]["average_l1"][:2] == (79.7, 14.2)
+    assert "average_l1" not in RANK[0.0]["bayesian"]
+    assert PEER_GRADING["lsc-linear"]["gap"].mean == 0.38
+
+
+def test_a_trial_depends_on_its_setting_and_number_only() -> None:
+    first = run_trial(SMALL, 0, ["average", "bayesian"])
+    assert run_trial(SMALL, 0, ["bayesian", "lsc-linear", "average"])["bayesian"] == first["bayesian"]
+    assert run_trial(SMALL, 1, ["average"]) != run_trial(SMALL, 0, ["average"])
+
+
+def test_one_and_two_processes_give_the_same_numbers() -> None:
+    assert run([TINY], 3, jobs=1) == run([TINY], 3, jobs=2)
+
+
+def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete = run([TINY], 4, jobs=1)
+
+    class Killed(Exception):
+        pass
+
+    def kill(done: int, trials: int) -> None:
+        if done == 2:
+            raise Killed
+
+    with pytest.raises(Killed):
+        run([TINY], 4, jobs=1, folder=tmp_path, progress=kill)
+    stored = sorted(tmp_path.rglob("*.json"))
+    assert [path.name for path in stored] == ["000.json", "001.json"]
+    stored[1].write_text(stored[1].read_text()[:50])  # as a machine that stops may leave it
+    (tmp_path / "trials" / SMALL.key / "002.json").write_text('{"methods": {"average": 3}}')
+    ran = []
+    original = running.run_trial
+    monkeypatch.setattr(running, "run_trial", lambda *task: ran.append(task[1]) or original(*task))
+    assert run([TINY], 4, jobs=1, folder=tmp_path) == complete
+    assert ran == [1, 2, 3]
+    ran.clear()
+    assert run([TINY], 4, jobs=1, folder=tmp_path) == complete
+    assert ran == []
+
+
+def test_a_stored_trial_is_completed_by_the_methods_it_lacks(tmp_path: Path) -> None:
+    few = Experiment("few", "Few", "", "", (Cell({}, SMALL, ("average",)),))
+    run([few], 1, jobs=1, folder=tmp_path)
+    assert run([TINY], 1, jobs=1, folder=tmp_path) == run([TINY], 1, jobs=1)
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "expected"),
+    [
+        (80.0, 2.0, Verdict.REPRODUCED),
+        (81.3, 2.0, Verdict.REPRODUCED),  # 2 standard errors of the difference are 1.26, and 0.05 rounded away
+        (81.4, 2.0, Verdict.BETTER),
+        (78.6, 2.0, Verdict.NOT_REPRODUCED),
+        (80.0, math.nan, None),
+    ],
+)
+def test_verdicts(mean: float, std: float, expected: Verdict | None) -> None:
+    assert _verdict("precision", mean, std, 20, Published(80.0, 2.0, 0.05)) is expected
+    opposite = {Verdict.BETTER: Verdict.NOT_REPRODUCED, Verdict.NOT_REPRODUCED: Verdict.BETTER}
+    flipped = opposite.get(expected, expected) if expected else None
+    assert _verdict("gap", mean, std, 20, Published(80.0, 2.0, 0.05)) is flipped
+
+
+def test_cells_hold_means_errors_and_the_papers_figures() -> None:
+    experiment = Experiment("one", "One", "", "noise", (Cell({"noise": 0.5}, SMALL, ("average",), TABLE_1[0.5]),))
+    values = [30.0, 40.0, 50.0]
+    results = {SMALL: [{"average": {"precision": value, "gap": 0.8}} for value in values]}
+    (cell,) = cells_of(experiment, results)
+    assert (cell["precision"], cell["precision_std"], cell["trials"]) == (40.0, 10.0, 3)
+    assert cell["precision_se"] == pytest.approx(10.0 / math.sqrt(3))
+    assert (cell["precision_paper"], cell["precision_paper_std"]) == (39.2, 4.5)
+    assert cell["precision_verdict"] == cell["gap_verdict"] == "reproduced"
+    assert counts([cell])["reproduced"] == 2
+    assert "40.0 ± 10.0 (39.2 ± 4.5) =" in table(experiment, [cell])[2]
+
+
+@pytest.mark.parametrize("name", ["table1", "doubly-connected", "k"])
+def test_files_are_whole_tables_and_pictures(name: str, tmp_path: Path) -> None:
+    experiment = EXPERIMENTS[name]
+    rng = np.random.default_rng(0)
+    results = {
+        cell.setting: [
+            {m: {"precision": rng.uniform(50, 100), "gap": rng.uniform(0, 1)} for m in cell.methods} for _ in range(3)
+        ]
+        for cell in experiment.cells
+    }
+    cells = cells_of(experiment, results)
+    paths = save(tmp_path, experiment, cells)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in paths)
+    assert len((tmp_path / f"{name}.csv").read_text().splitlines()) == 1 + len(cells)
+    assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    first = (tmp_path / f"{name}.svg").read_bytes()
+    text = "".join(ElementTree.fromstring(first).itertext())
+    assert "precision (%)" in text
+    assert "paper" in text
+    save(tmp_path, experiment, cells)
+    assert (tmp_path / f"{name}.svg").read_bytes() == first
+
+
+def test_the_command_reports_the_cells_as_json(tmp_path: Path) -> None:
+    words = ["table1", "--trials", "2", "--papers", "40", "--json", "-o", str(tmp_path)]
+    run_ = CliRunner().invoke(reproduce, words)
+    assert run_.exit_code == 0, run_.output
+    cells = json.loads(run_.stdout)["cells"]
+    assert [(cell["noise"], cell["method"]) for cell in cells] == [(s, m) for s in (0.0, 0.5) for m in PAPER_METHODS]
+    for cell in cells:
+        assert {"precision", "precision_std", "gap", "gap_std", "precision_paper", "gap_paper"} <= cell.keys()
+    assert "4 of 4 trials" in run_.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table1.csv", "table1.png", "table1.svg", "trials"]
+
+
+def test_the_command_asks_for_the_data_of_peer_grading() -> None:
+    run_ = CliRunner().invoke(reproduce, ["peer-grading"])
+    assert run_.exit_code == 2
+    assert "--reviews FILE --truth FILE" in run_.stderr
+    assert CliRunner().invoke(reproduce, ["table1", "--truth", "x.csv"]).exit_code == 2
+
+
+def hamburg(folder: Path) -> None:
+    """A small course: 2 homeworks of 2 questions, 8 groups, each answer graded by 4 of 8 reviewers and 2 assistants."""
+    rng = np.random.default_rng(0)
+    most = {"11": 10, "12": 4, "21": 20, "22": 8}
+    (folder / "maxgrades.csv").write_text("taskid,maxgrade\n" + "".join(f"{t},{m}\n" for t, m in most.items()))
+    peer, assistants = ["taskid,reviewerid,groupid,grade"], ["taskid,reviewerid,groupid,grade"]
+    for task, maximum in most.items():
+        for group in range(8):
+            true = rng.integers(0, maximum + 1)
+            peer += [f"{task},r{r},{group},{min(maximum, true + r % 2)}" for r in rng.choice(8, 4, replace=False)]
+            assistants += [f"{task},ta{a},{group},{true}" for a in range(2)]
+    (folder / "peer.csv").write_text("\n".join(peer) + "\n")
+    (folder / "ta.csv").write_text("\n".join(assistants) + "\n")
+
+
+def test_the_hamburg_files_are_read_by_question_homework_and_semester(tmp_path: Path) -> None:
+    hamburg(tmp_path)
+    sizes = {"question": [8, 8, 8, 8], "homework": [16, 16], "semester": [32]}
+    for grouping, expected in sizes.items():
+        tasks = read_hamburg(str(tmp_path), grouping)  # type: ignore[arg-type]
+        assert [task.reviews.n_items for task in tasks] == expected
+        assert sum(task.reviews.n_reviews for task in tasks) == 128
+        for task in tasks:
+            assert np.abs(task.reviews.score).max() <= 5.0
+            assert np.isfinite(task.truth).all()
+    homework = read_hamburg(str(tmp_path))[0]
+    assert homework.name == "homework 1"
+    cells = graded_cells([homework], ("average", "lsc-linear"))
+    stated = [(cell["share"], cell["precision_paper"]) for cell in cells]
+    assert stated == [(0.2, None), (0.2, None), (0.5, 80.9), (0.5, 82.2)]
+
+
+def test_the_command_runs_the_hamburg_course(tmp_path: Path) -> None:
+    hamburg(tmp_path)
+    words = ["peer-grading", "--hamburg", str(tmp_path), "-o", str(tmp_path / "out")]
+    run_ = CliRunner().invoke(reproduce, words)
+    assert run_.exit_code == 0, run_.output
+    assert "homework 2" in run_.stdout
+    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".csv", ".png", ".svg"}
+
+
+def test_a_task_without_a_maximum_and_reviews_without_a_truth_are_refused(tmp_path: Path) -> None:
+    hamburg(tmp_path)
+    (tmp_path / "maxgrades.csv").write_text("taskid,maxgrade\n11,10\n12,4\n21,20\n")
+    with pytest.raises(InputError, match=r"ta\.csv: expected tasks that maxgrades\.csv knows, found 22"):
+        read_hamburg(str(tmp_path))
+    with pytest.raises(InputError, match="truth: expected items of the reviews, such as 'p1'; found none"):
+        from_truth(Reviews.from_pairs([("ann", "p1", 1.0)]), {"p2": 1.0})
+
+
+def test_lower_is_better_turns_the_truth_round() -> None:
+    reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)], lower_is_better=True)
+    assert from_truth(reviews, {"p1": 1.0, "p2": 2.0}).truth.tolist() == [-1.0, -2.0]

@@ -1,0 +1,68 @@
+"""Seriation against all orders, and its isotonic fits against an outside solver."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import isotonic_regression
+
+from lsc.seriation import fits, isotonic, seriate
+from reviewgraph import Reviews
+
+scores = st.lists(st.integers(0, 4).map(float), min_size=1, max_size=8)
+
+
+@given(scores)
+def test_isotonic_regression_is_that_of_scipy(score: list[float]) -> None:
+    assert isotonic(score) == pytest.approx(isotonic_regression(score).x.tolist())
+
+
+def table(seed: int, n_items: int = 6, n_reviewers: int = 5) -> Reviews:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (j, int(i), float(rng.integers(0, 5)))
+        for j in range(n_reviewers)
+        for i in rng.choice(n_items, rng.integers(1, 5), replace=False)
+    ]
+    return Reviews.from_pairs(rows, items=range(n_items))
+
+
+def least(reviews: Reviews) -> float:
+    found = np.inf
+    for order in permutations(range(reviews.n_items)):
+        found = min(found, float(((reviews.score - fits(reviews, np.argsort(order))) ** 2).sum()))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_small_instances_are_solved_as_well_as_by_trying_all_orders(seed: int) -> None:
+    reviews = table(seed)
+    found = seriate(reviews, np.random.default_rng(0))
+    assert found.objective == pytest.approx(least(reviews), abs=1e-9)
+
+
+def test_the_objective_is_that_of_the_order_and_of_the_fits() -> None:
+    reviews = table(3)
+    found = seriate(reviews, np.random.default_rng(0))
+    order = [reviews.item_code[label] for label in found.ranking()]
+    for reviewer in range(reviews.n_reviewers):
+        mine = reviews.reviewer == reviewer
+        place = [order.index(i) for i in reviews.item[mine].tolist()]
+        fitted = found.fitted[mine][np.argsort(place)[::-1]]
+        assert (np.diff(fitted) >= -1e-12).all()
+    assert found.objective == pytest.approx(float(((reviews.score - found.fitted) ** 2).sum()))
+
+
+def test_items_without_a_score_have_no_quality() -> None:
+    reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p3")])
+    found = seriate(reviews, np.random.default_rng(0))
+    assert found.ranking() == ["p2", "p1"]
+    assert np.isnan(found.fitted).tolist() == [False, False, True]
+
+
+def test_a_cycle_of_opinions_costs_what_its_cheapest_reversal_costs() -> None:
+    """Pairs scored 0 and 1: reversing one costs 1/2, so a cycle of three costs 1/2 (feedback arc set of size 1)."""
+    rows = [(j, p, float(y)) for j, (low, high) in enumerate(["ab", "bc", "ca"]) for p, y in ((low, 0), (high, 1))]
+    assert seriate(Reviews.from_pairs(rows), np.random.default_rng(0)).objective == pytest.approx(0.5)

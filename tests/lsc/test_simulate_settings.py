@@ -1,0 +1,173 @@
+"""Generators: shapes of scoring functions, where noise enters, determinism, and the command."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lsc
+from lsc.scores import concave_scores, convex_scores, draw_kinds, linear_scores, monotone_scores, scores_by_kind
+from lsc.settings import MIXED, PRESETS, Realistic, Setting
+from lsc.simulate import simulate
+from lsc.simulate_cli import PRESETS as NAMES
+from lsc.simulate_cli import simulate as command
+from reviewgraph import InputError, doubly_connected_components, read_reviews
+
+QUALITY = np.linspace(0.0, 10.0, 21)
+
+
+def curves(scoring: object, reviewers: int = 200) -> np.ndarray:
+    """Scores of each reviewer, shape (reviewers, 21), over an even grid of qualities."""
+    who, what = np.repeat(np.arange(reviewers), QUALITY.size), np.tile(QUALITY, reviewers)
+    return scoring(who, what, np.random.default_rng(0)).reshape(reviewers, -1)  # type: ignore[operator]
+
+
+def test_scoring_functions_have_their_shapes() -> None:
+    slopes = {name: np.diff(curves(f)) for name, f in [("linear", linear_scores), ("convex", convex_scores)]}
+    slopes |= {name: np.diff(curves(f)) for name, f in [("concave", concave_scores), ("monotone", monotone_scores)]}
+    assert all((slope >= 0).all() for slope in slopes.values())
+    assert np.allclose(np.diff(slopes["linear"]), 0.0)
+    assert (np.diff(slopes["convex"]) > -1e-9).all()
+    assert (np.diff(slopes["concave"]) < 1e-9).all()
+    assert (np.abs(np.diff(slopes["monotone"])) > 0.1).any()
+
+
+def test_scoring_functions_have_the_papers_distributions() -> None:
+    lines = curves(linear_scores, 4000)
+    assert lines[:, 0].std() == pytest.approx(2.0, rel=0.05)
+    assert ((lines[:, -1] - lines[:, 0]) / 10).mean() == pytest.approx(1.0, rel=0.05)
+    ends = curves(concave_scores, 4000)[:, -1]
+    assert ends.min() >= 10.0**0.25
+    assert ends.max() <= 10.0 + 1e-9
+    assert curves(convex_scores, 4000)[:, -1].max() <= 1000.0
+    grades = curves(monotone_scores)
+    assert 0.0 <= grades.min() <= grades.max() <= 10.0
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.data())
+def test_monotone_scores_follow_each_reviewers_own_order(who: list[int], data: st.DataObject) -> None:
+    reviewer = np.array(who)
+    perceived = np.array(data.draw(st.lists(st.integers(0, 3).map(float), min_size=len(who), max_size=len(who))))
+    score = monotone_scores(reviewer, perceived, np.random.default_rng(0))
+    for j in set(who):
+        mine = np.flatnonzero(reviewer == j)
+        order = mine[np.argsort(perceived[mine], kind="stable")]
+        assert (np.diff(score[order]) >= 0).all()
+
+
+@given(st.dictionaries(st.sampled_from(["linear", "convex", "monotone"]), st.integers(0, 3)), st.integers(0, 40))
+def test_kinds_come_as_near_to_their_shares_as_they_can(shares: dict[str, int], size: int) -> None:
+    if not sum(shares.values()):
+        with pytest.raises(InputError, match="shares: expected weights of at least 0, not all 0"):
+            draw_kinds(shares, size, np.random.default_rng(0))
+        return
+    kinds = draw_kinds(shares, size, np.random.default_rng(0))
+    assert len(kinds) == size
+    for kind, share in shares.items():
+        assert abs(kinds.count(kind) - size * share / sum(shares.values())) <= 1.0
+
+
+def test_kinds_are_refused_where_wrong() -> None:
+    with pytest.raises(InputError, match=r"kinds: expected each to be one of linear, .*, found 'cubic'"):
+        scores_by_kind(["cubic"])
+    with pytest.raises(InputError, match="kinds: expected one for each of 2 reviewers, found 1"):
+        scores_by_kind(["linear"])(np.array([0, 1]), np.zeros(2), np.random.default_rng(0))
+
+
+def test_noise_inside_moves_what_is_perceived_and_outside_the_score() -> None:
+    plain = simulate(200, 100, 4, rng=np.random.default_rng(0))
+    inside = simulate(200, 100, 4, noise=0.5, rng=np.random.default_rng(0))
+    outside = simulate(200, 100, 4, noise=0.5, where="outside", rng=np.random.default_rng(0))
+    assert np.array_equal(plain.truth, outside.truth)
+    off = outside.reviews.score - plain.reviews.score
+    assert off.std() == pytest.approx(0.5, rel=0.1)
+    ratio = (inside.reviews.score - plain.reviews.score) / off
+    for j in range(100):
+        mine = plain.reviews.reviewer == j
+        clipped = (plain.truth[plain.reviews.item[mine]] + off[mine] < 0) | (
+            plain.truth[plain.reviews.item[mine]] + off[mine] > 10
+        )
+        assert np.ptp(ratio[mine][~clipped]) < 1e-6  # the reviewer's slope
+    with pytest.raises(InputError, match="where: expected 'inside' or 'outside', found 'above'"):
+        simulate(where="above", rng=np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+def test_presets_are_those_of_the_command_and_repeat_themselves() -> None:
+    assert set(NAMES) == set(PRESETS)
+    for setting in (Setting(30, 30, 4, shares=MIXED, noise=0.5), Realistic(30, 20)):
+        first, second, other = (setting.draw(np.random.default_rng(seed)) for seed in (0, 0, 1))
+        assert np.array_equal(first.reviews.score, second.reviews.score)
+        assert not np.array_equal(first.truth, other.truth)
+
+
+def test_settings_have_names_of_their_own() -> None:
+    settings = [
+        Setting(),
+        Setting(noise=0.5),
+        Setting(where="outside"),
+        Setting(shares=MIXED),
+        Setting(design="double"),
+    ]
+    assert len({setting.key for setting in settings}) == len(settings)
+
+
+def test_told_their_kinds_calibration_recovers_noiseless_reviewers() -> None:
+    simulation = Setting(40, 60, 5, shares=(("linear", 0.8), ("monotone", 0.2))).draw(np.random.default_rng(0))
+    assert simulation.kinds is not None
+    told = lsc.calibrate(simulation.reviews, dict(enumerate(simulation.kinds)))
+    assert np.corrcoef(told.quality, simulation.truth)[0, 1] > 0.9999
+    assert np.corrcoef(lsc.calibrate(simulation.reviews).quality, simulation.truth)[0, 1] < 0.999
+
+
+def test_realistic_scores_are_whole_and_loads_uneven() -> None:
+    simulation = Realistic(300, 200).draw(np.random.default_rng(0))
+    reviews = simulation.reviews
+    assert set(reviews.score.tolist()) <= {float(y) for y in range(1, 11)}
+    assert set(reviews.reviews_per_item.tolist()) == {3, 4, 5, 6}
+    assert reviews.loads.std() > 3.0
+    with pytest.raises(InputError, match="n_reviewers: expected at least 6, found 5"):
+        Realistic(10, 5).draw(np.random.default_rng(0))
+    with pytest.raises(InputError, match="noise: expected a scale of at least 0"):
+        Realistic(10, 9, -1.0).draw(np.random.default_rng(0))
+
+
+def test_the_doubly_connected_preset_is_doubly_connected() -> None:
+    reviews = Setting(60, 30, 4, design="double").draw(np.random.default_rng(0)).reviews
+    assert len(set(doubly_connected_components(reviews).labels.tolist())) == 1
+
+
+def test_the_command_writes_what_it_drew(tmp_path: Path) -> None:
+    words = ["linear", "--papers", "30", "--reviewers", "20", "--load", "4", "--seed", "3", "-o", str(tmp_path / "new")]
+    run = CliRunner().invoke(command, words)
+    assert run.exit_code == 0, run.output
+    assert "80 reviews of 30 papers by 20 reviewers" in run.output
+    reviews = read_reviews(tmp_path / "new" / "reviews.csv")
+    expected = Setting(30, 20, 4).draw(np.random.default_rng(3))
+    given = {(j, i): y for j, i, y in zip(*reviews.to_dict().values(), strict=True)}
+    labels = zip(expected.reviews.reviewer, expected.reviews.item, expected.reviews.score, strict=True)
+    assert given == {(f"R{j + 1}", f"P{i + 1}"): y for j, i, y in labels}
+    lines = (tmp_path / "new" / "truth.csv").read_text().splitlines()
+    assert lines[0] == "item,truth"
+    assert [float(line.split(",")[1]) for line in lines[1:]] == expected.truth.tolist()
+
+
+def test_the_command_writes_both_files_or_none(tmp_path: Path) -> None:
+    (tmp_path / "truth.csv").mkdir()
+    run = CliRunner().invoke(command, ["linear", "--papers", "10", "--reviewers", "5", "-o", str(tmp_path)])
+    assert run.exit_code == 2
+    assert "truth.csv: cannot be written (it is a folder)" in run.output
+    assert [path.name for path in tmp_path.iterdir()] == ["truth.csv"]
+    (tmp_path / "file").write_text("")
+    assert CliRunner().invoke(command, ["linear", "-o", str(tmp_path / "file")]).exit_code == 2
+
+
+def test_the_command_refuses_what_does_not_go_together(tmp_path: Path) -> None:
+    run = CliRunner().invoke(command, ["realistic", "--load", "4", "-o", str(tmp_path)])
+    assert run.exit_code == 2
+    assert "--load does not go with realistic" in run.output
+    run = CliRunner().invoke(command, ["linear", "--papers", "4", "--load", "9", "-o", str(tmp_path)])
+    assert run.exit_code == 2
+    assert list(tmp_path.iterdir()) == []

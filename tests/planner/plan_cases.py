@@ -1,0 +1,48 @@
+"""Planning instances that aim at what breaks: tight loads, conflicts, single-review and emergency reviewers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from reviewgraph import Reviews
+
+
+class Case(NamedTuple):
+    """A table and the options of a plan, and the same for brute force."""
+
+    reviews: Reviews
+    options: dict[str, Any]
+
+    def naive(self) -> tuple[list[int], int, list[tuple[int, int]], list[int], list[int], dict[tuple[int, int], float]]:
+        capacity, N = self.options.get("capacity"), self.reviews.n_items
+        M = max([self.reviews.n_reviewers, *(j + 1 for j in capacity or ())])
+        covers = [0] * M
+        for j, i in zip(self.reviews.reviewer.tolist(), self.reviews.item.tolist(), strict=True):
+            covers[j] |= 1 << i
+        spare = [99 if capacity is None else capacity.get(j, 0) for j in range(M)]
+        barred = set(self.options.get("conflicts", ()))
+        pairs = [(j, i) for j in range(M) for i in range(N) if spare[j] and not covers[j] >> i & 1]
+        room = [self.options.get("max_per_item", 99)] * N
+        return covers, N, [p for p in pairs if p not in barred], spare, room, self.options.get("cost", {})
+
+
+@st.composite
+def cases(draw: st.DrawFn, most: int = 5) -> Case:
+    M, N = draw(st.integers(1, most)), draw(st.integers(1, most))
+    rows = [draw(st.sets(st.integers(0, N - 1), max_size=3)) for _ in range(M)]
+    emergency = draw(st.integers(0, 2))
+    everyone = range(M + emergency)
+    pairs = st.tuples(st.sampled_from(everyone), st.integers(0, N - 1))
+    options: dict[str, Any] = {"conflicts": draw(st.lists(pairs, max_size=draw(st.sampled_from([0, 3, 12]))))}
+    if emergency or draw(st.booleans()):
+        options["capacity"] = {j: draw(st.integers(0, 3)) for j in everyone}
+    if draw(st.integers(0, 3)) == 0:
+        options["max_per_item"] = draw(st.integers(0, 2))
+    if draw(st.integers(0, 3)) == 0:
+        options["cost"] = {pair: float(draw(st.integers(0, 3))) for pair in draw(st.lists(pairs, max_size=8))}
+    reviews = Reviews.from_pairs(
+        [(j, i) for j, row in enumerate(rows) for i in row], reviewers=range(M), items=range(N)
+    )
+    return Case(reviews, options)

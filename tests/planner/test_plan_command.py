@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+
+CHAIN = "reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\ncleo,p3\ncleo,p4\n"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("reviews.csv").write_text(CHAIN)
+    return tmp_path
+
+
+def test_a_plan_is_written_and_checks() -> None:
+    found = run("plan", "reviews.csv", "-o", "plan.csv")
+    assert found.exit_code == 0
+    assert found.stdout.rstrip().endswith("Next: reviewgraph check reviews.csv plan.csv --require double")
+    assert "proved to be the smallest plan" in found.stdout
+    assert "best so far: 2 reviews   at least 2 are needed" in found.stderr
+    with Path("plan.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["item", "reviewer", "cost", "joins"]
+    assert len(rows) == 2
+    assert all(row["joins"].startswith(f"{row['reviewer']} reads paper {row['item']}: joins the group") for row in rows)
+    assert run("check", "reviews.csv", "plan.csv", "--require", "double").exit_code == 0
+    assert run("check", "reviews.csv", "--require", "double").exit_code == 1
+
+
+def test_json_has_the_keys_of_the_contract() -> None:
+    found = run("plan", "reviews.csv", "--json")
+    report = json.loads(found.stdout)
+    assert (report["status"], report["target"], report["count"], report["lower_bound"]) == ("optimal", "double", 2, 2)
+    assert {"reviewer", "item"} <= set(report["reviews"][0])
+    assert len(report["mail"]) >= 1
+
+
+def test_nothing_to_do() -> None:
+    Path("done.csv").write_text("reviewer,paper\nann,p1\nann,p2\n")
+    found = run("plan", "done.csv")
+    assert found.exit_code == 0
+    assert found.stdout.rstrip().endswith("Next: reviewgraph check done.csv")
+
+
+def test_constraints_from_files() -> None:
+    Path("conflicts.csv").write_text("item,reviewer\np4,ann\np3,ann\nnowhere,ann\n")
+    Path("capacity.csv").write_text("reviewer,spare\nann,0\neve,4\n")
+    Path("cost.csv").write_text("item,reviewer,cost\np1,eve,2\n")
+    words = ("--conflicts", "conflicts.csv", "--capacity", "capacity.csv", "--cost", "cost.csv", "--json")
+    found = run("plan", "reviews.csv", *words)
+    report = json.loads(found.stdout)
+    assert "conflicts.csv: 1 row names a reviewer or paper that is not in the reviews; ignored" in found.stderr
+    assert {review["reviewer"] for review in report["reviews"]} == {"eve"}
+    assert (report["status"], report["count"], report["cost"]) == ("optimal", 4, 5.0)
+    spread = json.loads(run("plan", "reviews.csv", "--conflicts", "conflicts.csv", "--spare", "1", "--json").stdout)
+    assert (spread["count"], spread["largest_load"]) == (2, 1)
+
+
+def test_fixed_reviews_and_limits() -> None:
+    Path("fixed.csv").write_text("item,reviewer\np3,ann\n")
+    report = json.loads(run("plan", "reviews.csv", "--fixed", "fixed.csv", "--max-per-item", "1", "--json").stdout)
+    assert {"reviewer": "ann", "item": "p3"}.items() <= report["reviews"][0].items()
+    assert report["count"] == 2
+
+
+def test_a_budget_too_small_ends_with_status_1() -> None:
+    found = run("plan", "reviews.csv", "--max-reviews", "1", "--json")
+    report = json.loads(found.stdout)
+    assert found.exit_code == 1
+    assert (report["status"], report["count"], report["lower_bound"]) == ("budget_exhausted", 1, 2)
+    assert "from 2 to 3 of 4" in report["explanation"][0]
+
+
+def test_no_plan_ends_with_status_1_and_says_why() -> None:
+    found = run("plan", "reviews.csv", "--spare", "0")
+    assert found.exit_code == 1
+    assert "There is no such plan." in found.stdout
+    assert "No reviewer has spare load" in found.stdout
+
+
+def test_bad_input_ends_with_status_2() -> None:
+    Path("fixed.csv").write_text("item,reviewer\np9,ann\n")
+    found = run("plan", "reviews.csv", "--fixed", "fixed.csv")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "'p9' is in no review" in found.stderr
+    assert run("plan", "reviews.csv", "--spare", "-1").exit_code == 2
+    assert run("plan", "missing.csv").exit_code == 2
+
+
+@pytest.mark.parametrize("target", ["recoverable", "connected"])
+def test_other_targets_can_be_checked(target: str) -> None:
+    Path("apart.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p3\nbob,p4\n")
+    assert run("plan", "apart.csv", "--target", target, "-o", "plan.csv").exit_code == 0
+    assert run("check", "apart.csv", "plan.csv", "--require", target).exit_code == 0
