@@ -176,3 +176,13 @@ def test_standard_errors_are_the_formula() -> None:
     assert_allclose(result.standard_error, expected, rtol=1e-6)
     assert np.isnan(lsc.calibrate(reviews, "monotone").standard_error).all()
     assert np.isnan(lsc.calibrate(Reviews.from_pairs(PANEL)).standard_error).all()
+
+
+def test_large_tables_are_sorted_as_small_ones() -> None:
+    from lsc.formulation import _sort_apart
+
+    rng = np.random.default_rng(0)
+    start = np.concatenate([[0], np.cumsum(rng.integers(0, 40, 200))])
+    score = rng.integers(0, 9, start[-1]).astype(float)
+    owner = np.repeat(np.arange(200), np.diff(start))
+    assert np.array_equal(_sort_apart.compiled(start, score), np.lexsort((score, owner)))
