@@ -53,6 +53,14 @@ class Face(NamedTuple):
     link: FloatArray
 
 
+class Groups(NamedTuple):
+    """Blocks of two reviews or more, one after the other: their items, where each ends, and how many (shape (1,))."""
+
+    member: IntArray
+    stop: IntArray
+    number: IntArray
+
+
 class Common(NamedTuple):
     """One line in the raw scores for all reviews: the distance from it settles what reviewers leave open.
 
@@ -92,7 +100,8 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     lower, upper = programme.lower / slope, programme.upper / slope
     table = Table(start, item, score, unit, norm, kind, lower, upper, tied)
     raw = (programme.score - programme.score.mean()) / (units.scale / slope)
-    degree = np.asarray(np.bincount(item, minlength=programme.n_items), dtype=np.float64)
+    degree = np.zeros(programme.n_items)
+    degree += np.bincount(item, minlength=programme.n_items)
     tilt = np.bincount(item, raw, programme.n_items)
     return (
         table,
