@@ -100,9 +100,8 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     lower, upper = programme.lower / slope, programme.upper / slope
     table = Table(start, item, score, unit, norm, kind, lower, upper, tied)
     raw = (programme.score - programme.score.mean()) / (units.scale / slope)
-    degree = np.zeros(programme.n_items)
-    degree += np.bincount(item, minlength=programme.n_items)
-    tilt = np.bincount(item, raw, programme.n_items)
+    degree = np.bincount(item, minlength=programme.n_items).astype(np.float64)
+    tilt = np.bincount(item, weights=raw, minlength=programme.n_items).astype(np.float64)
     return (
         table,
         Common(degree, tilt, float(np.sum(raw * raw)), float(len(item)), float(lower.min()), float(upper.max())),
