@@ -9,7 +9,7 @@ import numpy as np
 
 from lsc._faces import distances, project_bents, project_chains
 from lsc._newton_kernels import SMALL, common_line, newton_direction
-from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, Common, Face, Table, first_face
+from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, Common, Face, Groups, Table, first_face
 from reviewgraph.reviews import BoolArray, FloatArray
 
 
@@ -24,11 +24,11 @@ class Merit:
 
     ::
 
-        f(x) = F(x) / 2 + line_weight (G(x) / 2 - line_anchor x) + common_weight (T(x) / 2 - common_anchor x)
+        f(x) = F(x) / 2 + line_weight G(x) / 2 + common_weight (T(x) / 2 - anchor x)
 
     F sums squared distances from what each reviewer's class allows, G from lines in her scores, T is the squared
-    distance from one line in the raw scores. Anchors equal to the half-gradients of G and T at a point z make the
-    secondary terms squared distances from z: a proximal-point step, which leaves the minimisers of F unbiased.
+    distance from one line in the raw scores. An anchor equal to half the gradient of T at a point z makes T a squared
+    distance from z: a proximal-point step, which leaves the minimisers of F unbiased.
     """
 
     table: Table
@@ -43,7 +43,7 @@ class Merit:
         self.face: Face = first_face(self.table)
         self.perceived = np.zeros(len(self.table.item))
         self.pull, self.bend, self.tilt = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.line_anchor, self.common_anchor = np.zeros(n), np.zeros(n)
+        self.anchor = np.zeros(n)
         self._chains = bool(np.any(self.table.kind == MONOTONE))
         self._bents = bool(np.any((self.table.kind == CONVEX) | (self.table.kind == CONCAVE)))
         self.bends = self._chains or self._bents
@@ -52,6 +52,9 @@ class Merit:
         self._slope_free = False
         size = np.diff(self.table.start)[(self.table.kind != LINEAR) & (self.table.kind != IDLE)]
         self._blocks = np.empty(int((size[size <= SMALL] ** 2).sum()))
+        chained = int(np.sum(np.diff(self.table.start)[self.table.kind == MONOTONE]))
+        integers = (np.zeros(length, dtype=np.int64) for length in (chained, chained // 2, 1))
+        self._groups = Groups(*integers)
         self.products = 0
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -63,13 +66,12 @@ class Merit:
             project_bents(self.table, self.face, x, self.perceived)
         self.squares, line = distances(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
         common, self._slope_free = common_line(self.common, x, self.tilt)
-        value = 0.5 * self.squares + self.common_weight * (0.5 * common - inner(self.common_anchor, x))
-        gradient = self.pull + self.common_weight * (self.tilt - self.common_anchor)
+        value = 0.5 * self.squares + self.common_weight * (0.5 * common - inner(self.anchor, x))
+        gradient = self.pull + self.common_weight * (self.tilt - self.anchor)
         if straighten:
-            value += self.line_weight * (0.5 * line - inner(self.line_anchor, x))
-            gradient += self.line_weight * (self.bend - self.line_anchor)
+            value += 0.5 * self.line_weight * line
+            gradient += self.line_weight * self.bend
         gradient[self.fixed] = 0.0
-        self.gradient = gradient
         return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
@@ -82,6 +84,7 @@ class Merit:
             self.line_weight,
             self.common_weight,
             self._blocks,
+            self._groups,
             self.fixed,
             gradient,
             tolerance,
@@ -99,7 +102,7 @@ class Merit:
         """Length per review of the gradient of F alone, at the point evaluated last."""
         return self.norm(np.where(self.fixed, 0.0, self.pull))
 
-    def anchor(self) -> None:
-        """Measure the secondary objectives from the point evaluated last."""
-        left = self.gradient / self.line_weight if self.bends else 0.0
-        self.line_anchor, self.common_anchor = self.bend - left, self.tilt.copy()
+    def stay(self, weight: float) -> None:
+        """Measure distances from the point evaluated last, with a weight, instead of secondary objectives."""
+        self.line_weight, self.common_weight = 0.0, weight
+        self.anchor = self.tilt.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc._tables import IDLE, LINEAR, MONOTONE, Common, Face, Table
+from lsc._tables import IDLE, LINEAR, MONOTONE, Common, Face, Groups, Table
 from reviewgraph._compile import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
@@ -155,12 +155,14 @@ def _assemble(
     line_weight: float,
     common_weight: float,
     blocks: FloatArray,
+    groups: Groups,
     diagonal: FloatArray,
     room: FloatArray,
 ) -> None:
     """Write the matrices of reviewers with few reviews, one after the other, and the diagonal of the whole.
 
-    The diagonal is exact but for reviewers with many reviews, and 1 where it vanishes.
+    Where distances from lines have no weight, monotone reviewers are only their blocks of two reviews or more: these
+    go to ``groups``. The diagonal is exact but for reviewers with many reviews, and 1 where it vanishes.
     """
     starts, _, _, unit, _, kinds, _, _, _ = table
     order, _, sloped, ends, _, node, share, count, pivot, link = face
@@ -169,10 +171,23 @@ def _assemble(
         if common_free:
             diagonal[i] -= common.tilt[i] * common.tilt[i] / common.spread
         diagonal[i] *= common_weight
-    at = 0
+    at, number, members = 0, 0, 0
     for j in range(len(kinds)):
         kind, start, size = kinds[j], starts[j], starts[j + 1] - starts[j]
         if kind == IDLE:
+            continue
+        if kind == MONOTONE and line_weight == 0.0:
+            left = start
+            while left < start + size:
+                right = ends[left]
+                if right - left > 1:
+                    for r in range(left, right):
+                        groups.member[members] = order[r]
+                        diagonal[order[r]] += 1.0 - 1.0 / (right - left)
+                        members += 1
+                    groups.stop[number] = members
+                    number += 1
+                left = right
             continue
         if kind == LINEAR:
             for r in range(start, start + size):
@@ -193,9 +208,25 @@ def _assemble(
                     left, dimension = ends[left], dimension + 1.0
             for r in range(start, start + size):
                 diagonal[order[r]] += (1.0 - dimension / size) + line_weight * (1.0 - 2.0 / size)
+    groups.number[0] = number
     for i in range(len(diagonal)):
         if diagonal[i] <= 0.0:
             diagonal[i] = 1.0
+
+
+@kernel
+def _multiply_groups(number: int, member: IntArray, stop: IntArray, v: FloatArray, out: FloatArray) -> None:
+    """Add to ``out`` the deviations of ``v`` from its means over groups of items: the Laplacian of one clique each."""
+    left = 0
+    for group in range(number):
+        right = stop[group]
+        mean = 0.0
+        for r in range(left, right):
+            mean += v[member[r]]
+        mean /= right - left
+        for r in range(left, right):
+            out[member[r]] += v[member[r]] - mean
+        left = right
 
 
 @kernel
@@ -207,6 +238,7 @@ def _multiply(
     line_weight: float,
     common_weight: float,
     blocks: FloatArray,
+    groups: Groups,
     fixed: BoolArray,
     v: FloatArray,
     out: FloatArray,
@@ -224,10 +256,11 @@ def _multiply(
     slope = slope / common.spread if common_free else 0.0
     for i in range(len(v)):
         out[i] = common_weight * (common.degree[i] * (v[i] - mean) - slope * common.tilt[i])
+    _multiply_groups(groups.number[0], groups.member, groups.stop, v, out)
     at = 0
     for j in range(len(kinds)):
         kind, start, size = kinds[j], starts[j], starts[j + 1] - starts[j]
-        if kind == IDLE:
+        if kind == IDLE or (kind == MONOTONE and line_weight == 0.0):
             continue
         if kind == LINEAR:
             mean, slope = 0.0, 0.0
@@ -269,6 +302,7 @@ def _newton_direction(
     line_weight: float,
     common_weight: float,
     blocks: FloatArray,
+    groups: Groups,
     fixed: BoolArray,
     gradient: FloatArray,
     tolerance: float,
@@ -281,8 +315,8 @@ def _newton_direction(
 
         H direction = -gradient,   until  |H direction + gradient| <= tolerance  in the norm of the inverse diagonal
 
-    Returns the number of steps and the norm reached. A step costs O(E). ``blocks`` is room for the matrices of
-    reviewers with few reviews.
+    Returns the number of steps and the norm reached. A step costs O(E). ``blocks`` and ``groups`` are room for the
+    matrix.
     """
     n = len(gradient)
     longest = 0
@@ -290,7 +324,7 @@ def _newton_direction(
         longest = max(longest, table.start[j + 1] - table.start[j])
     room = np.empty((SMALL, longest + 2))
     inverse = np.empty(n)
-    _assemble(table, face, common, common_free, line_weight, common_weight, blocks, inverse, room)
+    _assemble(table, face, common, common_free, line_weight, common_weight, blocks, groups, inverse, room)
     residual = np.empty(n)
     p = np.empty(n)
     image = np.empty(n)
@@ -303,7 +337,7 @@ def _newton_direction(
         rho += residual[i] * p[i]
     step = 0
     while step < max_steps and rho > tolerance * tolerance:
-        _multiply(table, face, common, common_free, line_weight, common_weight, blocks, fixed, p, image, room)
+        _multiply(table, face, common, common_free, line_weight, common_weight, blocks, groups, fixed, p, image, room)
         curvature = 0.0
         for i in range(n):
             curvature += p[i] * image[i]

@@ -53,6 +53,14 @@ class Face(NamedTuple):
     link: FloatArray
 
 
+class Groups(NamedTuple):
+    """Blocks of two reviews or more, one after the other: their items, where each ends, and how many (shape (1,))."""
+
+    member: IntArray
+    stop: IntArray
+    number: IntArray
+
+
 class Common(NamedTuple):
     """One line in the raw scores for all reviews: the distance from it settles what reviewers leave open.
 
@@ -92,8 +100,8 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     lower, upper = programme.lower / slope, programme.upper / slope
     table = Table(start, item, score, unit, norm, kind, lower, upper, tied)
     raw = (programme.score - programme.score.mean()) / (units.scale / slope)
-    degree: FloatArray = np.bincount(item, minlength=programme.n_items).astype(np.float64)
-    tilt = np.asarray(np.bincount(item, raw, programme.n_items), dtype=np.float64)
+    degree = np.bincount(item, minlength=programme.n_items).astype(np.float64)
+    tilt = np.bincount(item, weights=raw, minlength=programme.n_items).astype(np.float64)
     return (
         table,
         Common(degree, tilt, float(np.sum(raw * raw)), float(len(item)), float(lower.min()), float(upper.max())),

@@ -23,12 +23,12 @@ from reviewgraph.reviews import FloatArray
 #: to reach, stage after stage: from a well-conditioned problem to one whose bias the proximal steps remove.
 PATH = ((1.0, 1e-2, 1e-4), (3e-2, 1e-6, 1e-7), (1e-3, 1e-9, 0.0))
 LINEAR_PATH = ((0.0, 1e-2, 1e-4), (0.0, 1e-6, 0.0))
-PROXIMAL_STEPS = 30
+#: How many proximal steps, the weight of the first one's distance and what it is multiplied by from step to step, and
+#: the part of the gradient of F that its inner gradient may keep.
+PROXIMAL_STEPS, PROXIMAL_WEIGHT, SHRINK, SHARE = 30, 3e-4, 0.2, 0.03
 #: The last proximal step may change the objective by this part: where data leave F nearly flat, a small gradient alone
 #: is found too early.
 SETTLED = 1e-9
-SHRINK = 0.2
-SHARE = 0.03
 #: Relative accuracy of the first Newton directions, later ones follow the gradient: linear reviewers make a
 #: well-conditioned matrix and faces that settle at once, others take the fewer steps the better the directions.
 LINEAR_FORCING, FORCING = 0.1, 1e-3
@@ -82,6 +82,8 @@ def search(
     and the step (0 where none decreases f).
     """
     start = inner(gradient, direction)
+    if start >= 0.0:
+        return x, value, gradient, 0.0
     bracket = _Bracket(start)
     for _ in range(MOST_TRIALS):
         point = x + bracket.step * direction
@@ -205,16 +207,15 @@ def _follow(walk: _Walk, tolerance: float) -> None:
     for line, common, goal in PATH if merit.bends else LINEAR_PATH:
         merit.line_weight, merit.common_weight = line, common / size
         walk.descend(max(goal, 0.1 * tolerance), SHARE if goal == 0.0 else 0.0)
-    before = math.inf
+    before, weight = math.inf, PROXIMAL_WEIGHT if merit.bends else LINEAR_PATH[-1][1]
     for _ in range(PROXIMAL_STEPS):
         settled = before - merit.squares <= SETTLED * merit.squares + tolerance**2 * merit.common.reviews
         if (merit.stationarity() <= tolerance and settled) or walk.stuck or walk.iterations >= walk.max_iterations:
             break
         before = merit.squares
-        merit.anchor()
+        merit.stay(weight)
         walk.descend(0.1 * tolerance, SHARE)
-        merit.line_weight *= SHRINK
-        merit.common_weight *= SHRINK
+        weight *= SHRINK
 
 
 def _finish(programme: Programme, walk: _Walk, tolerance: float, origin: float, scale: float) -> Minimiser:

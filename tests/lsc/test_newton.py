@@ -10,7 +10,7 @@ from lsc import _faces, _projections
 from lsc._merit import Merit
 from lsc._newton_kernels import SMALL, common_line, newton_direction
 from lsc._tables import tabulate
-from lsc.newton import minimise
+from lsc.newton import _Bracket, minimise, search
 from lsc.programme import Programme, Shape
 from reviewgraph.errors import InputError
 from tests.lsc import naive_projections as naive
@@ -165,15 +165,16 @@ def test_kernels_of_a_chain_give_the_same_interpreted_and_compiled(name, seed):
 
 
 @pytest.mark.parametrize("shape", Shape)
-@pytest.mark.parametrize("dense", [False, True])
-def test_newton_matrix_is_the_derivative_of_the_gradient(shape, dense):
+@pytest.mark.parametrize("size", [5, SMALL + 3])
+@pytest.mark.parametrize("line_weight", [0.0, 0.1])
+def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weight):
     """Finite differences: the direction solves the system whose matrix the gradient itself gives."""
     rng = np.random.default_rng(7)
-    n, m, k = 30, 12, SMALL + 3 if dense else 5
-    item = np.array([rng.permutation(n)[:k] for _ in range(m)])
-    programme = programmes.from_rows(item, rng.normal(size=(m, k)), n, shape)
+    n, m = 30, 12
+    item = np.array([rng.permutation(n)[:size] for _ in range(m)])
+    programme = programmes.from_rows(item, rng.normal(size=(m, size)), n, shape)
     table, common, _ = tabulate(programme)
-    merit = Merit(table, common, np.arange(n) == 3, 0.1, 0.05)
+    merit = Merit(table, common, np.arange(n) == 3, line_weight, 0.05)
     x = rng.normal(size=n)
     _, gradient = merit(x)
     direction = merit.newton(gradient, 1e-12, 10_000).copy()
@@ -184,10 +185,34 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, dense):
     merit(x)
     again = np.zeros(n)
     newton_direction.python(
-        merit.table, merit.face, merit.common, merit._slope_free, 0.1, 0.05, merit._blocks, merit.fixed, gradient,
-        1e-12, 10_000, again,
+        merit.table, merit.face, merit.common, merit._slope_free, line_weight, 0.05, merit._blocks, merit._groups,
+        merit.fixed, gradient, 1e-12, 10_000, again,
     )  # fmt: skip
     assert again == pytest.approx(direction, abs=1e-9)
+
+
+def test_search_goes_past_the_bend_that_ends_a_descent():
+    """A slope that is slight up to a step of 1e-5 and steep beyond: short of it nothing would change."""
+    bracket = _Bracket(-1.0)
+    for _ in range(40):
+        slope = -1.0 if bracket.step < 1e-5 else -1.0 + 1e9 * (bracket.step - 1e-5)
+        if abs(slope) <= 0.5:
+            break
+        bracket.narrow(slope)
+    assert abs(slope) <= 0.5
+    assert bracket.low <= 1e-5 <= bracket.high
+
+
+def test_search_admits_where_nothing_falls():
+    programme, _ = programmes.conference(12, 10, 4, 0.5, "monotone", "linear", 1)
+    table, common, _ = tabulate(programme)
+    merit = Merit(table, common, np.zeros(12, dtype=bool), 1e-2, 1e-3)
+    x = np.random.default_rng(1).normal(size=12)
+    value, gradient = merit(x)
+    point, found, _, step = search(merit, x, value, gradient, gradient)
+    assert step == 0.0
+    assert found == pytest.approx(value)
+    assert (point == x).all()
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
