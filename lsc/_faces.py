@@ -27,7 +27,7 @@ from lsc._projections import (
     isotonic,
     sort_ranks,
 )
-from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, Face, Table
+from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, PATIENCE, Face, Table
 from reviewgraph._compile import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -99,7 +99,7 @@ def _project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArr
                 perceived[place[r]] = room[FIT, level] + lower * scores[r]
 
 
-project_chains = Kernel(_project_chains, always=True)
+project_chains = Kernel(_project_chains, compile_after=PATIENCE)
 
 
 @kernel
@@ -185,7 +185,7 @@ def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArra
                 perceived[r] = sign * (room[FIT, level] + height)
 
 
-project_bents = Kernel(_project_bents, always=True)
+project_bents = Kernel(_project_bents, compile_after=PATIENCE)
 
 
 def _distances(
@@ -220,8 +220,10 @@ def _distances(
                 slope += unit[r] * value
             mean /= end - start
         if linear:
-            steep = min(max(slope, lowers[j] * norms[j]), uppers[j] * norms[j])
-            sloped[j] = steep == slope and norms[j] > 0.0
+            steep = 0.0
+            if norms[j] > 0.0:
+                steep = min(max(slope, lowers[j] * norms[j]), uppers[j] * norms[j])
+            sloped[j] = norms[j] > 0.0 and steep == slope
             for r in range(start, end):
                 perceived[r] = mean + steep * unit[r]
         for r in range(start, end):
@@ -235,4 +237,4 @@ def _distances(
     return fit, line
 
 
-distances = Kernel(_distances, always=True)
+distances = Kernel(_distances, compile_after=PATIENCE)

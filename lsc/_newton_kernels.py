@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc._tables import IDLE, LINEAR, MONOTONE, Common, Face, Groups, Table
+from lsc._tables import IDLE, LINEAR, MONOTONE, PATIENCE, Common, Face, Groups, Table
 from reviewgraph._compile import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
@@ -38,7 +38,7 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
     return distance, free
 
 
-common_line = Kernel(_common_line, always=True)
+common_line = Kernel(_common_line, compile_after=PATIENCE)
 
 
 @kernel
@@ -357,4 +357,4 @@ def _newton_direction(
     return step, np.sqrt(rho)
 
 
-newton_direction = Kernel(_newton_direction, always=True)
+newton_direction = Kernel(_newton_direction, compile_after=PATIENCE)

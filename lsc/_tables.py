@@ -12,6 +12,10 @@ from reviewgraph.reviews import BoolArray, FloatArray
 
 LINEAR, MONOTONE, CONVEX, CONCAVE, IDLE = 0, 1, 2, 3, 4
 
+#: Array elements that a kernel of the solver takes as plain Python: small tables are solved before Numba is imported,
+#: and a thousand papers are compiled after a few calls.
+PATIENCE = 200_000
+
 
 class Table(NamedTuple):
     """The reviews as the kernels want them: scores in units of the solver, centred per reviewer, ascending.
