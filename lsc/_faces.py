@@ -27,7 +27,7 @@ from lsc._projections import (
     isotonic,
     sort_ranks,
 )
-from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, PATIENCE, Face, Table
+from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, PATIENCE, Face, ItemArray, Table
 from reviewgraph._compile import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -37,10 +37,10 @@ from reviewgraph.reviews import FloatArray
 def _sort_levels(
     start: int,
     end: int,
-    item: IntArray,
+    item: ItemArray,
     score: FloatArray,
     x: FloatArray,
-    order: IntArray,
+    order: ItemArray,
     place: IntArray,
     room: FloatArray,
     whole: IntArray,

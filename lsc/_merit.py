@@ -47,14 +47,17 @@ class Merit:
         self._chains = bool(np.any(self.table.kind == MONOTONE))
         self._bents = bool(np.any((self.table.kind == CONVEX) | (self.table.kind == CONCAVE)))
         self.bends = self._chains or self._bents
-        self.direction = np.zeros(n)
+        self.direction, self._vectors = np.zeros(n), np.zeros(4 * n)
         self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
         self._slope_free = False
         size = np.diff(self.table.start)[(self.table.kind != LINEAR) & (self.table.kind != IDLE)]
         self._blocks = np.empty(int((size[size <= SMALL] ** 2).sum()))
         chained = int(np.sum(np.diff(self.table.start)[self.table.kind == MONOTONE]))
-        integers = (np.zeros(length, dtype=np.int64) for length in (chained, chained // 2, 1))
-        self._groups = Groups(*integers)
+        self._groups = Groups(
+            member=np.zeros(chained, dtype=np.uint32),
+            stop=np.zeros(chained // 2, dtype=np.int64),
+            number=np.zeros(1, dtype=np.int64),
+        )
         self.products = 0
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -90,6 +93,7 @@ class Merit:
             tolerance,
             max_steps,
             self.direction,
+            self._vectors,
         )
         self.products += steps
         return self.direction

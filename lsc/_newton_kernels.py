@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc._tables import IDLE, LINEAR, MONOTONE, PATIENCE, Common, Face, Groups, Table
+from lsc._tables import IDLE, LINEAR, MONOTONE, PATIENCE, Common, Face, Groups, ItemArray, Table
 from reviewgraph._compile import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
@@ -215,7 +215,7 @@ def _assemble(
 
 
 @kernel
-def _multiply_groups(number: int, member: IntArray, stop: IntArray, v: FloatArray, out: FloatArray) -> None:
+def _multiply_groups(number: int, member: ItemArray, stop: IntArray, v: FloatArray, out: FloatArray) -> None:
     """Add to ``out`` the deviations of ``v`` from its means over groups of items: the Laplacian of one clique each."""
     left = 0
     for group in range(number):
@@ -308,6 +308,7 @@ def _newton_direction(
     tolerance: float,
     max_steps: int,
     direction: FloatArray,
+    vectors: FloatArray,
 ) -> tuple[int, float]:
     """Solve the Newton system by conjugate gradients, preconditioned with its diagonal.
 
@@ -316,18 +317,16 @@ def _newton_direction(
         H direction = -gradient,   until  |H direction + gradient| <= tolerance  in the norm of the inverse diagonal
 
     Returns the number of steps and the norm reached. A step costs O(E). ``blocks`` and ``groups`` are room for the
-    matrix.
+    matrix, ``vectors`` (4N,) for the iteration: a product reads and writes at the same items, each in one cache line.
     """
     n = len(gradient)
     longest = 0
     for j in range(len(table.kind)):
         longest = max(longest, table.start[j + 1] - table.start[j])
     room = np.empty((SMALL, longest + 2))
-    inverse = np.empty(n)
+    pair = vectors[: 2 * n].reshape((n, 2))
+    p, image, inverse, residual = pair[:, 0], pair[:, 1], vectors[2 * n : 3 * n], vectors[3 * n :]
     _assemble(table, face, common, common_free, line_weight, common_weight, blocks, groups, inverse, room)
-    residual = np.empty(n)
-    p = np.empty(n)
-    image = np.empty(n)
     rho = 0.0
     for i in range(n):
         inverse[i] = 1.0 / inverse[i]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from lsc.programme import Programme
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
+
+#: Item numbers: half the memory of 64 bits to read, and no check for a negative index.
+ItemArray: TypeAlias = npt.NDArray[np.uint32]
 
 LINEAR, MONOTONE, CONVEX, CONCAVE, IDLE = 0, 1, 2, 3, 4
 
@@ -26,7 +30,7 @@ class Table(NamedTuple):
     """
 
     start: IntArray
-    item: IntArray
+    item: ItemArray
     score: FloatArray
     unit: FloatArray
     norm: FloatArray
@@ -45,7 +49,7 @@ class Face(NamedTuple):
     on the second (``node`` -1: free), ``nodes`` a reviewer, normal equations factored into ``pivot`` and ``link``.
     """
 
-    item: IntArray
+    item: ItemArray
     place: IntArray
     sloped: BoolArray
     end: IntArray
@@ -60,7 +64,7 @@ class Face(NamedTuple):
 class Groups(NamedTuple):
     """Blocks of two reviews or more, one after the other: their items, where each ends, and how many (shape (1,))."""
 
-    member: IntArray
+    member: ItemArray
     stop: IntArray
     number: IntArray
 
@@ -90,7 +94,7 @@ class Units(NamedTuple):
 def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     """Bring a programme into the solver's units: scores of spread 1 within reviewers, typical lower slope 1."""
     start = np.ascontiguousarray(programme.start, dtype=np.int64)
-    item = np.ascontiguousarray(programme.item, dtype=np.int64)
+    item = np.ascontiguousarray(programme.item, dtype=np.uint32)
     size = np.diff(start)
     reviewer = np.repeat(np.arange(len(size)), size)
     score = centred(programme.score, start, reviewer)

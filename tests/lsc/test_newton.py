@@ -186,7 +186,7 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
     again = np.zeros(n)
     newton_direction.python(
         merit.table, merit.face, merit.common, merit._slope_free, line_weight, 0.05, merit._blocks, merit._groups,
-        merit.fixed, gradient, 1e-12, 10_000, again,
+        merit.fixed, gradient, 1e-12, 10_000, again, np.zeros(4 * n),
     )  # fmt: skip
     assert again == pytest.approx(direction, abs=1e-9)
 
