@@ -29,15 +29,13 @@ class Kernel(Generic[P, R]):
     ----------
     function
         Written in the part of Python that Numba compiles.
-    always
-        Compile at the first call (for kernels that are never worth interpreting).
     compile_after
         Array elements to take as plain Python before compiling.
     """
 
-    def __init__(self, function: Callable[P, R], *, always: bool = False, compile_after: int = COMPILE_AFTER) -> None:
+    def __init__(self, function: Callable[P, R], *, compile_after: int = COMPILE_AFTER) -> None:
         self.function = function
-        self.credit = 0 if always else compile_after
+        self.credit = compile_after
         self._python: Callable[P, R] | None = None
         self._compiled: Callable[P, R] | None = None
         self.__name__ = function.__name__
