@@ -1,4 +1,4 @@
-"""``reviewgraph demo``: the check on a small table that the package carries."""
+"""``reviewgraph demo``: check, then plan, on a small table that the package carries."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ NAME = "reviewgraph-demo.csv"
 @click.command()
 @click.pass_context
 def demo(ctx: click.Context) -> None:
-    """Copy a small example table into this folder, never over a file that is there, and check it."""
+    """Copy a small example table into this folder, never over a file that is there; check it, plan what it misses."""
     from pathlib import Path
-
-    from reviewgraph.cli.check import check
 
     text = (files("reviewgraph") / "data" / NAME).read_text(encoding="utf-8")
     place = Path(NAME)
@@ -27,6 +25,8 @@ def demo(ctx: click.Context) -> None:
     elif place.is_dir() or place.read_text(encoding="utf-8", errors="replace") != text:
         message = f"{NAME}: expected no such file in this folder, found another one; move it or go elsewhere"
         raise Refusal(message)
-    click.echo(f"$ reviewgraph check {NAME}\n")
-    ctx.invoke(check, paths=(NAME,), columns={}, items=None, scale=None, lower_is_better=False, duplicates="error",
-               require=None, use_scores=False, as_json=False)  # fmt: skip
+    command = ctx.find_root().command
+    for words in (("check", NAME), ("plan", NAME)):
+        click.echo(f"$ reviewgraph {' '.join(words)}\n")
+        command.main(words, prog_name="reviewgraph", standalone_mode=False)
+        click.echo()

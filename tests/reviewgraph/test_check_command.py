@@ -118,6 +118,8 @@ def test_demo_writes_its_table_and_never_over_another(folder: Path) -> None:
     assert (first.exit_code, again.exit_code) == (0, 0)
     assert first.stdout == again.stdout
     assert first.stdout.startswith("$ reviewgraph check reviewgraph-demo.csv")
+    planned = first.stdout.split("$ reviewgraph plan reviewgraph-demo.csv")[1]
+    assert "proved to be the smallest plan. Reviews: 1" in planned
     Path("reviewgraph-demo.csv").write_text("mine")
     refused = run("demo")
     assert refused.exit_code == 2
