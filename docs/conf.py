@@ -1,7 +1,11 @@
-"""Configuration of Sphinx: the documentation builds without a network and with warnings as errors."""
+"""Configuration of Sphinx: the documentation builds and reads without a network, and with warnings as errors."""
 
 import sys
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -12,8 +16,9 @@ copyright = "The reviewgraph maintainers"
 version = release = reviewgraph.__version__
 html_title = f"reviewgraph {version}"
 html_theme = "furo"
+html_math_renderer = "mathml"  # browsers set it themselves; a script from elsewhere would need a network
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build"]
 source_suffix = {".md": "markdown"}
 suppress_warnings = ["ref.citation"]  # a reference that no docstring cites is still worth listing
@@ -32,3 +37,18 @@ python_maximum_signature_line_length = 100
 autosummary_generate = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+
+
+def _inline(page: Any, node: nodes.math) -> None:
+    page.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def _block(page: Any, node: nodes.math_block) -> None:
+    page.body.append(convert(node.astext(), display="block").replace("<math", "<math style='padding-block: 0.4em'", 1))
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    """Write formulas as MathML."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
