@@ -2,69 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
-from lsc.experiments.methods import METHODS
-from lsc.experiments.peer_grading import SHARES, Graded
-from lsc.metrics import ndcg, precision, spearman
 from reviewgraph.labels import IntArray
-from reviewgraph.reviews import FloatArray
+from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Resamples, and the tails left out on each side.
 RESAMPLES, TAIL = 2000, 0.025
+#: Resamples measured at a time, which bounds the memory.
+BATCH = 100
 
 
-def against_average(
-    task: Graded, methods: Sequence[str], rng: np.random.Generator, *, resamples: int = RESAMPLES
-) -> list[dict[str, Any]]:
-    """Compare methods with the plain average where the truth is known.
+def resamples_of(truth: FloatArray, rng: np.random.Generator, resamples: int = RESAMPLES) -> IntArray:
+    """Draw items of known truth with replacement, as many as there are, shape (resamples, number of them).
 
-    The estimates are made once, from all reviews; items are then resampled with replacement, and every measure of
-    every method is taken on the same resamples. Ties break by the order of the resample, so the intervals include
-    what ties contribute.
+    >>> resamples_of(np.array([1.0, np.nan, 2.0]), np.random.default_rng(0), 2).tolist()
+    [[2, 2], [2, 0]]
+    """
+    known = np.flatnonzero(np.isfinite(truth))
+    return rng.choice(known, (resamples, known.size))
+
+
+def intervals(
+    quality: FloatArray, average: FloatArray, truth: FloatArray, n: int, draws: IntArray
+) -> dict[str, tuple[float, float]]:
+    """Return 95 % intervals of the difference to the average, by measure.
+
+    The estimates are made once, from all reviews; every measure of both is taken on the same resamples of items. Ties
+    break by the order of the resample, so the intervals include what ties contribute.
+
+    Parameters
+    ----------
+    quality, average, truth
+        Shape (N,): the estimate, the plain averages, and the truth.
+    n
+        How many items are selected.
+    draws
+        Resamples of items, one a row.
 
     Returns
     -------
-    list of dict
-        One record a method and measure: value, difference to the average, and the 2.5 % and 97.5 % quantiles of that
-        difference. Measures are Spearman's coefficient, and precision and NDCG in percent at 20 % and 50 %.
+    dict
+        The 2.5 % and 97.5 % quantiles of the difference in precision and NDCG, both in percent, and in Spearman's
+        coefficient.
 
     Examples
     --------
-    >>> from reviewgraph import Reviews
-    >>> rows = [(j, i, float((i * (j + 1)) % 7)) for j in range(4) for i in range(20)]
-    >>> task = Graded("all", Reviews.from_pairs(rows), np.arange(20.0))
-    >>> [record["difference"] for record in against_average(task, ["average"], np.random.default_rng(0), resamples=5)]
-    [0.0, 0.0, 0.0, 0.0, 0.0]
+    >>> truth = np.arange(20.0)
+    >>> draws = resamples_of(truth, np.random.default_rng(0), 50)
+    >>> low, high = intervals(truth, -truth, truth, 4, draws)["precision"]
+    >>> low > 50.0, high
+    (True, 100.0)
     """
-    known = np.flatnonzero(np.isfinite(task.truth))
-    draws = rng.choice(known, (resamples, known.size))
-    chosen = dict.fromkeys(["average", *methods])
-    values = {name: _measured(task, name, known, draws) for name in chosen}
-    found = []
-    for name in methods:
-        for measure, (value, resampled) in values[name].items():
-            base, base_resampled = values["average"][measure]
-            low, high = np.nanquantile(resampled - base_resampled, [TAIL, 1.0 - TAIL]).tolist()
-            record = {"method": name, "measure": measure, "value": value, "difference": value - base}
-            found.append({**record, "low": low, "high": high})
+    rows: list[Mapping[str, FloatArray]] = []
+    for first in range(0, len(draws), BATCH):
+        chosen = draws[first : first + BATCH]
+        ours, plain = (resampled(values[chosen], truth[chosen], n) for values in (quality, average))
+        rows.append({name: ours[name] - plain[name] for name in ours})
+    found = {}
+    for name in rows[0]:
+        low, high = np.nanquantile(np.concatenate([row[name] for row in rows]), [TAIL, 1.0 - TAIL]).tolist()
+        found[name] = (low, high)
     return found
 
 
-def _measured(task: Graded, method: str, known: IntArray, draws: IntArray) -> Mapping[str, tuple[float, FloatArray]]:
-    """Value of each measure, and its values on the resamples, shape (resamples, N)."""
-    found = {}
-    for share in (None, *SHARES):
-        n = max(int((share or SHARES[0]) * known.size), 1)
-        quality = METHODS[method](task.reviews, n, None, np.random.default_rng(0)).quality
-        if share is None:
-            resampled = np.array([spearman(quality[rows], task.truth[rows]) for rows in draws])
-            found["spearman"] = (spearman(quality[known], task.truth[known]), resampled)
-            continue
-        for name, function in (("precision", precision), ("ndcg", ndcg)):
-            resampled = np.array([100.0 * function(quality[rows], task.truth[rows], n) for rows in draws])
-            found[f"{name} {share:.0%}"] = (100.0 * function(quality[known], task.truth[known], n), resampled)
+def resampled(quality: FloatArray, truth: FloatArray, n: int) -> dict[str, FloatArray]:
+    """Return the measures of :mod:`lsc.metrics` of each row, all of known truth; shapes (R, S) to (R,).
+
+    >>> quality, truth = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]), np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
+    >>> found = resampled(quality, truth, 1)
+    >>> found["precision"].tolist(), found["spearman"].tolist()
+    ([100.0, 0.0], [1.0, -1.0])
+    """
+    hit = _hits(np.where(np.isfinite(quality), quality, -np.inf), truth, n)
+    weight = 1.0 / np.log(np.arange(2, n + 2))
+    return {
+        "precision": 100.0 * hit.mean(axis=1),
+        "ndcg": 100.0 * (hit @ weight) / weight.sum(),
+        "spearman": _spearman(quality, truth),
+    }
+
+
+def _hits(quality: FloatArray, truth: FloatArray, n: int) -> BoolArray:
+    """Whether each of the n selected of a row is among its n best, shape (R, n), best first, ties by place."""
+    selected, best = (np.argsort(-values, axis=1, kind="stable")[:, :n] for values in (quality, truth))
+    among = np.zeros(truth.shape, bool)
+    np.put_along_axis(among, best, True, axis=1)
+    return np.take_along_axis(among, selected, axis=1)
+
+
+def _spearman(quality: FloatArray, truth: FloatArray) -> FloatArray:
+    """Spearman's coefficient of each row among the items that have a quality; NaN where a side is constant."""
+    from scipy.stats import rankdata
+
+    known = np.isfinite(quality)
+    one, other = (rankdata(np.where(known, values, np.inf), axis=1) for values in (quality, truth))
+    count = known.sum(axis=1, keepdims=True)
+    centre = (count + 1) / 2.0  # the mean of ranks 1 to count, ties or not; unknown items rank after all others
+    one, other = (np.where(known, ranks - centre, 0.0) for ranks in (one, other))
+    scale = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+    product: FloatArray = (one * other).sum(axis=1)
+    found: FloatArray = np.divide(product, scale, out=np.full(scale.size, np.nan), where=scale > 0)
     return found

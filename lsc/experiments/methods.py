@@ -42,6 +42,12 @@ METHODS: Mapping[str, Method] = {
 #: The methods of the paper's tables, in their order.
 PAPER_METHODS = ("average", "qp", "bayesian", "lsc-monotone", "lsc-linear")
 
+#: The methods that are tried on real scores: those, what products ship, and QP as its authors state it.
+GRADED_METHODS = (
+    *("average", "centring", "z-score", "ridge", "qp", "qp-unbounded", "bayesian"),
+    *("lsc-monotone", "lsc-linear"),
+)
+
 #: What people read.
 TITLES: Mapping[str, str] = {
     "average": "Average",

@@ -8,7 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc.experiments.methods import METHODS, PAPER_METHODS, TITLES
+from lsc.estimate import plain_averages
+from lsc.experiments.bootstrap import RESAMPLES, intervals, resamples_of
+from lsc.experiments.methods import GRADED_METHODS, METHODS, TITLES
 from lsc.experiments.published import PEER_GRADING
 from lsc.experiments.running import measure
 from reviewgraph.errors import InputError
@@ -25,6 +27,10 @@ SHARES = (0.2, 0.5)
 SPREAD = 10.0
 #: The one published table: this group and share.
 PUBLISHED = ("homework 1", 0.5)
+#: What people read.
+AGAINST = "to Average [95 %]"
+HEADER = ("method", "precision %", AGAINST, "NDCG %", AGAINST, "Spearman", AGAINST, "gap")
+LEGEND = "In square brackets the 95 % bootstrap interval of the difference to Average, over submissions."
 
 
 class Graded(NamedTuple):
@@ -106,41 +112,74 @@ def _grades(path: str, limit: Mapping[str, float]) -> list[tuple[tuple[str, ...]
     return [(labels, SPREAD * (grade / limit[labels[0]] - 0.5)) for labels, grade in rows]
 
 
-def cells_of(tasks: Sequence[Graded], methods: Sequence[str] = PAPER_METHODS) -> list[dict[str, Any]]:
-    """Measure every method on every task at 20 % and 50 %; the paper's figures beside its one table."""
+def cells_of(
+    tasks: Sequence[Graded], methods: Sequence[str] = GRADED_METHODS, *, resamples: int = RESAMPLES
+) -> list[dict[str, Any]]:
+    """Measure every method on every task at 20 % and 50 %; the paper's figures beside its one table.
+
+    Beside each precision, NDCG and Spearman's coefficient stand its difference to that of the plain average
+    (``_difference``) and a 95 % bootstrap interval of the difference (``_low``, ``_high``), of items resampled with
+    fixed seeds.
+
+    >>> rows = [(j, i, float((i * (j + 1)) % 7)) for j in range(4) for i in range(20)]
+    >>> task = Graded("all", Reviews.from_pairs(rows), np.arange(20.0))
+    >>> cell = cells_of([task], ["average"], resamples=5)[0]
+    >>> cell["share"], cell["precision"], cell["precision_difference"]
+    (0.2, 0.0, 0.0)
+    """
     found = []
     for task in tasks:
+        draws = resamples_of(task.truth, np.random.default_rng(0), resamples)
+        base = plain_averages(task.reviews)
         for share in SHARES:
-            n = max(int(share * np.isfinite(task.truth).sum()), 1)
+            n = max(int(share * draws.shape[1]), 1)
+            at_average = measure(base, task.truth, n)
             for method in methods:
-                estimate = METHODS[method](task.reviews, n, None, np.random.default_rng(0))
-                measures = measure(estimate.quality, task.truth, n)
-                record = {"experiment": "peer-grading", "task": task.name, "share": share, "method": method, **measures}
+                quality = METHODS[method](task.reviews, n, None, np.random.default_rng(0)).quality
+                own = measure(quality, task.truth, n)
+                place = {"experiment": "peer-grading", "task": task.name, "share": share, "method": method}
+                record: dict[str, Any] = {**place, **own}
                 published = PEER_GRADING.get(method, {}) if (task.name, share) == PUBLISHED else {}
                 for name in ("precision", "gap"):
                     record[f"{name}_paper"] = published[name].mean if name in published else None
+                for name, (low, high) in intervals(quality, base, task.truth, n, draws).items():
+                    difference = own[name] - at_average[name]
+                    record |= {f"{name}_difference": difference, f"{name}_low": low, f"{name}_high": high}
                 found.append(record)
     return found
 
 
 def table(cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the lines of a table; in brackets the paper's figures."""
+    """Return the lines of a table a task and share; in round brackets the paper's figures."""
     from lsc.experiments.output import aligned
 
-    rows = [["task", "share", "method", "precision %", "NDCG %", "gap"]]
-    for cell in cells:
-        precision, gap = f"{cell['precision']:.1f}", f"{cell['gap']:.2f}"
-        if cell["precision_paper"] is not None:
-            precision, gap = f"{precision} ({cell['precision_paper']:.1f})", f"{gap} ({cell['gap_paper']:.2f})"
-        place = [cell["task"], f"{cell['share']:.0%}", TITLES[cell["method"]]]
-        rows.append([*place, precision, f"{cell['ndcg']:.1f}", gap])
-    return aligned(rows)
+    lines: list[str] = []
+    for task, share in dict.fromkeys((cell["task"], cell["share"]) for cell in cells):
+        own = [cell for cell in cells if (cell["task"], cell["share"]) == (task, share)]
+        lines += [f"peer-grading, {task}: best {share:.0%}", *aligned([HEADER, *map(_row, own)]), ""]
+    return [*lines, LEGEND]
+
+
+def _row(cell: Mapping[str, Any]) -> list[str]:
+    precision, gap = f"{cell['precision']:.1f}", f"{cell['gap']:.2f}"
+    if cell["precision_paper"] is not None:
+        precision, gap = f"{precision} ({cell['precision_paper']:.1f})", f"{gap} ({cell['gap_paper']:.2f})"
+    row = [TITLES[cell["method"]], precision, _interval(cell, "precision", 1)]
+    row += [f"{cell['ndcg']:.1f}", _interval(cell, "ndcg", 1)]
+    return [*row, f"{cell['spearman']:.2f}", _interval(cell, "spearman", 2), gap]
+
+
+def _interval(cell: Mapping[str, Any], name: str, digits: int) -> str:
+    if cell["method"] == "average":
+        return ""
+    difference, low, high = (cell[f"{name}_{part}"] for part in ("difference", "low", "high"))
+    return f"{difference:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]"
 
 
 def save_picture(folder: Path, cells: Sequence[Mapping[str, Any]]) -> None:
     """Write peer-grading.png and peer-grading.svg."""
+    from lsc.experiments.graded_pictures import render_tasks
     from lsc.experiments.output import write_bytes
-    from lsc.experiments.pictures import render_tasks
 
     for suffix, content in render_tasks(cells).items():
         write_bytes(folder / f"peer-grading.{suffix}", content)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsc.experiments.methods import TITLES
@@ -35,11 +35,15 @@ MEASURES = {
     "spearman": "Spearman's $\\rho$",
 }
 OURS = "ours: mean ± 2 standard errors"
-PAPER = "paper"
-#: Inches; the width is that of a page.
-PANEL_WIDTH, HEIGHT = 4.2, 3.6
+PAPER = "paper: mean ± 2 standard errors"
+#: Inches: a panel of curves, and a panel of a table and one of its rows. Two panels have the width of a page.
+PANEL_WIDTH, CURVES_HEIGHT = 4.2, 3.6
+MARGIN, ROW_HEIGHT = 0.7, 0.26
+#: Between the curves of a place, and from ours to the paper's, as parts of the axis.
+APART, BESIDE = 0.014, 0.072
 FONTS = {
     "font.size": 9,
+    "lines.markersize": 4.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "reviewgraph",
@@ -55,86 +59,67 @@ def render(experiment: Experiment, cells: Sequence[Record]) -> dict[str, bytes]:
     from matplotlib.figure import Figure
 
     panels = list(dict.fromkeys(cell[experiment.panel] for cell in cells)) if experiment.panel else [None]
+    measures = experiment.measures[:1] if experiment.axis else _drawn(experiment, cells)
+    width, height = PANEL_WIDTH * len(panels) + 0.4, CURVES_HEIGHT
+    if not experiment.axis:
+        height = MARGIN + len(measures) * (MARGIN + ROW_HEIGHT * len(cells) / len(panels))
     with mpl.rc_context(FONTS):
-        figure = Figure(figsize=(PANEL_WIDTH * len(panels) + 0.4, HEIGHT), layout="constrained")
-        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        for axis, panel in zip(axes, panels, strict=True):
-            shown = [cell for cell in cells if panel is None or cell[experiment.panel] == panel]
-            (_curves if experiment.axis else _dots)(axis, experiment, shown)
+        figure = Figure(figsize=(width, height), layout="constrained")
+        lines = figure.subplots(len(measures), len(panels), sharex="row", sharey=True, squeeze=False)
+        for measure, line in zip(measures, lines, strict=True):
+            for axis, panel in zip(line, panels, strict=True):
+                shown = [cell for cell in cells if panel is None or cell[experiment.panel] == panel]
+                (_curves if experiment.axis else _dots)(axis, experiment, shown, measure)
+        for axis, panel in zip(lines[0], panels, strict=True):
             if panel is not None:
                 axis.set_title("without noise" if panel == 0 else rf"noise $\sigma$ = {panel:g}")
-        axes[0].set_ylabel(MEASURES[experiment.measures[0]] if experiment.axis else "")
-        figure.suptitle(f"{experiment.title}\n{cells[0]['trials']} trials", fontsize=10)
-        _legend(figure, axes[0], experiment, 4 if len(panels) > 1 else 2)
-        return {suffix: _written(figure, suffix) for suffix in ("png", "svg")}
+        figure.suptitle(f"{experiment.title}, {cells[0]['trials']} trials", fontsize=10)
+        _legend(figure, lines[0, 0], experiment, 4 if len(panels) > 1 else 2)
+        return written(figure)
 
 
-def render_tasks(cells: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
-    """Return the picture of peer grading as PNG and SVG, by suffix: precision and NDCG, a row of panels a share."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    measures, shares = ("precision", "ndcg"), list(dict.fromkeys(cell["share"] for cell in cells))
-    methods = list(dict.fromkeys(cell["method"] for cell in cells))
-    tasks = list(dict.fromkeys(cell["task"] for cell in cells))
-    with mpl.rc_context(FONTS):
-        figure = Figure(figsize=(2 * PANEL_WIDTH, HEIGHT * len(shares)), layout="constrained")
-        for row, line in zip(shares, figure.subplots(len(shares), 2, squeeze=False), strict=True):
-            for measure, axis in zip(measures, line, strict=True):
-                for number, method in enumerate(methods):
-                    own = [cell for cell in cells if cell["method"] == method and cell["share"] == row]
-                    shift = 0.08 * (number - (len(methods) - 1) / 2)
-                    at = [tasks.index(cell["task"]) + shift for cell in own]
-                    colour, mark = STYLES[method]
-                    axis.plot(at, [cell[measure] for cell in own], mark, color=colour, label=TITLES[method])
-                    if measure == "precision":
-                        stated = [(x, cell["precision_paper"]) for x, cell in zip(at, own, strict=True)]
-                        for x, y in stated:
-                            if y is not None:
-                                axis.plot(x, y, mark, color=colour, markerfacecolor="white")
-                axis.set_xticks(range(len(tasks)), tasks)
-                axis.set_title(f"best {row:.0%}")
-                axis.set_ylabel(MEASURES[measure])
-                axis.grid(axis="y", alpha=0.3)
-        handles, labels = axis.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
-        return {suffix: _written(figure, suffix) for suffix in ("png", "svg")}
+def _drawn(experiment: Experiment, cells: Sequence[Record]) -> tuple[str, ...]:
+    """Measures that the paper states, or the first."""
+    stated = [name for name in experiment.measures if any(cell[f"{name}_paper"] is not None for cell in cells)]
+    return tuple(stated) or experiment.measures[:1]
 
 
-def _dots(axis: Axes, experiment: Experiment, cells: Sequence[Record]) -> None:
+def _dots(axis: Axes, experiment: Experiment, cells: Sequence[Record], measure: str) -> None:
     """One row a method: ours, and the paper's just below."""
-    measure = experiment.measures[0]
     for row, cell in enumerate(cells):
         colour, mark = STYLES[cell["method"]]
-        axis.errorbar(cell[measure], row, xerr=_error(cell, measure), fmt=mark, color=colour, capsize=3)
+        axis.errorbar(cell[measure], row, xerr=_error(cell, measure), fmt=mark, color=colour, capsize=2)
         if cell[f"{measure}_paper"] is not None:
-            axis.errorbar(cell[f"{measure}_paper"], row + 0.25, xerr=_paper_error(cell, measure), **_open(colour, mark))
+            axis.errorbar(cell[f"{measure}_paper"], row + 0.36, xerr=_paper_error(cell, measure), **_open(colour, mark))
     axis.set_yticks(range(len(cells)), [TITLES[cell["method"]] for cell in cells])
-    axis.set_ylim(len(cells) - 0.4, -0.6)
+    axis.set_ylim(len(cells) - 0.3, -0.5)
     axis.set_xlabel(MEASURES[measure])
     axis.grid(axis="x", alpha=0.3)
 
 
-def _curves(axis: Axes, experiment: Experiment, cells: Sequence[Record]) -> None:
-    """One curve a method, or a graph where there is one method only, slightly apart so that bars do not hide."""
-    measure = experiment.measures[0]
+def _curves(axis: Axes, experiment: Experiment, cells: Sequence[Record], measure: str) -> None:
+    """One curve a method, or a graph where there is one method only, slightly apart; the paper's marks to the right."""
     line = "graph" if "graph" in cells[0] else "method"
     names = list(dict.fromkeys(cell[line] for cell in cells))
     places = list(dict.fromkeys(cell[experiment.axis] for cell in cells))
     for number, name in enumerate(names):
         own = [cell for cell in cells if cell[line] == name]
-        shift = 0.05 * (number - (len(names) - 1) / 2)
+        shift = APART * len(places) * (number - (len(names) - 1) / 2)
         at = [places.index(cell[experiment.axis]) + shift for cell in own]
         colour, mark = STYLES[name]
         means, errors = [cell[measure] for cell in own], [_error(cell, measure) for cell in own]
-        axis.errorbar(at, means, yerr=errors, fmt=f"{mark}-", color=colour, capsize=2, label=TITLES.get(name, name))
+        axis.errorbar(
+            at, means, yerr=errors, fmt=f"{mark}-", color=colour, linewidth=1, capsize=2, label=TITLES.get(name, name)
+        )
         for place, cell in zip(at, own, strict=True):
             if cell[f"{measure}_paper"] is not None:
-                axis.errorbar(
-                    place + 0.18, cell[f"{measure}_paper"], yerr=_paper_error(cell, measure), **_open(colour, mark)
-                )
+                error = _paper_error(cell, measure)
+                beside = place + BESIDE * len(places)
+                axis.errorbar(beside, cell[f"{measure}_paper"], yerr=error, **_open(colour, mark))
     axis.set_xticks(range(len(places)), [place if isinstance(place, str) else f"{place:g}" for place in places])
     axis.set_xlabel(experiment.label)
+    if axis.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+        axis.set_ylabel(MEASURES[measure])
     axis.grid(axis="y", alpha=0.3)
 
 
@@ -142,6 +127,8 @@ def _legend(figure: Figure, axis: Axes, experiment: Experiment, columns: int) ->
     from matplotlib.lines import Line2D
 
     handles, labels = axis.get_legend_handles_labels() if experiment.axis else ([], [])
+    for _ in range(len(handles) % 2):  # what the marks mean gets a column of its own
+        handles, labels = [*handles, Line2D([], [], linestyle="none")], [*labels, ""]
     kinds = [
         Line2D([], [], color="0.3", marker="o", linestyle="none"),
         Line2D([], [], color="0.3", marker="o", markerfacecolor="white", linestyle="none"),
@@ -166,7 +153,11 @@ def _paper_error(cell: Record, measure: str) -> float:
     return 2.0 * float(cell[f"{measure}_paper_std"] or 0.0) / math.sqrt(TRIALS)
 
 
-def _written(figure: Figure, suffix: str) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=suffix, dpi=200, metadata={"Date": None} if suffix == "svg" else {"Software": None})
-    return buffer.getvalue()
+def written(figure: Figure) -> dict[str, bytes]:
+    """Return a figure as PNG and SVG, by suffix; without a date, so that the same cells give the same files."""
+    found = {}
+    for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix, dpi=200, metadata=metadata)
+        found[suffix] = buffer.getvalue()
+    return found

@@ -126,7 +126,7 @@ def _k() -> Experiment:
         for sigma in SIGMAS
         for k in LOADS
     )
-    return Experiment("k", "Papers per reviewer", "k", "noise", cells, label="papers per reviewer k")
+    return Experiment("k", "Papers a reviewer", "k", "noise", cells, label="papers a reviewer, k")
 
 
 def _ratio() -> Experiment:
@@ -139,7 +139,7 @@ def _ratio() -> Experiment:
         for sigma in SIGMAS
         for size, ratio in zip(REVIEWERS, RATIOS, strict=True)
     )
-    return Experiment("ratio", "Papers to reviewers", "ratio", "noise", cells, label="papers : reviewers N : M")
+    return Experiment("ratio", "Papers for each reviewer", "ratio", "noise", cells, label="papers : reviewers, N : M")
 
 
 def _stated(sigma: float, *, usual: bool) -> Mapping[str, Row]:
@@ -151,7 +151,7 @@ def _stated(sigma: float, *, usual: bool) -> Mapping[str, Row]:
 
 def _sigma() -> Experiment:
     cells = tuple(Cell({"noise": sigma}, Setting(noise=sigma), published=TABLE_1.get(sigma, {})) for sigma in LEVELS)
-    return Experiment("sigma", "Noise", "noise", "", cells, label=r"noise $\sigma$")
+    return Experiment("sigma", "Size of the noise", "noise", "", cells, label=r"noise $\sigma$")
 
 
 def _rank() -> Experiment:

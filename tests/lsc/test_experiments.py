@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from lsc import metrics
 from lsc.experiments import running
-from lsc.experiments.methods import METHODS, PAPER_METHODS, TITLES
+from lsc.experiments.bootstrap import intervals, resampled, resamples_of
+from lsc.experiments.methods import GRADED_METHODS, METHODS, PAPER_METHODS, TITLES
 from lsc.experiments.output import save, table
 from lsc.experiments.peer_grading import cells_of as graded_cells
 from lsc.experiments.peer_grading import from_truth, read_hamburg
@@ -193,7 +195,7 @@ def test_the_hamburg_files_are_read_by_question_homework_and_semester(tmp_path: 
             assert np.isfinite(task.truth).all()
     homework = read_hamburg(str(tmp_path))[0]
     assert homework.name == "homework 1"
-    cells = graded_cells([homework], ("average", "lsc-linear"))
+    cells = graded_cells([homework], ("average", "lsc-linear"), resamples=5)
     stated = [(cell["share"], cell["precision_paper"]) for cell in cells]
     assert stated == [(0.2, None), (0.2, None), (0.5, 80.9), (0.5, 82.2)]
 
@@ -203,8 +205,55 @@ def test_the_command_runs_the_hamburg_course(tmp_path: Path) -> None:
     words = ["peer-grading", "--hamburg", str(tmp_path), "-o", str(tmp_path / "out")]
     run_ = CliRunner().invoke(reproduce, words)
     assert run_.exit_code == 0, run_.output
-    assert "homework 2" in run_.stdout
+    assert "homework 2: best 50%" in run_.stdout
+    for method in GRADED_METHODS:
+        assert run_.stdout.count(f"\n{TITLES[method]}  ") == 4
     assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".csv", ".png", ".svg"}
+
+
+def test_measures_of_resamples_are_those_of_each() -> None:
+    rng = np.random.default_rng(0)
+    quality, truth = rng.integers(0, 6, (40, 9)).astype(float), rng.integers(0, 4, (40, 9)).astype(float)
+    quality[rng.uniform(size=quality.shape) < 0.1] = np.nan
+    truth[0], quality[1] = 2.0, 3.0
+    for n in (1, 4, 9):
+        found = resampled(quality, truth, n)
+        for row in range(40):
+            one = metrics.precision(quality[row], truth[row], n), metrics.ndcg(quality[row], truth[row], n)
+            assert (found["precision"][row], found["ndcg"][row]) == pytest.approx([100.0 * value for value in one])
+            assert found["spearman"][row] == pytest.approx(metrics.spearman(quality[row], truth[row]), nan_ok=True)
+
+
+def test_intervals_leave_out_two_and_a_half_percent_on_each_side() -> None:
+    rng = np.random.default_rng(0)
+    truth, quality, average = rng.normal(size=(3, 30))
+    truth[::7] = np.nan
+    draws = resamples_of(truth, rng, 250)
+    assert draws.shape == (250, 25)
+    assert np.isfinite(truth[draws]).all()
+    apart = [metrics.spearman(quality[row], truth[row]) - metrics.spearman(average[row], truth[row]) for row in draws]
+    assert intervals(quality, average, truth, 3, draws)["spearman"] == pytest.approx(np.quantile(apart, [0.025, 0.975]))
+
+
+def test_the_command_compares_all_methods_with_the_average(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    scores = [f"r{j},p{i},{rng.integers(1, 11)}" for j in range(8) for i in rng.choice(12, 5, replace=False)]
+    (tmp_path / "reviews.csv").write_text("reviewer,item,score\n" + "\n".join(scores) + "\n")
+    (tmp_path / "truth.csv").write_text("item,truth\n" + "".join(f"p{i},{i}\n" for i in range(12)))
+    words = ["peer-grading", "--reviews", str(tmp_path / "reviews.csv"), "--truth", str(tmp_path / "truth.csv")]
+    run_ = CliRunner().invoke(reproduce, [*words, "--json"])
+    assert run_.exit_code == 0, run_.output
+    cells = json.loads(run_.stdout)["cells"]
+    assert [(cell["share"], cell["method"]) for cell in cells] == [(s, m) for s in (0.2, 0.5) for m in GRADED_METHODS]
+    plain = {cell["share"]: cell for cell in cells if cell["method"] == "average"}
+    for cell in cells:
+        for name in ("precision", "ndcg", "spearman"):
+            difference = cell[name] - plain[cell["share"]][name]
+            assert cell[f"{name}_difference"] == pytest.approx(difference)
+            assert cell[f"{name}_low"] <= cell[f"{name}_high"]
+    printed = CliRunner().invoke(reproduce, words).stdout
+    cell = cells[GRADED_METHODS.index("ridge")]
+    assert f"{cell['spearman_difference']:+.2f} [{cell['spearman_low']:+.2f}, {cell['spearman_high']:+.2f}]" in printed
 
 
 def test_a_task_without_a_maximum_and_reviews_without_a_truth_are_refused(tmp_path: Path) -> None:
