@@ -142,7 +142,7 @@ def marginal_variances(scored: Reviews, rng: np.random.Generator) -> Variances:
 
     At a maximum each variance is the sum of squared expected effects over the number of parameters that the data
     determine: ``s_f = |f|^2 / (N - r_f tr C_ff)``, and likewise for the others, C the posterior covariance over s_e
-    (MacKay 1992). These equations are iterated. Traces are estimated with random probes, exactly for at most 64
+    [MacKay92]_. These equations are iterated. Traces are estimated with random probes, exactly for at most 64
     reviewers.
 
     Parameters

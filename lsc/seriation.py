@@ -6,7 +6,7 @@
 
 Once the order of the items is fixed, each reviewer's best f_j is the isotonic regression of her scores in that order;
 what remains is the choice among N! orders. Programme (2) with the noise inside is a convex programme; this one is
-NP-hard, already where every reviewer scores two items 0 and 1 (minimum feedback arc set).
+NP-hard, already where every reviewer scores two items 0 and 1 (minimum feedback arc set, [Karp72]_).
 """
 
 from __future__ import annotations

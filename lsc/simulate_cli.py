@@ -56,7 +56,8 @@ def simulate(preset: str, seed: int, output: str, **changes: Any) -> None:
     truth = {"item": paper, "truth": found.truth.tolist()}
     _write(output, {"reviews.csv": csv_text(table), "truth.csv": csv_text(truth)})
     where = os.path.join(output, "reviews.csv")
-    click.echo(f"{reviews.n_reviews} reviews of {len(paper)} papers by {len(reviewer)} reviewers are in {where},")
+    busy = int((reviews.loads > 0).sum())
+    click.echo(f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers are in {where},")
     click.echo("the true qualities in truth.csv beside it.")
     click.echo(f"Next, see whether calibration finds them: reviewgraph calibrate {where}")
 

@@ -1,4 +1,4 @@
-"""The paper's experiment on peer grading: the Hamburg files, or any reviews whose truth is known."""
+"""The paper's experiment on peer grading: the Hamburg files [Sajjadi16]_, or any reviews whose truth is known."""
 
 from __future__ import annotations
 

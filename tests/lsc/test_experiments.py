@@ -2,6 +2,11 @@
 
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -88,6 +93,24 @@ def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest
     ran.clear()
     assert run([TINY], 4, jobs=1, folder=tmp_path) == complete
     assert ran == []
+
+
+def test_the_command_gives_the_same_bytes_after_sigkill_and_with_another_hash_seed(tmp_path: Path) -> None:
+    words = ["doubly-connected", "--papers", "40", "--trials", "4", "--json"]
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    command = [sys.executable, "-m", "reviewgraph", "reproduce", *words, "-o", str(tmp_path / "killed")]
+    killed = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    while killed.poll() is None and len(list(tmp_path.rglob("*.json"))) < 2:
+        time.sleep(0.001)
+    killed.send_signal(signal.SIGKILL)
+    assert killed.communicate()[0] == b""
+    assert 2 <= len(list(tmp_path.rglob("*.json"))) < 40
+    resumed = CliRunner().invoke(reproduce, [*words, "-o", str(tmp_path / "killed")])
+    fresh = CliRunner().invoke(reproduce, [*words, "-o", str(tmp_path / "fresh")])
+    assert resumed.exit_code == fresh.exit_code == 0
+    assert resumed.stdout == fresh.stdout
+    for name in ("doubly-connected.csv", "doubly-connected.svg", "doubly-connected.png"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "fresh" / name).read_bytes()
 
 
 def test_a_stored_trial_is_completed_by_the_methods_it_lacks(tmp_path: Path) -> None:

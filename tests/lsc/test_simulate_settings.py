@@ -171,3 +171,10 @@ def test_the_command_refuses_what_does_not_go_together(tmp_path: Path) -> None:
     run = CliRunner().invoke(command, ["linear", "--papers", "4", "--load", "9", "-o", str(tmp_path)])
     assert run.exit_code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_counts_the_reviewers_who_have_reviews(tmp_path: Path) -> None:
+    run = CliRunner().invoke(command, ["realistic", "--papers", "10", "--reviewers", "200", "-o", str(tmp_path)])
+    named = {line.split(",")[0] for line in (tmp_path / "reviews.csv").read_text().splitlines()[1:]}
+    assert len(named) < 200
+    assert f"reviews of 10 papers by {len(named)} reviewers" in run.output

@@ -1,0 +1,90 @@
+"""Claims of docs/explanation/theory.md about the paper that no other test shows."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+
+from lsc.seriation import seriate
+from reviewgraph import Reviews, doubly_connected_components, review_multigraph
+
+PRIMES = np.array([2, 3, 5, 7, 11, 13, 17, 19])
+
+
+def graph_of_reviewers(seed: int) -> list[set[int]]:
+    """Items of each reviewer: one for each edge of a random simple graph, and some of her own."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 9))
+    edges = [pair for pair in combinations(range(size), 2) if rng.uniform() < 0.6]
+    mine: list[set[int]] = [set() for _ in range(size)]
+    for item, pair in enumerate(edges):
+        for j in pair:
+            mine[j].add(item)
+    fresh = len(edges)
+    for j in range(size):
+        for _ in range(max(int(rng.integers(0, 3)), 2 - len(mine[j]))):
+            mine[j].add(fresh)
+            fresh += 1
+    return mine
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_proof_of_necessity_gives_a_second_solution_where_no_item_has_three_components(seed: int) -> None:
+    """Theorem 3.4, "only if": slopes sqrt(p_j), offsets p_j, shared qualities -sqrt(p_i) - sqrt(p_j)."""
+    mine = graph_of_reviewers(seed)
+    n_items = max(max(items) for items in mine) + 1
+    reviews = Reviews.from_pairs([(j, i) for j, items in enumerate(mine) for i in items])
+    assert len(doubly_connected_components(reviews)) == len(mine)
+    owners = [[j for j, items in enumerate(mine) if i in items] for i in range(n_items)]
+    root = np.sqrt(PRIMES)
+    own = np.random.default_rng(seed).normal(size=n_items)
+    truth = np.array([-root[o].sum() if len(o) == 2 else own[i] for i, o in enumerate(owners)])
+    assert np.diff(np.sort(truth)).min() > 1e-6  # distinct qualities
+    second = np.array([root[o[0]] * truth[i] + PRIMES[o[0]] for i, o in enumerate(owners)])
+    for j, items in enumerate(mine):
+        at = sorted(items)
+        assert second[at] == pytest.approx(root[j] * truth[at] + PRIMES[j])  # increasing and linear for each reviewer
+    slope, offset = np.polyfit(truth, second, 1)
+    assert np.abs(second - slope * truth - offset).max() > 1e-3  # but not linear in all
+
+
+def test_one_multigraph_may_come_from_different_covers() -> None:
+    """Definition 3.2: reviewer 3 shares u with both others, or w with one and w' with the other."""
+    same = {1: "uv", 2: "uv", 3: "u"}
+    apart = {1: "uvw", 2: "uvx", 3: "wx"}
+    graphs, components = [], []
+    for given in (same, apart):
+        reviews = Reviews.from_pairs([(j, item) for j, items in given.items() for item in items])
+        graphs.append(sorted((min(a, b), max(a, b)) for a, b in review_multigraph(reviews).edges()))
+        components.append(len(doubly_connected_components(reviews)))
+    assert graphs[0] == graphs[1] == [(1, 2), (1, 2), (1, 3), (2, 3)]
+    assert components == [2, 1]
+
+
+@pytest.mark.parametrize("slope", [0.5, 1.0, 3.0])
+def test_the_density_of_a_score_has_the_slope_of_the_inverse_as_a_factor(slope: float) -> None:
+    """Why LSC is not maximum likelihood: without the factor the density of y does not integrate to 1."""
+    score = np.linspace(-40.0, 40.0, 40_001)
+    error = slope * score + 1.0 - 2.0  # epsilon = alpha y + beta - x
+    density = np.exp(-(error**2) / 2.0) / np.sqrt(2.0 * np.pi)
+    assert np.trapezoid(slope * density, score) == pytest.approx(1.0)
+    assert np.trapezoid(density, score) == pytest.approx(1.0 / slope)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_seriation_of_pairs_is_minimum_feedback_arc_set(seed: int) -> None:
+    """Theorem 4.2's problem is NP-hard: an arc (a, b) is a reviewer who scores a 0 and b 1; reversed it costs 1/2."""
+    rng = np.random.default_rng(seed)
+    arcs = [(int(a), int(b)) for a, b in (rng.choice(5, 2, replace=False) for _ in range(12))]
+    least = min(sum(order[a] > order[b] for a, b in arcs) for order in permutations(range(5)))
+    rows = [(j, item, float(score)) for j, arc in enumerate(arcs) for score, item in enumerate(arc)]
+    found = seriate(Reviews.from_pairs(rows, items=range(5)), np.random.default_rng(0))
+    assert found.objective == pytest.approx(least / 2.0)
+
+
+def test_a_tie_in_one_row_costs_nothing_though_the_definition_forbids_it() -> None:
+    """Definition 4.1 asks for the same ties in all rows: its infimum 0 is approached, not attained."""
+    rows = [("ann", "p", 2.0), ("ann", "q", 2.0), ("bob", "p", 0.0), ("bob", "q", 1.0)]
+    found = seriate(Reviews.from_pairs(rows), np.random.default_rng(0))
+    assert found.objective == 0.0
+    assert found.fitted.tolist() == [2.0, 2.0, 0.0, 1.0]
