@@ -38,7 +38,8 @@ _HOME = {
     "UndeterminedWarning": "errors",
     "calibrate": "calibration",
 }
-_MODULES = ("habits", "optimality", "programs", "simulate")  # lsc.programs works without an import of its own
+#: Modules that work without an import of their own, such as lsc.programs.
+_MODULES = ("baselines", "habits", "metrics", "optimality", "programs", "seriation", "simulate")
 
 __all__ = [*_HOME]
 

@@ -25,7 +25,7 @@ from reviewgraph.reviews import FloatArray, Reviews
 #: A move must lower the objective by more than this part of the sum of squared scores: less is rounding.
 GAIN = 1e-12
 #: Kicks of the local search: a few items thrown to random places, then improved again.
-KICKS = 20
+KICKS = 60
 KICKED = 3
 
 
@@ -57,7 +57,7 @@ def seriate(reviews: Reviews, rng: np.random.Generator, *, kicks: int = KICKS) -
     rng
         Where kicks come from.
     kicks
-        How many (20).
+        How many (60).
 
     Notes
     -----

@@ -12,7 +12,20 @@ from reviewgraph.cli.output import refusing
 PRESETS = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
 
 
-@click.command()
+HELP = """Make up scores whose truth is known: writes reviews.csv and truth.csv.
+
+\b
+linear            score = slope * quality + offset for each reviewer
+convex, concave   sums of powers
+monotone          any scores, in the right order
+mixture           half linear, half monotone
+mixed             a third each convex, concave and monotone
+doubly-connected  linear; 350 reviewers who put all papers on one scale
+realistic         whole scores 1-10, 3-6 reviews a paper, much noise
+"""
+
+
+@click.command(help=HELP)
 @click.argument("preset", type=click.Choice(PRESETS))
 @click.option("--papers", type=click.IntRange(1), help="How many papers.  [default: 1000]")
 @click.option("--reviewers", type=click.IntRange(1), help="How many reviewers.  [default: 1000; doubly-connected 350]")
@@ -27,17 +40,7 @@ PRESETS = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubl
 @click.option("-o", "output", default=".", metavar="DIR", help="Where to write.  [default: this folder]")
 @refusing
 def simulate(preset: str, seed: int, output: str, **changes: Any) -> None:
-    r"""Make up scores whose truth is known: writes reviews.csv and truth.csv.
-
-    \b
-    linear            score = slope * quality + offset for each reviewer
-    convex, concave   sums of powers
-    monotone          any scores, in the right order
-    mixture           half linear, half monotone
-    mixed             a third each convex, concave and monotone
-    doubly-connected  linear; 350 reviewers who put all papers on one scale
-    realistic         whole scores 1-10, 3-6 reviews a paper, much noise
-    """
+    """Make up scores whose truth is known."""
     import numpy as np
 
     from lsc.settings import PRESETS as SETTINGS
@@ -51,7 +54,7 @@ def simulate(preset: str, seed: int, output: str, **changes: Any) -> None:
     table = {
         "reviewer": [reviewer[j] for j in reviews.reviewer.tolist()],
         "item": [paper[i] for i in reviews.item.tolist()],
-        "score": reviews.score.tolist(),
+        "score": [int(score) if score.is_integer() else score for score in reviews.score.tolist()],
     }
     truth = {"item": paper, "truth": found.truth.tolist()}
     _write(output, {"reviews.csv": csv_text(table), "truth.csv": csv_text(truth)})

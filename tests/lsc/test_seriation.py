@@ -66,3 +66,18 @@ def test_a_cycle_of_opinions_costs_what_its_cheapest_reversal_costs() -> None:
     """Pairs scored 0 and 1: reversing one costs 1/2, so a cycle of three costs 1/2 (feedback arc set of size 1)."""
     rows = [(j, p, float(y)) for j, (low, high) in enumerate(["ab", "bc", "ca"]) for p, y in ((low, 0), (high, 1))]
     assert seriate(Reviews.from_pairs(rows), np.random.default_rng(0)).objective == pytest.approx(0.5)
+
+
+def test_an_optimum_that_few_starting_orders_lead_to_is_found() -> None:
+    """Of all 24 orders only four lead to the best one by moving single items."""
+    rng = np.random.default_rng(1342)
+    n_items, n_reviewers = int(rng.integers(3, 8)), int(rng.integers(2, 8))
+    rows = [
+        (j, int(i), float(rng.normal()))
+        for j in range(n_reviewers)
+        for i in rng.choice(n_items, int(rng.integers(1, n_items + 1)), replace=False)
+    ]
+    reviews = Reviews.from_pairs(rows, items=range(n_items))
+    assert n_items == 4
+    assert seriate(reviews, np.random.default_rng(0), kicks=0).objective > least(reviews) + 0.1
+    assert seriate(reviews, np.random.default_rng(0)).objective == pytest.approx(least(reviews))

@@ -175,6 +175,14 @@ def test_the_command_refuses_what_does_not_go_together(tmp_path: Path) -> None:
 
 def test_the_command_counts_the_reviewers_who_have_reviews(tmp_path: Path) -> None:
     run = CliRunner().invoke(command, ["realistic", "--papers", "10", "--reviewers", "200", "-o", str(tmp_path)])
-    named = {line.split(",")[0] for line in (tmp_path / "reviews.csv").read_text().splitlines()[1:]}
+    rows = [line.split(",") for line in (tmp_path / "reviews.csv").read_text().splitlines()[1:]]
+    assert {score for _, _, score in rows} <= {str(score) for score in range(1, 11)}
+    named = {reviewer for reviewer, _, _ in rows}
     assert len(named) < 200
     assert f"reviews of 10 papers by {len(named)} reviewers" in run.output
+
+
+def test_the_help_lists_a_preset_a_line() -> None:
+    lines = [line.split()[0] for line in CliRunner().invoke(command, ["--help"]).output.splitlines() if line.strip()]
+    assert all(preset in lines for preset in PRESETS if preset not in ("convex", "concave"))
+    assert "\\b" not in lines
