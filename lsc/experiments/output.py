@@ -37,7 +37,14 @@ def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
         for cell in cells
     ]
     found = ", ".join(f"{number} {verdict}" for verdict, number in counts(cells).items())
-    return [f"{experiment.name}: {experiment.title}", *aligned([header, *rows]), f"Figures of the paper: {found}."]
+    missed = [
+        f"! {' '.join([*(f'{key} {cell[key]}' for key in places), TITLES[cell['method']]])}, {COLUMNS[name][0]}: {why}"
+        for cell in cells
+        for name in experiment.measures
+        if (why := cell[f"{name}_why"])
+    ]
+    title = f"{experiment.name}: {experiment.title}"
+    return [title, *aligned([header, *rows]), f"Figures of the paper: {found}.", *missed]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -110,6 +110,16 @@ PEER_GRADING: Mapping[str, Row] = {
     "lsc-linear": {"precision": _percent(82.2), "gap": _gap(0.38)},
 }
 
+#: Why a figure is not reproduced where that is known, by noise, method and measure.
+REASONS: Mapping[tuple[float, str, str], str] = {
+    (
+        0.5,
+        "average",
+        "average_l1",
+    ): "chance, it seems: 200 trials give 209.4 ± 0.4, and so do other readings of the setting"
+}
+UNKNOWN = "beyond two standard errors, for no known reason"
+
 #: "LSC (linear) can always perfectly recover": said of k from 3 and of N : M to 2 : 1 without noise, and of doubly
 #: connected graphs at M = 350.
 PERFECT: Row = {"precision": Published(100.0, 0.0, 0.05), "gap": Published(0.0, 0.0, 0.005)}

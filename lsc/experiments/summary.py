@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lsc.experiments.published import TRIALS, Published
+from lsc.experiments.published import REASONS, TRIALS, UNKNOWN, Published
 from lsc.experiments.registry import Cell, Experiment
 from lsc.experiments.running import Results
 
@@ -29,7 +29,8 @@ def cells_of(experiment: Experiment, results: Results) -> list[dict[str, Any]]:
     """Return one record a setting and method.
 
     It says where it stands, and per measure our mean, standard deviation over trials (divisor trials - 1) and standard
-    error, the paper's mean and deviation, and a verdict (None where the paper states nothing).
+    error, the paper's mean and deviation, a verdict (None where the paper states nothing), and why a figure is not
+    reproduced.
     """
     return [_record(experiment, cell, method, results) for cell in experiment.cells for method in cell.methods]
 
@@ -42,10 +43,13 @@ def _record(experiment: Experiment, cell: Cell, method: str, results: Results) -
         mean, std = float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else math.nan
         record |= {name: mean, f"{name}_std": std, f"{name}_se": std / math.sqrt(values.size)}
         paper = cell.published.get(method, {}).get(name)
+        verdict = _verdict(name, mean, std, values.size, paper) if paper else None
+        missed = verdict is Verdict.NOT_REPRODUCED
         record |= {
             f"{name}_paper": paper.mean if paper else None,
             f"{name}_paper_std": paper.std if paper else None,
-            f"{name}_verdict": _verdict(name, mean, std, values.size, paper) if paper else None,
+            f"{name}_verdict": verdict,
+            f"{name}_why": REASONS.get((cell.setting.noise, method, name), UNKNOWN) if missed else None,
         }
     return record
 

@@ -22,7 +22,7 @@ from lsc.experiments.output import save, table
 from lsc.experiments.peer_grading import cells_of as graded_cells
 from lsc.experiments.peer_grading import from_truth, read_hamburg
 from lsc.experiments.pictures import STYLES
-from lsc.experiments.published import MIXED, PEER_GRADING, RANK, TABLE_1, Published
+from lsc.experiments.published import MIXED, PEER_GRADING, RANK, REASONS, TABLE_1, Published
 from lsc.experiments.registry import EXPERIMENTS, Cell, Experiment
 from lsc.experiments.running import run, run_trial
 from lsc.experiments.summary import Verdict, _verdict, cells_of, counts
@@ -147,6 +147,19 @@ def test_cells_hold_means_errors_and_the_papers_figures() -> None:
     assert cell["precision_verdict"] == cell["gap_verdict"] == "reproduced"
     assert counts([cell])["reproduced"] == 2
     assert "40.0 ± 10.0 (39.2 ± 4.5) =" in table(experiment, [cell])[2]
+    assert cell["precision_why"] is None
+
+
+def test_a_figure_that_is_not_reproduced_says_why() -> None:
+    cell = Cell({"noise": 0.5}, SMALL, ("average", "qp"), RANK[0.5])
+    experiment = Experiment("one", "One", "", "noise", (cell,), ("average_l1",))
+    results = {SMALL: [{method: {"average_l1": value} for method in cell.methods} for value in (299.0, 301.0)]}
+    cells = cells_of(experiment, results)
+    assert [found["average_l1_verdict"] for found in cells] == ["not reproduced"] * 2
+    assert table(experiment, cells)[-2:] == [
+        f"! noise 0.5 Average, avg. L1: {REASONS[0.5, 'average', 'average_l1']}",
+        "! noise 0.5 QP, avg. L1: beyond two standard errors, for no known reason",
+    ]
 
 
 @pytest.mark.parametrize("name", ["table1", "doubly-connected", "k"])
