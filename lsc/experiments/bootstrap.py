@@ -46,7 +46,7 @@ def intervals(
     -------
     dict
         The 2.5 % and 97.5 % quantiles of the difference in precision and NDCG, both in percent, and in Spearman's
-        coefficient.
+        coefficient, over the resamples that have one; NaN where none has.
 
     Examples
     --------
@@ -63,7 +63,9 @@ def intervals(
         rows.append({name: ours[name] - plain[name] for name in ours})
     found = {}
     for name in rows[0]:
-        low, high = np.nanquantile(np.concatenate([row[name] for row in rows]), [TAIL, 1.0 - TAIL]).tolist()
+        apart = np.concatenate([row[name] for row in rows])
+        apart = apart[np.isfinite(apart)]
+        low, high = np.quantile(apart, [TAIL, 1.0 - TAIL]).tolist() if apart.size else (np.nan, np.nan)
         found[name] = (low, high)
     return found
 

@@ -166,13 +166,16 @@ def _row(cell: Mapping[str, Any]) -> list[str]:
         precision, gap = f"{precision} ({cell['precision_paper']:.1f})", f"{gap} ({cell['gap_paper']:.2f})"
     row = [TITLES[cell["method"]], precision, _interval(cell, "precision", 1)]
     row += [f"{cell['ndcg']:.1f}", _interval(cell, "ndcg", 1)]
-    return [*row, f"{cell['spearman']:.2f}", _interval(cell, "spearman", 2), gap]
+    spearman = f"{cell['spearman']:.2f}" if np.isfinite(cell["spearman"]) else "-"
+    return [*row, spearman, _interval(cell, "spearman", 2), gap]
 
 
 def _interval(cell: Mapping[str, Any], name: str, digits: int) -> str:
     if cell["method"] == "average":
         return ""
     difference, low, high = (cell[f"{name}_{part}"] for part in ("difference", "low", "high"))
+    if not np.isfinite([difference, low, high]).all():
+        return "-"
     return f"{difference:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]"
 
 

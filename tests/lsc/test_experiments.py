@@ -17,10 +17,12 @@ from click.testing import CliRunner
 from lsc import metrics
 from lsc.experiments import running
 from lsc.experiments.bootstrap import intervals, resampled, resamples_of
+from lsc.experiments.graded_pictures import render_tasks
 from lsc.experiments.methods import GRADED_METHODS, METHODS, PAPER_METHODS, TITLES
 from lsc.experiments.output import save, table
 from lsc.experiments.peer_grading import cells_of as graded_cells
 from lsc.experiments.peer_grading import from_truth, read_hamburg
+from lsc.experiments.peer_grading import table as graded_table
 from lsc.experiments.pictures import STYLES
 from lsc.experiments.published import MIXED, PEER_GRADING, RANK, REASONS, TABLE_1, Published
 from lsc.experiments.registry import EXPERIMENTS, Cell, Experiment
@@ -290,6 +292,15 @@ def test_the_command_compares_all_methods_with_the_average(tmp_path: Path) -> No
     printed = CliRunner().invoke(reproduce, words).stdout
     cell = cells[GRADED_METHODS.index("ridge")]
     assert f"{cell['spearman_difference']:+.2f} [{cell['spearman_low']:+.2f}, {cell['spearman_high']:+.2f}]" in printed
+
+
+def test_a_truth_that_ranks_nothing_leaves_no_correlation() -> None:
+    rows = [(j, i, float((i * (j + 1)) % 7)) for j in range(4) for i in range(6)]
+    task = from_truth(Reviews.from_pairs(rows), {0: 2.0, 1: 2.0, 2: 2.0})
+    cells = graded_cells([task], ("average", "ridge"), resamples=4)
+    assert [math.isnan(cell["spearman_low"]) for cell in cells] == [True] * 4
+    assert "nan" not in "".join(graded_table(cells))
+    assert render_tasks(cells)["png"].startswith(b"\x89PNG")
 
 
 def test_a_task_without_a_maximum_and_reviews_without_a_truth_are_refused(tmp_path: Path) -> None:
