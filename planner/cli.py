@@ -147,6 +147,7 @@ def to_dict(found: Plan) -> dict[str, Any]:
         "largest_load": found.largest_load,
         "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.words} for bound in found.bounds],
         "explanation": list(found.explanation),
+        **_reach(found),
         "reviews": [
             {
                 "reviewer": review.reviewer,
@@ -160,6 +161,15 @@ def to_dict(found: Plan) -> dict[str, Any]:
         "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in found.mail().items()],
         "merges": found.merges,
     }
+
+
+def _reach(found: Plan) -> dict[str, Any]:
+    """How far a partial plan gets; null for others, which reach their target."""
+    keys = {"largest_group": "papers", "expected_error": "error"}
+    if found.status != "budget_exhausted":
+        return dict.fromkeys(keys)
+    before, after = found.reach
+    return {key: {"before": getattr(before, of), "after": getattr(after, of)} for key, of in keys.items()}
 
 
 _VERDICT = {

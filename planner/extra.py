@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
 
 TARGETS: tuple[Target, ...] = ("double", "recoverable", "connected")
+
+#: Share of the time for a whole plan where a budget may be too small for one, and seconds for the best few at least.
+BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.5
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,14 @@ class Ledger:
         On the clock of :func:`time.monotonic`.
     report
         Told of every change.
+    budget
+        Reviews that are allowed beyond the fixed ones; None if any number is.
     """
 
     started: float
     deadline: float
     report: Callable[[Progress], object] | None = None
+    budget: int | None = None
     pairs: IntArray | None = None
     bounds: list[Bound] = field(default_factory=list)
     cheapest: bool = False
@@ -63,8 +69,13 @@ class Ledger:
 
     @property
     def closed(self) -> bool:
-        """Whether plan and bound meet."""
-        return self.pairs is not None and len(self.pairs) <= self.lower_bound
+        """Whether plan and bound meet, or the bound rules the budget out."""
+        return self.out_of_reach or (self.pairs is not None and len(self.pairs) <= self.lower_bound)
+
+    @property
+    def out_of_reach(self) -> bool:
+        """Whether the bound is above the budget."""
+        return self.budget is not None and self.lower_bound > self.budget
 
     @property
     def in_time(self) -> bool:
@@ -132,7 +143,7 @@ def plan_extra_reviews(
         Pairs that must be in the plan, whatever they help.
     max_reviews
         A budget, fixed pairs included. If it is too small, the plan holds the reviews that let the largest group
-        cover most items.
+        cover most items, and among those the ones with the least expected error; see :attr:`Plan.reach`.
     time_limit
         Seconds. The best plan so far is returned when they are over, and on Ctrl-C.
     seed
@@ -181,7 +192,9 @@ def plan_extra_reviews(
         fixed=fixed,
     )
     started = time.monotonic()
-    ledger = Ledger(started, started + time_limit, progress)
+    budget = None if max_reviews is None else max_reviews - len(rules.fixed)
+    share = 1.0 if budget is None else BEFORE_BUDGET
+    ledger = Ledger(started, started + share * time_limit, progress, budget)
     rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
     task = new_task(rules, _room_for(reviews), use_scores=use_scores)
     if (task.spare < 0).any() or (task.room < 0).any():
@@ -190,7 +203,7 @@ def plan_extra_reviews(
         _fill(task, target, ledger, rng, use_scores=use_scores)
     except KeyboardInterrupt:
         ledger.reasons.append("interrupted: this is the best found so far")
-    return _finish(task, target, ledger, max_reviews, use_scores=use_scores)
+    return _finish(task, target, ledger, started + time_limit, use_scores=use_scores)
 
 
 def _check_arguments(target: str, max_reviews: int | None, time_limit: float, *, use_scores: bool) -> None:
@@ -235,30 +248,46 @@ def _refuse_fixed(task: Task, target: Target, use_scores: bool) -> Plan:
     return _plan(task, "infeasible", target, np.empty((0, 2), np.int64), [], over, use_scores=use_scores)
 
 
-def _finish(task: Task, target: Target, ledger: Ledger, max_reviews: int | None, *, use_scores: bool) -> Plan:
+def _finish(task: Task, target: Target, ledger: Ledger, until: float, *, use_scores: bool) -> Plan:
     """Make the plan of what was found: whole, partial within a budget, or none."""
-    from planner import explain, partial
+    from planner import explain
 
     fixed, reasons = task.constraints.fixed, ledger.reasons
     bounds = [lower.Bound(b.value + len(fixed), b.kind, b.words) for b in ledger.bounds]
-    allowed = None if max_reviews is None else max_reviews - len(fixed)
     none = np.empty((0, 2), np.int64)
     if ledger.infeasible:
         reasons += explain.why_not(task, target)
         return _plan(task, "infeasible", target, none, [], reasons, use_scores=use_scores)
-    if allowed is not None and allowed < 0:
-        reasons.append(f"{len(fixed)} reviews are fixed, which is more than the {max_reviews} allowed")
+    if ledger.budget is not None and ledger.budget < 0:
+        reasons.append(f"{len(fixed)} reviews are fixed, which is more than the {len(fixed) + ledger.budget} allowed")
         return _plan(task, "infeasible", target, none, bounds, reasons, use_scores=use_scores)
-    if ledger.pairs is None or (allowed is not None and len(ledger.pairs) > allowed):
-        pairs = partial.best_few(task, target, ledger.pairs, allowed)
-        reasons += partial.how_far(task, target, pairs, allowed, found=ledger.pairs is not None)
-        status: Status = "budget_exhausted"
+    if ledger.pairs is None or (ledger.budget is not None and len(ledger.pairs) > ledger.budget):
+        return _part_of_the_way(task, target, ledger, bounds, until, use_scores=use_scores)
+    status: Status = "optimal" if ledger.closed and ledger.cheapest else "feasible"
+    if ledger.closed and not ledger.cheapest:
+        reasons.append("the number of reviews is proved smallest; that none are cheaper is not proved")
+    return _plan(task, status, target, ledger.pairs, bounds, reasons, use_scores=use_scores)
+
+
+def _part_of_the_way(
+    task: Task, target: Target, ledger: Ledger, bounds: list[Bound], until: float, *, use_scores: bool
+) -> Plan:
+    """Make the best plan within a budget, or of what was found in time."""
+    from planner import partial
+
+    if ledger.out_of_reach:
+        reason = f"the target {target} needs more reviews than the budget allows"
+    elif ledger.pairs is not None:
+        reason = f"no plan for the target {target} within the budget was found; that there is none is not proved"
     else:
-        pairs = ledger.pairs
-        status = "optimal" if ledger.closed and ledger.cheapest else "feasible"
-        if ledger.closed and not ledger.cheapest:
-            reasons.append("the number of reviews is proved smallest; that none are cheaper is not proved")
-    return _plan(task, status, target, pairs, bounds, reasons, use_scores=use_scores)
+        reason = f"no plan for the target {target} was found in time, and none was proved impossible"
+    until = max(until, time.monotonic() + LEAST_FOR_BUDGET)
+    pairs, sure = partial.best_few(task, target, ledger.pairs, ledger.budget, until, use_scores=use_scores)
+    plan = _plan(task, "budget_exhausted", target, pairs, bounds, [*ledger.reasons, reason], use_scores=use_scores)
+    return replace(
+        plan,
+        explanation=(*plan.explanation, *partial.how_far(target, plan.reach, ledger.budget, plan.count, sure)),
+    )
 
 
 def _plan(
@@ -299,6 +328,4 @@ def _plan(
 
 
 def _without_fixed(rules: Constraints) -> Constraints:
-    from dataclasses import replace
-
     return replace(rules, fixed=rules.fixed[:0])

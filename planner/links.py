@@ -40,7 +40,7 @@ def fill(task: Task, target: Target, ledger: Ledger) -> None:
     if oracle.reaches(pairs):
         ledger.offer(pairs)
     ledger.cheapest = ledger.pairs is not None and (free or not task.constraints.cost)
-    if ledger.closed and ledger.cheapest:
+    if ledger.out_of_reach or (ledger.closed and ledger.cheapest):
         return
     if ledger.pairs is None and not oracles.can_reach(oracle):
         ledger.infeasible = True

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from planner._reach import Reach
     from planner.bounds import Bound
     from planner.constraints import Constraints
     from reviewgraph.labels import IntArray, Label
@@ -115,6 +116,14 @@ class Plan:
         from planner.verify import with_extra
 
         return with_extra(self.constraints.reviews, self.pairs, use_scores=self.use_scores)
+
+    @cached_property
+    def reach(self) -> tuple[Reach, Reach]:
+        """How far the existing reviews get, and these with them: papers in the largest group, and expected error."""
+        from planner._reach import reach
+
+        before, after = self.constraints.reviews, self.reviews_with_plan
+        return tuple(reach(table, self.target, use_scores=self.use_scores) for table in (before, after))  # type: ignore[return-value]
 
     def alternatives(self, reviewer: Label, item: Label) -> list[tuple[Label, Label]]:
         """Pairs that can stand in for one of the reviews if it is declined, the rest being kept; cheapest first.

@@ -137,3 +137,88 @@ def _within(pairs: tuple[tuple[int, int], ...], spare: list[int], room: list[int
     return all(a <= b for a, b in zip(loads, spare, strict=True)) and all(
         a <= b for a, b in zip(used, room, strict=True)
     )
+
+
+def blocks(covers: list[int], n_items: int, target: str) -> list[int]:
+    """Maximal groups of items at a level, as bit masks; by every set of reviewers for *recoverable*."""
+    if target == "double":
+        return closed(covers)
+    if target == "connected":
+        groups = [cover for cover in covers if cover] + [1 << i for i in range(n_items)]
+        for item in range(n_items):
+            touching = [group for group in groups if group >> item & 1]
+            groups = [group for group in groups if not group >> item & 1]
+            merged = 0
+            for group in touching:
+                merged |= group
+            groups.append(merged)
+        return groups
+    found = [cover & -cover for cover in covers if cover][:1]
+    live = [j for j, cover in enumerate(covers) if cover.bit_count() >= 2]
+    for size in range(1, len(live) + 1):
+        for chosen in combinations(live, size):
+            union = 0
+            for j in chosen:
+                union |= covers[j]
+            place = {i: k for k, i in enumerate(i for i in range(n_items) if union >> i & 1)}
+            dense = [sum(1 << place[i] for i in place if covers[j] >> i & 1) for j in chosen]
+            if is_recoverable(dense, len(place)):
+                found.append(union)
+    return found
+
+
+def members(group: int) -> list[int]:
+    return [i for i in range(group.bit_length()) if group >> i & 1]
+
+
+def largest(covers: list[int], n_items: int, target: str) -> list[int]:
+    """Items of the largest group, the first of equals."""
+    groups = [members(group) for group in blocks(covers, n_items, target)]
+    most = max((len(group) for group in groups), default=0)
+    return min((group for group in groups if len(group) == most), default=[])
+
+
+def error(covers: list[int], group: list[int], draws: object, target: str) -> float:
+    """Median over draws of the root mean square error of the items of a group, by the pseudo-inverse."""
+    import numpy as np
+
+    if len(group) <= (1 if target == "connected" else 2):
+        return 0.0
+    found = []
+    for x in np.asarray(draws)[:, group]:
+        total = np.zeros((len(group), len(group)))
+        for cover in covers:
+            own = [k for k, i in enumerate(group) if cover >> i & 1]
+            columns = np.column_stack([np.ones(len(own)), x[own]])
+            total[np.ix_(own, own)] += np.eye(len(own)) - columns @ np.linalg.pinv(columns)
+        found.append(float(np.sqrt(np.trace(np.linalg.pinv(total, rcond=1e-11)) / len(group))))
+    return float(np.median(found))
+
+
+def best_within(
+    covers: list[int],
+    n_items: int,
+    allowed: list[tuple[int, int]],
+    spare: list[int],
+    room: list[int],
+    target: str,
+    budget: int,
+    draws: object,
+) -> tuple[int, float, int]:
+    """Papers in the largest group, error and number of reviews of the best set within a budget."""
+    best: list[tuple[int, ...]] = []
+    most = -1
+    for size in range(min(budget, len(allowed)) + 1):
+        for chosen in combinations(allowed, size):
+            if _within(chosen, spare, room):
+                papers = len(largest(_with(covers, chosen), n_items, target))
+                if papers > most:
+                    most, best = papers, []
+                if papers == most:
+                    best.append(chosen)
+    least = (float("inf"), 0)
+    for chosen in best:
+        after = _with(covers, chosen)
+        now = round(error(after, largest(after, n_items, target), draws, target), 6)
+        least = min(least, (now, len(chosen)))
+    return most, *least

@@ -79,7 +79,10 @@ def test_a_budget_too_small_ends_with_status_1() -> None:
     report = json.loads(found.stdout)
     assert found.exit_code == 1
     assert (report["status"], report["count"], report["lower_bound"]) == ("budget_exhausted", 1, 2)
-    assert "from 2 to 3 of 4" in report["explanation"][0]
+    assert "needs more reviews than the budget" in report["explanation"][0]
+    assert "from 2 to 3 of 4" in report["explanation"][1]
+    assert (report["largest_group"], report["expected_error"]["before"]) == ({"before": 2, "after": 3}, 0.0)
+    assert report["expected_error"]["after"] > 0
 
 
 def test_no_plan_ends_with_status_1_and_says_why() -> None:

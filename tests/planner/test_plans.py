@@ -15,7 +15,11 @@ import naive_plans
 from plan_cases import Case, cases
 
 from planner import InvalidPlan, plan_extra_reviews, verify_plan
+from planner._reach import qualities
+from planner._task import new_task
 from planner.bounds import Bound, least_waste
+from planner.partial import Judge
+from planner.search import begin
 from reviewgraph import InputError, Reviews, is_recovery_resilient, read_reviews
 from reviewgraph.components import tie_classes
 from reviewgraph.designs import random_assignment
@@ -45,6 +49,56 @@ def test_budgets_hold_and_partial_plans_are_valid(case: Case, target: Any, budge
     assert plan.count <= budget
     if plan.status == "budget_exhausted":
         assert plan.lower_bound == 0 or plan.explanation
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
+    rng, exhausted = np.random.default_rng(8), 0
+    for _ in range(40):
+        rows = [(j, int(i)) for j in range(5) for i in rng.permutation(6)[: rng.integers(0, 4)]]
+        options: dict[str, Any] = {"conflicts": [(int(rng.integers(5)), int(rng.integers(6))) for _ in range(6)]}
+        if rng.random() < 0.5:
+            options["capacity"] = {j: int(rng.integers(0, 3)) for j in range(5)}
+        if rng.random() < 0.3:
+            options["max_per_item"] = 1
+        case = Case(Reviews.from_pairs(rows, reviewers=range(5), items=range(6)), options)
+        covers, N, allowed, spare, room, _ = case.naive()
+        budget = int(rng.integers(0, 3))
+        plan = plan_extra_reviews(case.reviews, target, time_limit=20, max_reviews=budget, **options)
+        if plan.status != "budget_exhausted":
+            continue
+        verify_plan(plan)
+        exhausted += budget > 0
+        draws = qualities(N, target, N)
+        papers, error, count = naive_plans.best_within(covers, N, allowed, spare, room, target, budget, draws)
+        before = naive_plans.largest(covers, N, target)
+        assert (plan.reach[0].papers, plan.reach[1].papers, plan.count) == (len(before), papers, count)
+        assert plan.reach[1].error == pytest.approx(error, rel=1e-4, abs=1e-6)
+        assert "none does better" in plan.explanation[-1]
+    assert exhausted >= 5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_budget_is_spent_where_it_helps_most(target: Any) -> None:
+    """Four groups of 10, 9, 8 and 2 papers: whoever joins the largest ones gets furthest."""
+    sizes = {"a": 10, "b": 9, "c": 8, "d": 2}
+    rows = [(f"{name}{j}", f"{name}{i}") for name, size in sizes.items() for j in range(3) for i in range(size)]
+    reviews = Reviews.from_pairs(rows)
+    for budget, papers in ((2, 19), (4, 27)):
+        if target == "connected":
+            budget //= 2
+        plan = plan_extra_reviews(reviews, target, max_reviews=budget, time_limit=2)
+        verify_plan(plan)
+        assert (plan.status, plan.count, plan.reach[1].papers) == ("budget_exhausted", budget, papers)
+
+
+def test_exchanges_lower_the_error_of_a_partial_plan() -> None:
+    reviews = random_assignment(30, 12, 4, np.random.default_rng(5))
+    plan = plan_extra_reviews(reviews, max_reviews=2, time_limit=5)
+    judge = Judge(new_task(plan.constraints, 200), "double", use_scores=False)
+    assert plan.status == "budget_exhausted"
+    plain = begin(judge.task, 2, 0)[0].pairs
+    assert judge.worth(plan.pairs) > judge.worth(plain)
 
 
 def star(centre: int) -> list[tuple[str, str]]:
