@@ -61,6 +61,8 @@ class Ledger:
     cheapest: bool = False
     infeasible: bool = False
     reasons: list[str] = field(default_factory=list)
+    prices: IntArray | None = None
+    short: IntArray | None = None
 
     @property
     def lower_bound(self) -> int:
@@ -257,7 +259,8 @@ def _finish(task: Task, target: Target, ledger: Ledger, until: float, *, use_sco
     none = np.empty((0, 2), np.int64)
     if ledger.infeasible:
         reasons += explain.why_not(task, target)
-        return _plan(task, "infeasible", target, none, [], reasons, use_scores=use_scores)
+        plan = _plan(task, "infeasible", target, none, [], reasons, use_scores=use_scores)
+        return replace(plan, short=ledger.short)
     if ledger.budget is not None and ledger.budget < 0:
         reasons.append(f"{len(fixed)} reviews are fixed, which is more than the {len(fixed) + ledger.budget} allowed")
         return _plan(task, "infeasible", target, none, bounds, reasons, use_scores=use_scores)
@@ -266,7 +269,8 @@ def _finish(task: Task, target: Target, ledger: Ledger, until: float, *, use_sco
     status: Status = "optimal" if ledger.closed and ledger.cheapest else "feasible"
     if ledger.closed and not ledger.cheapest:
         reasons.append("the number of reviews is proved smallest; that none are cheaper is not proved")
-    return _plan(task, status, target, ledger.pairs, bounds, reasons, use_scores=use_scores)
+    plan = _plan(task, status, target, ledger.pairs, bounds, reasons, use_scores=use_scores)
+    return replace(plan, prices=ledger.prices)
 
 
 def _part_of_the_way(

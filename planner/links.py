@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner import bounds, exact, matroid, oracles
-from planner.verify import pieces
+from planner import bounds, exact, intersection, matroid, oracles
+from planner.verify import pieces, useful_loads
 
 if TYPE_CHECKING:
     from planner._task import Task
     from planner.extra import Ledger
     from planner.plan import Target
+    from reviewgraph.labels import IntArray
+
+#: Candidate reviews up to which the integer programme is stated.
+EXACT_UP_TO = 20_000
 
 
 def fill(task: Task, target: Target, ledger: Ledger) -> None:
-    """Matroid greedy; where that is not the end of it, the integer programme with rank cuts."""
+    """Matroid greedy; where that is not the end of it, matroid intersection or the integer programme with rank cuts."""
     oracle = oracles.Recoverable(task) if target == "recoverable" else oracles.Connected(task)
     none = np.empty((0, 2), np.int64)
     table = oracle.table(none)
@@ -45,6 +49,10 @@ def fill(task: Task, target: Target, ledger: Ledger) -> None:
     if ledger.pairs is None and not oracles.can_reach(oracle):
         ledger.infeasible = True
         return
+    if target == "recoverable" and _intersect(oracle, ledger):
+        return
+    if len(oracle.allowed) > EXACT_UP_TO:
+        return
     outcome = exact.solve(oracle, ledger.pairs, ledger.lower_bound, ledger.deadline)
     if outcome.infeasible and ledger.pairs is None:
         ledger.infeasible = True
@@ -54,3 +62,35 @@ def fill(task: Task, target: Target, ledger: Ledger) -> None:
         ledger.pairs = outcome.pairs
         ledger.tell()
     ledger.cheapest = outcome.proved
+
+
+def _intersect(oracle: oracles.Oracle, ledger: Ledger) -> bool:
+    """Settle it among reviewers of two reviews or more; false where others are needed, or the method cannot say."""
+    answer = intersection.intersect(oracle, ledger.deadline)
+    if answer is None:
+        return False
+    if answer.pairs is not None:
+        ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
+        ledger.tell()
+        return ledger.closed
+    table = oracle.table(np.empty((0, 2), np.int64))
+    links, others = useful_loads(oracle.task.constraints, table, oracle.task.spare, answer.short)
+    missing = ledger.lower_bound
+    if links + others < missing:
+        ledger.infeasible, ledger.short = True, answer.short
+        ledger.reasons.append(_shortage(oracle, answer.short, links, others, missing))
+        return True
+    return False
+
+
+def _shortage(oracle: oracles.Oracle, short: IntArray, links: int, others: int, missing: int) -> str:
+    who = oracle.task.constraints.reviews.reviewers
+    if not links:
+        return f"{missing} links are missing, and the spare loads of those who may help add up to {others}"
+    names = ", ".join(str(who[j]) for j in short[:5].tolist()) + (
+        f" and {short.size - 5} more" if short.size > 5 else ""
+    )
+    return (
+        f"{missing} links are missing: even if they read everything they may, {names} can make {links} of them, and "
+        f"the spare loads of the others make at most {others} more"
+    )

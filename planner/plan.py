@@ -68,6 +68,13 @@ class Plan:
     merges
         Certificate for the target ``double``: merges of reviewers, to be replayed by
         :func:`reviewgraph.verify_merges` on :attr:`reviews_with_plan`.
+    prices
+        Certificate for the target ``recoverable`` within loads, where matroid intersection found the plan: a price by
+        reviewer code in millionths, positive only for full loads; with these prices added to the costs, no
+        plan is cheaper even if loads do not count.
+    short
+        Certificate of impossibility for ``recoverable``: codes of reviewers who together make so few links,
+        whatever they read, that the loads of the others do not suffice.
     """
 
     status: Status
@@ -80,6 +87,8 @@ class Plan:
     use_scores: bool
     merges: IntArray = field(repr=False)
     _find_alternatives: Callable[[int, int], list[tuple[int, int]]] = field(repr=False)
+    prices: IntArray | None = field(repr=False, default=None)
+    short: IntArray | None = field(repr=False, default=None)
 
     def __repr__(self) -> str:
         return f"<Plan: {self.status}, {self.count} reviews to {self.target}, at least {self.lower_bound} are needed>"

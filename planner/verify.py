@@ -15,10 +15,11 @@ from reviewgraph.components import (
     is_recovery_resilient,
     verify_merges,
 )
-from reviewgraph.recoverable import recoverability
+from reviewgraph.recoverable import degrees_of_freedom, recoverability
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from planner.constraints import Constraints
     from planner.plan import Plan
     from reviewgraph.labels import IntArray
 
@@ -62,7 +63,9 @@ def verify_plan(plan: Plan) -> None:
 
     Pairs must be new, distinct and allowed, the fixed ones among them; loads and limits must hold. A plan called
     optimal or feasible must reach its target, for ``double`` by replaying its merges; one called optimal must have
-    as many reviews as its bound. Takes time near-linear in the reviews for ``double`` and ``connected``.
+    as many reviews as its bound. Prices and shortages are checked by ranks of the count matroid.
+
+    Takes time near-linear in the reviews for ``double`` and ``connected``.
 
     Raises
     ------
@@ -84,6 +87,10 @@ def verify_plan(plan: Plan) -> None:
         _check_target(plan)
     if plan.status == "infeasible" and not plan.explanation:
         _fail("called infeasible without a reason")
+    if plan.prices is not None:
+        _check_prices(plan, plan.prices)
+    if plan.short is not None:
+        _check_shortage(plan, plan.short)
 
 
 def _check_constraints(plan: Plan) -> None:
@@ -123,6 +130,69 @@ def _check_target(plan: Plan) -> None:
     proved = Components(labels, np.empty(0, np.int64), plan.merges, counted)
     if not covers_all(proved, use_scores=plan.use_scores):
         _fail("the merges do not give a component that covers all items")
+
+
+def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:
+    """Links that some reviewers can make whatever they read, and that the loads of the others allow at most.
+
+    p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
+    """
+    pairs = _candidates(rules, table, spare)
+    count = np.bincount(pairs[:, 0], minlength=spare.size)
+    useful = np.maximum(np.minimum(spare, count) - np.maximum(2 - table.loads, 0), 0)
+    chosen = np.isin(pairs[:, 0], short) & (table.loads[pairs[:, 0]] >= 2)
+    others = np.ones(spare.size, np.bool_)
+    others[short[table.loads[short] >= 2]] = False
+    before, after = degrees_of_freedom(table), degrees_of_freedom(with_extra(table, pairs[chosen]))
+    return before - after, int(useful[others].sum())
+
+
+def _candidates(rules: Constraints, table: Reviews, spare: IntArray) -> IntArray:
+    """Shape (K, 2): pairs that are allowed and no reviews yet."""
+    found = []
+    for j in np.flatnonzero(spare > 0).tolist():
+        items = np.setdiff1d(rules.readable(j), table.items_of(j))
+        found.append(np.column_stack([np.full(items.size, j), items]))
+    return np.concatenate([np.empty((0, 2), np.int64), *found])
+
+
+def _with_fixed(plan: Plan) -> tuple[Reviews, IntArray, IntArray]:
+    """Existing and fixed reviews, what is left of the loads, and the other reviews of the plan."""
+    rules = plan.constraints
+    spare = rules.spare - np.bincount(rules.fixed[:, 0], minlength=rules.spare.size)
+    fixed = set(map(tuple, rules.fixed.tolist()))
+    new = [pair for pair in plan.pairs.tolist() if tuple(pair) not in fixed]
+    return with_extra(rules.reviews, rules.fixed), spare, np.array(new, np.int64).reshape(-1, 2)
+
+
+def _check_prices(plan: Plan, prices: IntArray) -> None:
+    """Check that the reviews are a base of least cost plus price: at each of their prices they span what is cheaper."""
+    table, spare, new = _with_fixed(plan)
+    load = np.bincount(new[:, 0], minlength=spare.size)
+    if (prices < 0).any() or (load[prices > 0] < spare[prices > 0]).any():
+        _fail("a price is negative, or stands on a reviewer who has spare load left")
+
+    def price(pairs: IntArray) -> IntArray:
+        cost = [round(plan.constraints.cost_of(j, i) * 1_000_000) for j, i in pairs.tolist()]
+        return np.array(cost, np.int64) + prices[pairs[:, 0]]
+
+    pairs = _candidates(plan.constraints, table, spare)
+    pairs = pairs[table.loads[pairs[:, 0]] >= 2]
+    offered, paid, missing = price(pairs), np.sort(price(new)), degrees_of_freedom(table)
+    if missing != len(new):
+        _fail(f"{len(new)} reviews for {missing} missing links: the prices prove nothing")
+    for value in np.unique(paid).tolist():
+        cheaper = with_extra(table, pairs[offered < value])
+        if missing - degrees_of_freedom(cheaper) != int((paid < value).sum()):
+            _fail("with the prices given, a cheaper plan exists")
+
+
+def _check_shortage(plan: Plan, short: IntArray) -> None:
+    table, spare, _ = _with_fixed(plan)
+    links, others = useful_loads(plan.constraints, table, spare, short)
+    missing = degrees_of_freedom(table)
+    if plan.status != "infeasible" or links + others >= missing:
+        _fail(f"{links} and {others} links suffice for the {missing} missing ones: no proof that there is no plan")
 
 
 def _fail(reason: str) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 import naive_plans
 from plan_cases import Case, cases
 
-from planner import InvalidPlan, plan_extra_reviews, verify_plan
+from planner import InvalidPlan, exact, plan_extra_reviews, verify_plan
 from planner._reach import qualities
 from planner._task import new_task
 from planner.bounds import Bound, least_waste
+from planner.constraints import constrain
+from planner.intersection import intersect
+from planner.oracles import Recoverable, can_reach
 from planner.partial import Judge
 from planner.search import begin
 from reviewgraph import InputError, Reviews, is_recovery_resilient, read_reviews
 from reviewgraph.components import tie_classes
 from reviewgraph.designs import random_assignment
+from reviewgraph.recoverable import degrees_of_freedom
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 TARGETS = ["double", "recoverable", "connected"]
@@ -99,6 +104,65 @@ def test_exchanges_lower_the_error_of_a_partial_plan() -> None:
     assert plan.status == "budget_exhausted"
     plain = begin(judge.task, 2, 0)[0].pairs
     assert judge.worth(plan.pairs) > judge.worth(plain)
+
+
+def loaded(seed: int) -> tuple[Reviews, dict[str, Any]]:
+    """A table whose missing links strain the loads: 3 to 6 reviewers, 4 to 8 papers, costs, conflicts."""
+    rng = np.random.default_rng(seed)
+    M, N = int(rng.integers(3, 7)), int(rng.integers(4, 9))
+    rows = [(j, int(i)) for j in range(M) for i in rng.permutation(N)[: rng.integers(2, 4)]]
+    options = {
+        "conflicts": [(int(rng.integers(M)), int(rng.integers(N))) for _ in range(rng.integers(0, 12))],
+        "capacity": {j: int(rng.integers(0, 3)) for j in range(M)},
+        "cost": {(j, i): float(rng.integers(0, 4)) for j in range(M) for i in range(N)},
+    }
+    return Reviews.from_pairs(rows, reviewers=range(M), items=range(N)), options
+
+
+def test_matroid_intersection_equals_the_integer_programme() -> None:
+    counts = {"plan": 0, "short": 0}
+    for seed in range(80):
+        reviews, options = loaded(seed)
+        task = new_task(constrain(reviews, **options), 200)
+        oracle = Recoverable(task)
+        if oracle.reaches(np.empty((0, 2), np.int64)) or not can_reach(oracle):
+            continue
+        answer = intersect(oracle, float("inf"))
+        outcome = exact.solve(oracle, None, degrees_of_freedom(reviews), time.monotonic() + 20)
+        assert answer is not None
+        assert (answer.pairs is None) == outcome.infeasible
+        if answer.pairs is not None and outcome.pairs is not None:
+            assert oracle.reaches(answer.pairs)
+            found, expected = (
+                (len(p), sum(task.constraints.cost_of(j, i) for j, i in p.tolist()), np.bincount(p[:, 0]).max())
+                for p in (answer.pairs, outcome.pairs)
+            )
+            assert found == expected
+        plan = plan_extra_reviews(reviews, "recoverable", **options)
+        verify_plan(plan)
+        counts["plan"] += plan.prices is not None
+        counts["short"] += plan.short is not None
+    assert min(counts.values()) >= 3
+
+
+def test_prices_and_shortages_are_checked_without_the_solver() -> None:
+    plans = [plan_extra_reviews(table, "recoverable", **options) for table, options in map(loaded, range(80))]
+    priced = [plan for plan in plans if plan.prices is not None and plan.prices.any()]
+    needed = 0
+    for plan in priced:
+        assert plan.status == "optimal"
+        try:
+            verify_plan(replace(plan, prices=np.zeros_like(plan.prices)))
+        except InvalidPlan:
+            needed += 1
+        with pytest.raises(InvalidPlan, match="a price is negative"):
+            verify_plan(replace(plan, prices=-np.ones_like(plan.prices)))
+    short = [plan for plan in plans if plan.short is not None]
+    assert min(needed, len(short)) >= 3
+    for plan in short:
+        assert "links are missing" in plan.explanation[0]
+        with pytest.raises(InvalidPlan, match="no proof that there is no plan"):
+            verify_plan(replace(plan, constraints=replace(plan.constraints, spare=plan.constraints.spare + 9)))
 
 
 def star(centre: int) -> list[tuple[str, str]]:
