@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import FloatArray, Reviews
 
 #: Draws of true qualities, of which the median counts; fewer in large groups, where a draw takes seconds.
-DRAWS, FEW_DRAWS, MANY_ITEMS = 5, 1, 1000
+DRAWS, FEW_DRAWS, MANY_ITEMS = 5, 1, 300
 #: Items of a group up to which an error is computed; for *connected* by a dense inverse.
 ERROR_UP_TO, DENSE_UP_TO = 5000, 2000
 
@@ -105,8 +105,8 @@ def expected_error(table: Reviews, items: IntArray, target: str) -> float | None
     """Return the expected standard error of the quality of an item of a group, for noise of one in each score.
 
     The root mean square over the items, relative to the shift of all of them and (but for the target ``connected``)
-    to the scale; the median over draws of qualities. Reviews outside the group are left out. None where there are no
-    items, or more than 5,000 (2,000 for ``connected``).
+    to the scale; the median over draws of qualities (one draw for more than 300 items). Reviews outside the group are
+    left out. None where there are no items, or more than 5,000 (2,000 for ``connected``).
 
     Takes O(N^3) for N items up to 2,000, and the time of conjugate gradients beyond.
 

@@ -10,11 +10,13 @@ import numpy as np
 from planner import bounds, exact, exhaust, oracles, scored, search
 from planner._task import new_task
 from planner.substitutes import polish
-from planner.verify import reaches, with_extra
+from planner.verify import allowed_pairs, reaches, with_extra
 
 if TYPE_CHECKING:
     from planner._task import Task
     from planner.extra import Ledger
+    from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import Reviews
 
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 1_500
@@ -25,7 +27,7 @@ RELAX_UP_TO = 3_000_000
 #: Rounds of improvement between two looks at the clock, times entries.
 ROUND_WORK = 2_000
 #: Seconds for exchanging reviews where only loads can gain by it.
-POLISH = 2.0
+POLISH = 1.0
 #: Share of the time left that each kind of exhaustive search may take.
 SHARE = 0.35
 
@@ -92,19 +94,35 @@ def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> search.
             search.prune(found)
             ledger.offer(found.pairs)
             return found
-        if attempt == 0 and not _can_reach(task, rng):
-            ledger.infeasible = True
-            return None
         if not ledger.in_time:
             break
+        if attempt == 0 and not _can_reach(task):
+            ledger.infeasible = True
+            return None
     return None
 
 
-def _can_reach(task: Task, rng: np.random.Generator) -> bool:
+def _can_reach(task: Task) -> bool:
     """Whether the candidates together could do it; true where there are too many of them to say."""
     if int((task.spare > 0).sum()) * task.n_items > RELAX_UP_TO:
         return True
-    return oracles.can_reach(oracles.Double(task, rng))
+    table = with_extra(task.constraints.reviews, task.constraints.fixed)
+    pairs = allowed_pairs(task.constraints, table, task.spare)
+    pairs = pairs[task.room[pairs[:, 1]] > 0]
+    return _one_grows_to_all(table, pairs) or reaches(with_extra(table, pairs), "double")
+
+
+def _one_grows_to_all(table: Reviews, pairs: IntArray) -> bool:
+    """Whether the reviewer of most items, with all reviewers who share two with the group, covers all: a quick yes."""
+    if not table.n_reviewers:
+        return False
+    reads = np.zeros((table.n_reviewers, table.n_items), np.bool_)
+    reads[table.reviewer, table.item] = reads[pairs[:, 0], pairs[:, 1]] = True
+    cover, before = reads[int(np.argmax(reads.sum(axis=1)))], -1
+    while before < int(cover.sum()) < table.n_items:
+        before = int(cover.sum())
+        cover = cover | reads[reads[:, cover].sum(axis=1) >= 2].any(axis=0)
+    return bool(cover.all())
 
 
 def _dear_bounds(task: Task, ledger: Ledger) -> None:

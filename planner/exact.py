@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Costs are rounded to this for the solver.
 COST_UNIT = 1e-6
+#: Share of the time that the solver has used when it stops for want of time; less means that Ctrl-C stopped it.
+STOPPED = 0.8
 
 
 @dataclass
@@ -111,6 +113,8 @@ class Master:
         solver.parameters.random_seed = seed
         solver.parameters.max_time_in_seconds = max(seconds, 0.01)
         status = solver.solve(self.model)
+        if status in (cp_model.FEASIBLE, cp_model.UNKNOWN) and solver.wall_time < STOPPED * seconds:
+            raise KeyboardInterrupt  # the solver takes Ctrl-C for itself and returns early
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             taken = np.array([k for k, x in enumerate(self.take) if solver.value(x)], np.int64)
             name = "optimal" if status == cp_model.OPTIMAL else "feasible"

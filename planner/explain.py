@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._growth import copy_structure, covers_item, enter, find_block, grow, settle
+from planner.verify import allowed_pairs, reaches, with_extra
 
 if TYPE_CHECKING:
     from planner._growth import Structure
@@ -143,12 +144,24 @@ def why_not(task: Task, target: str) -> list[str]:
     apart = np.setdiff1d(apart, unread)
     if apart.size:
         said.append(f"no one with spare load may read {_list(table.items, apart)}, which are apart from the main group")
-    total = int(np.minimum(task.spare, task.n_items).sum())
-    said.append(
-        f"even if every allowed review were written (the spare loads add up to {total}), some papers would not be "
-        f"{_WORDS[target]}; allow more pairs, raise loads, or name emergency reviewers"
-    )
+    said.append(_all_together(task, target))
     return said
+
+
+def _all_together(task: Task, target: str) -> str:
+    """Say whether all allowed reviews would do, loads and limits aside."""
+    remedy = "allow more pairs, raise loads or limits, or name emergency reviewers"
+    table = with_extra(task.constraints.reviews, task.constraints.fixed)
+    pairs = allowed_pairs(task.constraints, table, task.spare)
+    pairs = pairs[task.room[pairs[:, 1]] > 0]
+    if not reaches(with_extra(table, pairs), target):
+        return f"even if every allowed review were written, some papers would not be {_WORDS[target]}; {remedy}"
+    useful = np.minimum(task.spare, np.bincount(pairs[:, 0], minlength=task.spare.size))
+    limits = "" if (task.room >= task.spare.size).all() else " and the limits of the papers"
+    return (
+        f"all allowed reviews together would do, but no choice of them within the spare loads (which add up to "
+        f"{int(useful.sum())}){limits}; {remedy}"
+    )
 
 
 _WORDS = {

@@ -13,7 +13,7 @@ from planner import bounds as lower
 from planner._task import Task, new_task
 from planner.constraints import Constraints, constrain
 from planner.plan import Plan, PlannedReview, Status, Target
-from planner.verify import with_extra
+from planner.verify import reaches, with_extra
 from reviewgraph.components import doubly_connected_components
 from reviewgraph.errors import InputError
 
@@ -201,11 +201,13 @@ def plan_extra_reviews(
     task = new_task(rules, _room_for(reviews), use_scores=use_scores)
     if (task.spare < 0).any() or (task.room < 0).any():
         return _refuse_fixed(task, target, use_scores)
+    until = started + time_limit
     try:
         _fill(task, target, ledger, rng, use_scores=use_scores)
     except KeyboardInterrupt:
         ledger.reasons.append("interrupted: this is the best found so far")
-    return _finish(task, target, ledger, started + time_limit, use_scores=use_scores)
+        until = started
+    return _finish(task, target, ledger, until, use_scores=use_scores)
 
 
 def _check_arguments(target: str, max_reviews: int | None, time_limit: float, *, use_scores: bool) -> None:
@@ -287,6 +289,9 @@ def _part_of_the_way(
         reason = f"no plan for the target {target} was found in time, and none was proved impossible"
     until = max(until, time.monotonic() + LEAST_FOR_BUDGET)
     pairs, sure = partial.best_few(task, target, ledger.pairs, ledger.budget, until, use_scores=use_scores)
+    everything = np.concatenate([task.constraints.fixed, pairs])
+    if reaches(with_extra(task.constraints.reviews, everything, use_scores=use_scores), target, use_scores=use_scores):
+        return _plan(task, "feasible", target, pairs, bounds, ledger.reasons, use_scores=use_scores)
     plan = _plan(task, "budget_exhausted", target, pairs, bounds, [*ledger.reasons, reason], use_scores=use_scores)
     return replace(
         plan,

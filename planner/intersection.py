@@ -190,8 +190,8 @@ def _within(ground: Ground, cap: IntArray, deadline: float) -> Answer | None:
             return None
         length, by, out = _paths(np.where(load < cap, 0, FAR), arc, ground, base, 1)
         end = int(np.argmin(np.where(over, length, FAR)))
-        if length[end] >= FAR // 2:
-            return Answer(None, none, np.flatnonzero(length < FAR // 2))
+        if not over[end] or length[end] >= FAR:
+            return Answer(None, none, np.flatnonzero(length < FAR))
         _exchange(coordinates, base, ground, enter, by, out, end)
 
 

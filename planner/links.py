@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner import bounds, exact, intersection, matroid, oracles
+from planner import bounds, exact, intersection, matroid, oracles, search
 from planner.verify import pieces, useful_loads
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ def fill(task: Task, target: Target, ledger: Ledger) -> None:
         return
     if target == "recoverable" and _intersect(oracle, ledger):
         return
+    if target == "recoverable" and ledger.pairs is None:
+        _cascade(oracle, ledger)
+        ledger.cheapest = ledger.pairs is not None and not task.constraints.cost
+        if ledger.closed and ledger.cheapest:
+            return
     if len(oracle.allowed) > EXACT_UP_TO:
         return
     outcome = exact.solve(oracle, ledger.pairs, ledger.lower_bound, ledger.deadline)
@@ -62,6 +67,24 @@ def fill(task: Task, target: Target, ledger: Ledger) -> None:
         ledger.pairs = outcome.pairs
         ledger.tell()
     ledger.cheapest = outcome.proved
+
+
+def _cascade(oracle: oracles.Oracle, ledger: Ledger) -> None:
+    """Plan for *double*, which implies *recoverable*, and take out what is not needed."""
+    task = oracle.task
+    length = task.start.item.size - int(task.start.entries[0]) - 2
+    found, done = search.begin(task, length, 0, keep_going=lambda: ledger.in_time)
+    if not done:
+        return
+    search.prune(found)
+    pairs, place = found.pairs, 0
+    while place < len(pairs) and len(pairs) > ledger.lower_bound and ledger.in_time:
+        fewer = np.delete(pairs, place, axis=0)
+        if oracle.reaches(fewer):
+            pairs = fewer
+        else:
+            place += 1
+    ledger.offer(pairs)
 
 
 def _intersect(oracle: oracles.Oracle, ledger: Ledger) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 
 from planner import explain, search
 from planner._reach import LEVELS, Reach, expected_error, information, inside, largest_group, qualities
-from planner.verify import with_extra
+from planner.verify import allowed_pairs, with_extra
 
 if TYPE_CHECKING:
     from planner._task import Task
@@ -77,14 +77,9 @@ class Judge:
     def allowed(self) -> IntArray:
         """Shape (K, 2): pairs that may be added, one by one."""
         rules = self.task.constraints
-        taken = set(map(tuple, rules.fixed.tolist()))
-        found = [
-            (j, i)
-            for j in np.flatnonzero(self.task.spare > 0).tolist()
-            for i in rules.readable(j).tolist()
-            if self.task.room[i] > 0 and (j, i) not in taken
-        ]
-        return np.array(found, np.int64).reshape(-1, 2)
+        table = with_extra(rules.reviews, rules.fixed)
+        pairs = allowed_pairs(rules, table, self.task.spare)
+        return pairs[self.task.room[pairs[:, 1]] > 0]
 
 
 def best_few(
@@ -110,11 +105,13 @@ def best_few(
     judge = Judge(task, target, use_scores)
     if int((task.spare > 0).sum()) * task.n_items <= LISTED and _sets(len(judge.allowed), most) <= SETS:
         return _try_all(judge, most, until)
-    found = _grown(judge, whole, most, until)
+    found = whole[:most] if whole is not None else np.empty((0, 2), np.int64)
     try:
-        return _sharpened(judge, found, most, until), False
+        found = _grown(judge, whole, most, until)
+        found = _sharpened(judge, found, most, until)
     except KeyboardInterrupt:
-        return found, False
+        pass
+    return found, False
 
 
 def _sets(pairs: int, most: int) -> int:

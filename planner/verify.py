@@ -137,7 +137,7 @@ def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: Int
 
     p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
     """
-    pairs = _candidates(rules, table, spare)
+    pairs = allowed_pairs(rules, table, spare)
     count = np.bincount(pairs[:, 0], minlength=spare.size)
     useful = np.maximum(np.minimum(spare, count) - np.maximum(2 - table.loads, 0), 0)
     chosen = np.isin(pairs[:, 0], short) & (table.loads[pairs[:, 0]] >= 2)
@@ -147,7 +147,7 @@ def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: Int
     return before - after, int(useful[others].sum())
 
 
-def _candidates(rules: Constraints, table: Reviews, spare: IntArray) -> IntArray:
+def allowed_pairs(rules: Constraints, table: Reviews, spare: IntArray) -> IntArray:
     """Shape (K, 2): pairs that are allowed and no reviews yet."""
     found = []
     for j in np.flatnonzero(spare > 0).tolist():
@@ -176,7 +176,7 @@ def _check_prices(plan: Plan, prices: IntArray) -> None:
         cost = [round(plan.constraints.cost_of(j, i) * 1_000_000) for j, i in pairs.tolist()]
         return np.array(cost, np.int64) + prices[pairs[:, 0]]
 
-    pairs = _candidates(plan.constraints, table, spare)
+    pairs = allowed_pairs(plan.constraints, table, spare)
     pairs = pairs[table.loads[pairs[:, 0]] >= 2]
     offered, paid, missing = price(pairs), np.sort(price(new)), degrees_of_freedom(table)
     if missing != len(new):

@@ -2,12 +2,18 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
+from reviewgraph.designs import random_assignment
 
 CHAIN = "reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\ncleo,p3\ncleo,p4\n"
 
@@ -83,6 +89,28 @@ def test_a_budget_too_small_ends_with_status_1() -> None:
     assert "from 2 to 3 of 4" in report["explanation"][1]
     assert (report["largest_group"], report["expected_error"]["before"]) == ({"before": 2, "after": 3}, 0.0)
     assert report["expected_error"]["after"] > 0
+
+
+def random_table(path: str, size: int) -> None:
+    reviews = random_assignment(size, size, 3, np.random.default_rng(1))
+    pairs = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
+    Path(path).write_text("reviewer,paper\n" + "".join(f"r{j},p{i}\n" for j, i in pairs))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+def test_control_c_writes_the_best_so_far() -> None:
+    random_table("hard.csv", 200)
+    words = [sys.executable, "-m", "reviewgraph", "plan", "hard.csv", "-o", "plan.csv", "--time-limit", "300"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        seen = next(line for line in process.stderr if "best so far:" in line and "no plan yet" not in line)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, "Traceback" in err) == (0, False), err
+    assert "Interrupted: this is the best found so far." in out
+    count = int(seen.split("best so far: ")[1].split()[0])
+    assert count >= len(Path("plan.csv").read_text().splitlines()) - 1 > 0
+    assert run("check", "hard.csv", "plan.csv", "--require", "double").exit_code == 0
 
 
 def test_no_plan_ends_with_status_1_and_says_why() -> None:
