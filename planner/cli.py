@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from planner.plan import Plan, Target
     from reviewgraph.reviews import Reviews
 
+#: Options that :func:`reviewgraph.cli.options.given_table` tells.
+TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
+
 
 @click.command()
 @table_options
@@ -85,7 +88,7 @@ def plan(
     if as_json:
         print_json(to_dict(found))
     else:
-        show(found, output)
+        show(found, output, _again(ctx), _again(ctx, _LOWER.get(found.target)))
     if found.status in ("infeasible", "budget_exhausted"):
         ctx.exit(1)
 
@@ -178,43 +181,82 @@ _VERDICT = {
     "infeasible": "There is no such plan.",
     "budget_exhausted": "This is a part of the way only.",
 }
+_LOWER = {"double": "recoverable", "recoverable": "connected"}
 
 
-def show(found: Plan, output: str | None) -> None:
-    """Print the table, what is proved, a line a reviewer, and the next command to type."""
-    table = found.constraints.reviews
+def show(found: Plan, output: str | None, again: str, less: str) -> None:
+    """Print the table, what is proved, a line a reviewer, and the next command to type.
+
+    ``again`` is this command, ``less`` the same for a lower target.
+    """
     if found.reviews:
-        from rich.console import Console
-        from rich.table import Table
-
-        grid = Table(title=f"{found.count} extra reviews, those that help most first")
-        for name in ("paper", "reviewer", "cost", "what it joins", "largest group"):
-            grid.add_column(name)
-        for review in found.reviews:
-            words = review.joins.partition(": ")[2]
-            name = f"{review.item} {table.titles.get(review.item, '')}".strip()
-            size = f"{review.covers} of {table.n_items}"
-            grid.add_row(name, str(review.reviewer), f"{review.cost:g}", words, size)
-        Console().print(grid)
-    click.echo(f"{_VERDICT[found.status]} Reviews: {found.count}; needed at least: {found.lower_bound}.")
-    if found.bounds:
-        click.echo(f"Why not fewer: {max(found.bounds, key=lambda bound: bound.value).words}.")
+        _print_table(found)
+    click.echo(" ".join(_verdict(found)))
     for sentence in found.explanation:
         click.echo(f"{sentence[:1].upper()}{sentence[1:]}.")
     if found.reviews:
         click.echo("\nTo mail:")
         for text in found.mail().values():
             click.echo(f"  {text}")
-    click.echo(f"\nNext: {_next(found, output)}")
+    click.echo(f"\nNext: {_next(found, output, again, less)}")
 
 
-def _next(found: Plan, output: str | None) -> str:
+def _print_table(found: Plan) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = found.constraints.reviews
+    title = "1 extra review" if found.count == 1 else f"{found.count} extra reviews, those that help most first"
+    grid = Table(title=title, box=box.SIMPLE_HEAD, title_style="", title_justify="left")
+    priced = bool(found.constraints.cost)
+    for name in ("paper", "reviewer", *(["cost"] if priced else []), "what it joins", "largest group"):
+        grid.add_column(name)
+    for review in found.reviews:
+        name = f"{review.item} {table.titles.get(review.item, '')}".strip()
+        price = [f"{review.cost:g}"] if priced else []
+        size = f"{review.covers} of {table.n_items}"
+        grid.add_row(name, str(review.reviewer), *price, review.joins.partition(": ")[2], size)
+    Console().print(grid)
+
+
+def _verdict(found: Plan) -> list[str]:
+    """Say what is proved, in a few sentences."""
+    if found.status == "infeasible":
+        return [_VERDICT["infeasible"]]
+    if not found.reviews and found.status == "optimal":
+        return ["Nothing is missing: no extra review is needed."]
+    said = [_VERDICT[found.status], f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
+    if found.bounds:
+        said.append(f"Why not fewer: {max(found.bounds, key=lambda bound: bound.value).words}.")
+    return said
+
+
+def _next(found: Plan, output: str | None, again: str, less: str) -> str:
     table = given_table()
+    if found.status == "infeasible" and found.target in _LOWER and (found.constraints.spare > 0).any():
+        return f"{less}   (to ask for less)"
     if not found.reviews:
         return f"reviewgraph check {table}"
     if output is None:
-        return f"reviewgraph plan {table} ... -o plan.csv   (to keep the plan; then check it with the reviews)"
-    return f"reviewgraph check {_with(table, output)} --require {found.target}"
+        return f"{again} -o plan.csv   (to keep the plan)"
+    require = f" --require {found.target}" if found.status != "budget_exhausted" else ""
+    return f"reviewgraph check {_with(table, output)}{require}"
+
+
+def _again(ctx: click.Context, target: str | None = None) -> str:
+    """Return the running command with its options, as a shell would take them, perhaps for another target."""
+    import shlex
+
+    words = []
+    for option in ctx.command.params:
+        name = option.name or ""
+        given = ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        left_out = (*TABLE_OPTIONS, "output", "as_json", *(["target"] if target else []))
+        if given and isinstance(option, click.Option) and name not in left_out:
+            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], f"{ctx.params[name]}"]
+    words += ["--target", target] if target else []
+    return f"reviewgraph plan {given_table()} {shlex.join(words)}".rstrip()
 
 
 def _with(table: str, output: str) -> str:

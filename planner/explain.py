@@ -75,12 +75,13 @@ def _sentence(task: Task, state: Structure, j: int, i: int, add: object, extend:
             return reads + "a first paper for this reviewer; with the next it links"
         return reads + f"the paper joins the group of {before} {_papers(before)} around {_centre(task, state, block)}"
     partner = next((b for b in taken if b in shared), taken[0])
+    common = shared.get(partner, -1)
     text = (
-        f"joins the group of {before} {_papers(before)} around {_centre(task, state, block)} to the group of "
-        f"{int(state.cover[partner])} around {_centre(task, state, partner)}"
+        f"joins the group of {before} {_papers(before)} around {_centre(task, state, block, (i, common))} to the group "
+        f"of {int(state.cover[partner])} around {_centre(task, state, partner, (common,))}"
     )
     if partner in shared:
-        text += f"; they then share papers {table.items[i]} and {table.items[shared[partner]]}"
+        text += f"; they then share papers {table.items[i]} and {table.items[common]}"
     if len(taken) > 1:
         text += f"; {len(taken) - 1} more groups follow, {after} papers in all"
     return reads + text
@@ -110,12 +111,12 @@ def _shared(task: Task, state: Structure, block: int, item: int) -> dict[int, in
     return found
 
 
-def _centre(task: Task, state: Structure, block: int) -> str:
-    """Name of a group: its paper of most reviews, the first of equals."""
+def _centre(task: Task, state: Structure, block: int, but: tuple[int, ...] = ()) -> str:
+    """Name of a group: its paper of most reviews, the first of equals, if possible none of those in ``but``."""
     reviews, best, entry = task.constraints.reviews.reviews_per_item, -1, int(state.head[block])
     while entry >= 0:
         thing = int(state.item[entry])
-        if best < 0 or (reviews[thing], -thing) > (reviews[best], -best):
+        if best < 0 or (thing not in but, reviews[thing], -thing) > (best not in but, reviews[best], -best):
             best = thing
         entry = int(state.after[entry])
     return f"paper {task.constraints.reviews.items[best]}" if best >= 0 else "no paper"
@@ -124,6 +125,8 @@ def _centre(task: Task, state: Structure, block: int) -> str:
 def why_not(task: Task, target: str) -> list[str]:
     """Say why a target cannot be reached: papers nobody may read, groups nobody may join, loads that do not suffice."""
     rules, table = task.constraints, task.constraints.reviews
+    if not (task.spare > 0).any():
+        return ["no reviewer has spare load; raise loads, or name emergency reviewers"]
     readers = np.zeros(task.n_items, np.int64)
     for j in np.flatnonzero(task.spare > 0).tolist():
         readers[rules.readable(j)] += 1
@@ -133,8 +136,6 @@ def why_not(task: Task, target: str) -> list[str]:
         said.append(
             f"nobody has reviewed, or may review, {_list(table.items, unread)}: conflicts or loads stand in the way"
         )
-    if not (task.spare > 0).any():
-        said.append("no reviewer has spare load")
     label = task.block_labels(task.start)
     main = int(np.argmax(np.where(label == np.arange(label.size), task.start.cover, -1)))
     inside = np.zeros(task.n_items, np.bool_)
@@ -143,7 +144,10 @@ def why_not(task: Task, target: str) -> list[str]:
     apart = np.flatnonzero(~inside & (readers == 0))
     apart = np.setdiff1d(apart, unread)
     if apart.size:
-        said.append(f"no one with spare load may read {_list(table.items, apart)}, which are apart from the main group")
+        verb = "is" if apart.size == 1 else "are"
+        said.append(
+            f"no one with spare load may read {_list(table.items, apart)}, which {verb} apart from the largest group"
+        )
     said.append(_all_together(task, target))
     return said
 

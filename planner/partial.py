@@ -41,6 +41,8 @@ EXCHANGE_UP_TO, PASSES = 600, 3
 PAIRS, LOOKED_AT, TRIED = 2_000, 60, 6
 #: An eigenvalue below this, the largest being near the reviews of a paper, is a missing link.
 NULL = 1e-9
+#: Errors above this many times the noise of a score are not told apart: such papers are not placed at all.
+FAR_OFF = 50
 #: Digits after the point in which errors are compared.
 DIGITS = 9
 
@@ -326,11 +328,15 @@ def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, cou
         f"of {after.of}"
     ]
     if after.error is not None and np.isfinite(after.error) and after.papers > 2:
-        now = "" if before.error is None or before.papers <= 2 else f" (before: {before.error:.2g})"
+        now = "" if before.error is None or before.papers <= 2 else f" (before: {_times(before.error)})"
         said.append(
-            f"expected error of a paper in that group: {after.error:.2g} times the noise of one score{now}, "
+            f"expected error of a paper in that group: {_times(after.error)} times the noise of one score{now}, "
             "shift and scale of all scores aside"
         )
     if sure:
         said.append("all choices within the budget were tried, and none does better")
     return said
+
+
+def _times(error: float) -> str:
+    return f"{error:.2g}" if error < FAR_OFF else f"over {FAR_OFF}"

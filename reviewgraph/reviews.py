@@ -398,9 +398,16 @@ def _scores(
     return values, known
 
 
+def _short(label: Hashable) -> str:
+    """Return a label in quotes, cut where it is long."""
+    from reviewgraph.formats.problems import quote
+
+    return quote(label) if isinstance(label, str) else repr(label)
+
+
 def _say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> str:
     return (
-        f"reviewer {reviewer!r} reviews item {item!r} twice: {first} and {second}; "
+        f"reviewer {_short(reviewer)} reviews item {_short(item)} twice: {first} and {second}; "
         "remove one, or say which counts with duplicates='last' or 'mean' (--duplicates last|mean)"
     )
 

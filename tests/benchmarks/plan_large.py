@@ -12,17 +12,22 @@ import time
 import numpy as np
 
 from planner import plan_extra_reviews, verify_plan
+from reviewgraph import Reviews
 from reviewgraph.designs import random_assignment
+
+
+def large_conference() -> tuple[Reviews, list[tuple[int, int]]]:
+    """Return the reviews (Algorithm 2, loads of 4 and 5) and the conflicts, none of a review."""
+    rng = np.random.default_rng(0)
+    reviews = random_assignment(22_000, 20_000, [5] * 10_000 + [4] * 10_000, rng)
+    own = set(zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True))
+    drawn = zip(rng.integers(20_000, size=60_000).tolist(), rng.integers(22_000, size=60_000).tolist(), strict=True)
+    return reviews, sorted(set(drawn) - own)[:50_000]
 
 
 def main(seconds: float) -> None:
     """Plan once and print what came of it."""
-    rng = np.random.default_rng(0)
-    loads = [5] * 10_000 + [4] * 10_000
-    reviews = random_assignment(22_000, 20_000, loads, rng)
-    own = set(zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True))
-    drawn = zip(rng.integers(20_000, size=60_000).tolist(), rng.integers(22_000, size=60_000).tolist(), strict=True)
-    conflicts = sorted(set(drawn) - own)[:50_000]
+    reviews, conflicts = large_conference()
     started = time.perf_counter()
     plan = plan_extra_reviews(reviews, conflicts=conflicts, spare=2, time_limit=seconds, progress=print)
     took = time.perf_counter() - started

@@ -120,6 +120,25 @@ def test_no_plan_ends_with_status_1_and_says_why() -> None:
     assert "No reviewer has spare load" in found.stdout
 
 
+def test_pages_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("two.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\n")
+    page = run("plan", "two.csv", "--spare", "1").stdout
+    assert page.startswith("1 extra review ")
+    assert max(map(len, page.splitlines()[:8])) <= 80
+    assert page.rstrip().endswith("Next: reviewgraph plan two.csv --spare 1 -o plan.csv   (to keep the plan)")
+    (review,) = json.loads(run("plan", "two.csv", "--json").stdout)["reviews"]
+    assert "around paper p3 to the group of 2 around paper p1; they then share papers p1 and p2" in review["joins"]
+    Path("conflicts.csv").write_text("item,reviewer\np1,bob\np3,ann\n")
+    page = run("plan", "two.csv", "--conflicts", "conflicts.csv", "-o", "plan.csv").stdout
+    assert "No one with spare load may read paper p3, which is apart from the largest group." in page
+    assert "Next: reviewgraph plan two.csv --conflicts conflicts.csv --target recoverable" in page
+    page = run("plan", "reviews.csv", "--max-reviews", "1", "-o", "plan.csv").stdout
+    assert page.rstrip().endswith("Next: reviewgraph check reviews.csv plan.csv")
+    Path("done.csv").write_text("reviewer,paper\nann,p1\nann,p2\n")
+    assert run("plan", "done.csv").stdout.startswith("Nothing is missing: no extra review is needed.")
+
+
 def test_bad_input_ends_with_status_2() -> None:
     Path("fixed.csv").write_text("item,reviewer\np9,ann\n")
     found = run("plan", "reviews.csv", "--fixed", "fixed.csv")
