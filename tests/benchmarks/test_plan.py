@@ -13,10 +13,10 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from plan_large import large_conference
 
 from planner import plan_extra_reviews, verify_plan
 from reviewgraph import Reviews, doubly_connected_components, random_assignment, read_reviews
+from tests.benchmarks.plan_large import large_conference
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -89,7 +89,7 @@ def test_a_thousand_papers(benchmark):
 
 
 def test_recoverable_within_loads(benchmark):
-    """N = 250, M = 300, k = 3 with every third reviewer free for one more: optimal by matroid intersection."""
+    """N = 250, M = 200, k = 3, two reviewers of three free for one more, costs 1 to 8: optimal by intersection."""
     reviews = random_assignment(250, 200, 3, np.random.default_rng(0))
     options = {"target": "recoverable", "capacity": {j: int(j % 3 > 0) for j in range(200)}}
     rng = np.random.default_rng(1)
@@ -98,6 +98,7 @@ def test_recoverable_within_loads(benchmark):
     record(benchmark, reviews, plan)
     benchmark.extra_info.update(cost=plan.cost)
     assert plan.status == "optimal"
+    assert plan.prices is not None
 
 
 def test_a_large_conference(benchmark):

@@ -69,6 +69,8 @@ def test_what_is_refused(build):
         from_frame([("r", "i")])
     with pytest.raises(DuplicateReview, match="row 0 and row 1"):
         from_frame(build({"reviewer": ["r", "r"], "item": ["i", "i"]}))
+    with pytest.raises(DuplicateReview, match=r"item 'p{40}\.\.\.' \(300 characters\) twice"):
+        from_frame(build({"reviewer": ["r", "r"], "item": ["p" * 300] * 2}))
 
 
 def test_options_reach_the_table(build):
