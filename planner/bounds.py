@@ -69,10 +69,12 @@ def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -
         The constraints, and what is left of the loads.
     """
     degrees = degrees_of_freedom(reviews)
+    missing = "1 link is missing" if degrees == 1 else f"{degrees} links are missing"
     waste = least_waste(reviews.loads, usable_loads(constraints, spare), degrees)
     if waste is None or waste == 0:
-        return Bound(degrees, "degrees of freedom", f"{degrees} links are missing (degrees of freedom)")
-    words = f"{degrees} links are missing, and the reviewers who can be asked lose {waste} reviews to be linked at all"
+        return Bound(degrees, "degrees of freedom", f"{missing} (degrees of freedom)")
+    lost = "1 review" if waste == 1 else f"{waste} reviews"
+    words = f"{missing}, and the reviewers who can be asked lose {lost} to be linked at all"
     return Bound(degrees + waste, "loads", words)
 
 

@@ -124,8 +124,9 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
 
 def _progress() -> Callable[[Progress], None]:
     def tell(now: Progress) -> None:
-        best = "no plan yet" if now.count is None else f"{now.count} reviews"
-        say(f"{now.seconds:6.1f} s   best so far: {best}   at least {now.lower_bound} are needed")
+        best = "no plan yet" if now.count is None else "1 review" if now.count == 1 else f"{now.count} reviews"
+        needed = "1 is" if now.lower_bound == 1 else f"{now.lower_bound} are"
+        say(f"{now.seconds:6.1f} s   best so far: {best}   at least {needed} needed")
 
     return tell
 
@@ -228,7 +229,9 @@ def _verdict(found: Plan) -> list[str]:
         return ["Nothing is missing: no extra review is needed."]
     said = [_VERDICT[found.status], f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
     if found.bounds:
-        said.append(f"Why not fewer: {max(found.bounds, key=lambda bound: bound.value).words}.")
+        fixed = len(found.constraints.fixed)
+        beyond = f" beyond the {fixed} fixed" if fixed else ""
+        said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).words}.")
     return said
 
 

@@ -83,7 +83,8 @@ def _sentence(task: Task, state: Structure, j: int, i: int, add: object, extend:
     if partner in shared:
         text += f"; they then share papers {table.items[i]} and {table.items[common]}"
     if len(taken) > 1:
-        text += f"; {len(taken) - 1} more groups follow, {after} papers in all"
+        follow = "1 more group follows" if len(taken) == 2 else f"{len(taken) - 1} more groups follow"
+        text += f"; {follow}, {after} papers in all"
     return reads + text
 
 

@@ -109,11 +109,11 @@ def _intersect(oracle: oracles.Oracle, ledger: Ledger) -> bool:
 def _shortage(oracle: oracles.Oracle, short: IntArray, links: int, others: int, missing: int) -> str:
     who = oracle.task.constraints.reviews.reviewers
     if not links:
-        return f"{missing} links are missing, and the spare loads of those who may help add up to {others}"
+        return f"links missing: {missing}; the spare loads of those who may help add up to {others}"
     names = ", ".join(str(who[j]) for j in short[:5].tolist()) + (
         f" and {short.size - 5} more" if short.size > 5 else ""
     )
     return (
-        f"{missing} links are missing: even if they read everything they may, {names} can make {links} of them, and "
+        f"links missing: {missing}; even if they read everything they may, {names} can make {links} of them, and "
         f"the spare loads of the others make at most {others} more"
     )

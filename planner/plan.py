@@ -152,10 +152,12 @@ class Plan:
         raise InputError(message)
 
     def mail(self) -> dict[Label, str]:
-        """Return one line a reviewer, ready to mail."""
+        """Return one line a reviewer, ready to mail; who accepted already (fixed reviews) is not asked again."""
         items: dict[Label, list[Label]] = {}
-        for review in self.reviews:
-            items.setdefault(review.reviewer, []).append(review.item)
+        fixed = set(map(tuple, self.constraints.fixed.tolist()))
+        for review, pair in zip(self.reviews, self.pairs.tolist(), strict=True):
+            if tuple(pair) not in fixed:
+                items.setdefault(review.reviewer, []).append(review.item)
         titles = self.constraints.reviews.titles
         lines = {}
         for reviewer, papers in items.items():

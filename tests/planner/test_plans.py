@@ -160,7 +160,7 @@ def test_prices_and_shortages_are_checked_without_the_solver() -> None:
     short = [plan for plan in plans if plan.short is not None]
     assert min(needed, len(short)) >= 3
     for plan in short:
-        assert "links are missing" in plan.explanation[0]
+        assert "links missing: " in plan.explanation[0]
         with pytest.raises(InvalidPlan, match="no proof that there is no plan"):
             verify_plan(replace(plan, constraints=replace(plan.constraints, spare=plan.constraints.spare + 9)))
 
@@ -209,6 +209,9 @@ def test_fixed_pairs_stay_and_a_decline_is_replaced() -> None:
     verify_plan(again)
     assert set(kept) <= {(review.reviewer, review.item) for review in again.reviews}
     assert (again.status, again.count) == ("optimal", first.count)
+    asked = {review.reviewer for review in again.reviews} - {reviewer for reviewer, _ in kept}
+    assert set(again.mail()) >= asked
+    assert sum(text.count("paper for us") for text in again.mail().values()) == again.count - len(kept)
 
 
 @pytest.mark.parametrize("target", TARGETS)
