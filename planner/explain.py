@@ -93,22 +93,21 @@ def _papers(count: int) -> str:
 
 
 def _shared(task: Task, state: Structure, block: int, item: int) -> dict[int, int]:
-    """Blocks that cover an item, each with an item they share with a block already."""
+    """Blocks that cover an item, each with an item they share with a block already; walks the smaller of the two."""
     holders, entry = set(), int(state.first[item])
     while entry >= 0:
         holders.add(find_block.python(state.root, int(state.block[entry])))
         entry = int(state.beside[entry])
     found: dict[int, int] = {}
-    entry = int(state.head[block])
-    while entry >= 0:
-        thing = int(state.item[entry])
-        other = int(state.first[thing])
-        while other >= 0:
-            root = find_block.python(state.root, int(state.block[other]))
-            if root in holders and root not in found and root != block:
-                found[root] = thing
-            other = int(state.beside[other])
-        entry = int(state.after[entry])
+    covers = task.form(covers_item)
+    for holder in sorted(holders - {block}):
+        small, large = (holder, block) if state.cover[holder] <= state.cover[block] else (block, holder)
+        entry = int(state.head[small])
+        while entry >= 0:
+            if covers(state, large, int(state.item[entry])):
+                found[holder] = int(state.item[entry])
+                break
+            entry = int(state.after[entry])
     return found
 
 

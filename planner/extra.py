@@ -260,7 +260,7 @@ def _finish(task: Task, target: Target, ledger: Ledger, until: float, *, use_sco
     bounds = [lower.Bound(b.value + len(fixed), b.kind, b.words) for b in ledger.bounds]
     none = np.empty((0, 2), np.int64)
     if ledger.infeasible:
-        reasons += explain.why_not(task, target)
+        reasons += [] if ledger.short is not None else explain.why_not(task, target)
         plan = _plan(task, "infeasible", target, none, [], reasons, use_scores=use_scores)
         return replace(plan, short=ledger.short)
     if ledger.budget is not None and ledger.budget < 0:

@@ -8,6 +8,7 @@ import numpy as np
 
 from planner import bounds, exact, intersection, matroid, oracles, search
 from planner.verify import pieces, useful_loads
+from reviewgraph.recoverable import degrees_of_freedom
 
 if TYPE_CHECKING:
     from planner._task import Task
@@ -45,6 +46,8 @@ def fill(task: Task, target: Target, ledger: Ledger) -> None:
         ledger.offer(pairs)
     ledger.cheapest = ledger.pairs is not None and (free or not task.constraints.cost)
     if ledger.out_of_reach or (ledger.closed and ledger.cheapest):
+        return
+    if target == "recoverable" and _is_short(oracle, ledger, np.empty(0, np.int64)):
         return
     if ledger.pairs is None and not oracles.can_reach(oracle):
         ledger.infeasible = True
@@ -96,14 +99,19 @@ def _intersect(oracle: oracles.Oracle, ledger: Ledger) -> bool:
         ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
         ledger.tell()
         return ledger.closed
+    return _is_short(oracle, ledger, answer.short)
+
+
+def _is_short(oracle: oracles.Oracle, ledger: Ledger, short: IntArray) -> bool:
+    """Whether some reviewers make so few links that the loads of the others do not suffice; notes the proof."""
     table = oracle.table(np.empty((0, 2), np.int64))
-    links, others = useful_loads(oracle.task.constraints, table, oracle.task.spare, answer.short)
-    missing = ledger.lower_bound
-    if links + others < missing:
-        ledger.infeasible, ledger.short = True, answer.short
-        ledger.reasons.append(_shortage(oracle, answer.short, links, others, missing))
-        return True
-    return False
+    links, others = useful_loads(oracle.task.constraints, table, oracle.task.spare, short)
+    missing = degrees_of_freedom(table)
+    if links + others >= missing:
+        return False
+    ledger.infeasible, ledger.short = True, short
+    ledger.reasons.append(_shortage(oracle, short, links, others, missing))
+    return True
 
 
 def _shortage(oracle: oracles.Oracle, short: IntArray, links: int, others: int, missing: int) -> str:
