@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner import bounds as lower
 from planner._task import Task, new_task
 from planner.constraints import Constraints, constrain
 from planner.plan import Plan, PlannedReview, Status, Target
@@ -257,7 +256,7 @@ def _finish(task: Task, target: Target, ledger: Ledger, until: float, *, use_sco
     from planner import explain
 
     fixed, reasons = task.constraints.fixed, ledger.reasons
-    bounds = [lower.Bound(b.value + len(fixed), b.kind, b.words) for b in ledger.bounds]
+    bounds = [replace(bound, value=bound.value + len(fixed)) for bound in ledger.bounds]
     none = np.empty((0, 2), np.int64)
     if ledger.infeasible:
         reasons += [] if ledger.short is not None else explain.why_not(task, target)
