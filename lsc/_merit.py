@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lsc._assembly import pattern_of
+from lsc._clusters import clustered_direction, system_of
 from lsc._faces import distances, project_bents, project_chains
-from lsc._newton_kernels import SMALL, common_line, newton_direction
-from lsc._tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, Common, Face, Groups, Table, first_face
+from lsc._newton_kernels import common_line, lines_direction
+from lsc._tables import CONCAVE, CONVEX, MONOTONE, Common, Face, Table, first_face
 from reviewgraph.reviews import BoolArray, FloatArray
 
 
@@ -47,17 +49,14 @@ class Merit:
         self._chains = bool(np.any(self.table.kind == MONOTONE))
         self._bents = bool(np.any((self.table.kind == CONVEX) | (self.table.kind == CONCAVE)))
         self.bends = self._chains or self._bents
-        self.direction, self._vectors = np.zeros(n), np.zeros(4 * n)
+        self.direction = np.zeros(n)
         self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
         self._slope_free = False
-        size = np.diff(self.table.start)[(self.table.kind != LINEAR) & (self.table.kind != IDLE)]
-        self._blocks = np.empty(int((size[size <= SMALL] ** 2).sum()))
-        chained = int(np.sum(np.diff(self.table.start)[self.table.kind == MONOTONE]))
-        self._groups = Groups(
-            member=np.zeros(chained, dtype=np.uint32),
-            stop=np.zeros(chained // 2, dtype=np.int64),
-            number=np.zeros(1, dtype=np.int64),
-        )
+        if self.bends:
+            self._pattern = pattern_of(self.table, n)
+            self._system = system_of(self._pattern)
+        else:
+            self._vectors = np.zeros(4 * n)
         self.products = 0
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -79,22 +78,16 @@ class Merit:
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
         """Return the direction of Newton's method at the point evaluated last, solved to ``tolerance``."""
-        steps, _ = newton_direction(
-            self.table,
-            self.face,
-            self.common,
-            self._slope_free,
-            self.line_weight,
-            self.common_weight,
-            self._blocks,
-            self._groups,
-            self.fixed,
-            gradient,
-            tolerance,
-            max_steps,
-            self.direction,
-            self._vectors,
-        )
+        if self.bends:
+            steps, _ = clustered_direction(
+                self.table, self.face, self.common, self._slope_free, self.line_weight, self.common_weight,
+                self._pattern, self._system, self.fixed, gradient, tolerance, max_steps, self.direction,
+            )  # fmt: skip
+        else:
+            steps, _ = lines_direction(
+                self.table, self.face.sloped, self.common, self._slope_free, self.common_weight,
+                self.fixed, gradient, tolerance, max_steps, self.direction, self._vectors,
+            )  # fmt: skip
         self.products += steps
         return self.direction
 

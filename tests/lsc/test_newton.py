@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from lsc import _faces, _projections
+from lsc._assembly import SMALL
+from lsc._clusters import clustered_direction
 from lsc._merit import Merit
-from lsc._newton_kernels import SMALL, common_line, newton_direction
+from lsc._newton_kernels import common_line, lines_direction
 from lsc._tables import tabulate
 from lsc.newton import _Bracket, minimise, search
 from lsc.programme import Programme, Shape
@@ -184,10 +186,16 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
     assert (ahead - behind) / (2 * h) == pytest.approx(-gradient, abs=1e-6)
     merit(x)
     again = np.zeros(n)
-    newton_direction.python(
-        merit.table, merit.face, merit.common, merit._slope_free, line_weight, 0.05, merit._blocks, merit._groups,
-        merit.fixed, gradient, 1e-12, 10_000, again, np.zeros(4 * n),
-    )  # fmt: skip
+    if merit.bends:
+        clustered_direction.python(
+            merit.table, merit.face, merit.common, merit._slope_free, line_weight, 0.05, merit._pattern, merit._system,
+            merit.fixed, gradient, 1e-12, 10_000, again,
+        )  # fmt: skip
+    else:
+        lines_direction.python(
+            merit.table, merit.face.sloped, merit.common, merit._slope_free, 0.05, merit.fixed, gradient, 1e-12,
+            10_000, again, np.zeros(4 * n),
+        )  # fmt: skip
     assert again == pytest.approx(direction, abs=1e-9)
 
 
