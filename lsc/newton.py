@@ -21,17 +21,20 @@ from reviewgraph.reviews import FloatArray
 
 #: Weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the gradient
 #: to reach, stage after stage: from a well-conditioned problem to one whose bias the proximal steps remove.
-PATH = ((1.0, 1e-2, 1e-4), (3e-2, 1e-6, 1e-7), (1e-3, 1e-9, 0.0))
+PATH = ((1e-1, 1e-3, 1e-3), (3e-3, 1e-6, 3e-4), (1e-4, 1e-9, 0.0))
 LINEAR_PATH = ((0.0, 1e-2, 1e-4), (0.0, 1e-6, 0.0))
 #: How many proximal steps, the weight of the first one's distance and what it is multiplied by from step to step, and
-#: the part of the gradient of F that its inner gradient may keep.
-PROXIMAL_STEPS, PROXIMAL_WEIGHT, SHRINK, SHARE = 30, 3e-4, 0.2, 0.03
+#: the part of the gradient of F that its inner gradient may keep. Below the least weight rounding would decide.
+PROXIMAL_STEPS, PROXIMAL_WEIGHT, SHRINK, SHARE = 30, 1e-5, 0.02, 0.2
+LEAST = 1e-12
 #: The last proximal step may change the objective by this part: where data leave F nearly flat, a small gradient alone
 #: is found too early.
 SETTLED = 1e-9
 #: Relative accuracy of the first Newton directions, later ones follow the gradient: linear reviewers make a
 #: well-conditioned matrix and faces that settle at once, others take the fewer steps the better the directions.
-LINEAR_FORCING, FORCING = 0.1, 1e-3
+LINEAR_FORCING, FORCING = 0.1, 1e-5
+#: What is left of the derivative along a direction where a search may end.
+FLATTER = 0.7
 #: Points to try along a direction, the relative width of a bracket that will do, and what keeps quotients finite.
 MOST_TRIALS, NARROW, TINY = 60, 1e-4, 1e-300
 #: Differences of f below this part of it are rounding; the gradient then decides.
@@ -62,7 +65,7 @@ class _Walk:
             direction = merit.newton(gradient, goal, 50 + 2 * len(self.x))
             self.x, value, gradient, step = search(merit, self.x, value, gradient, direction)
             before, length = length, merit.norm(gradient)
-            eta = min(forcing, max(1e-4, (length / before) ** 1.5))
+            eta = min(forcing, max(0.1 * forcing, (length / before) ** 1.5))
             self.iterations += 1
             if self.progress is not None:
                 self.progress(self.iterations, merit.stationarity())
@@ -74,7 +77,7 @@ class _Walk:
 def search(
     merit: Merit, x: FloatArray, value: float, gradient: FloatArray, direction: FloatArray
 ) -> tuple[FloatArray, float, FloatArray, float]:
-    """Step along a direction to where f has fallen and its derivative has lost half its size.
+    """Step along a direction to where f has fallen and its derivative has lost part of its size.
 
     The derivative rises with the step, in straight pieces: so the whole step is taken if it falls there, and otherwise
     a zero is bracketed. A step that stopped short of the bend that ends the descent would leave the face, and so the
@@ -90,7 +93,7 @@ def search(
         found, fresh = merit(point)
         slope = inner(fresh, direction)
         falls = found <= value + 1e-4 * bracket.step * start or abs(found - value) <= FLAT * abs(value)
-        flat = abs(slope) <= 0.5 * abs(start) or (slope <= 0.0 and bracket.step == 1.0) or bracket.tight
+        flat = abs(slope) <= FLATTER * abs(start) or (slope <= 0.0 and bracket.step == 1.0) or bracket.tight
         if falls and flat:
             return point, found, fresh, bracket.step
         bracket.narrow(slope)
@@ -215,7 +218,7 @@ def _follow(walk: _Walk, tolerance: float) -> None:
         before = merit.squares
         merit.stay(weight)
         walk.descend(0.1 * tolerance, SHARE)
-        weight *= SHRINK
+        weight = max(SHRINK * weight, LEAST)
 
 
 def _finish(programme: Programme, walk: _Walk, tolerance: float, origin: float, scale: float) -> Minimiser:
