@@ -93,13 +93,9 @@ lay_out = Kernel(_lay_out, compile_after=PATIENCE)
 
 
 @kernel
-def _assemble_block(
-    kind: int,
+def _project_bent(
     start: int,
     size: int,
-    line_weight: float,
-    unit: FloatArray,
-    end: IntArray,
     node: IntArray,
     share: FloatArray,
     nodes: int,
@@ -108,21 +104,11 @@ def _assemble_block(
     block: FloatArray,
     room: FloatArray,
 ) -> None:
-    """Write one reviewer's part of the Newton matrix, what :func:`_multiply_reviewer` multiplies by, as a matrix."""
+    """Write identity minus the projector on one reviewer's broken lines as a matrix."""
     for r in range(size):
         for c in range(size):
-            block[r * size + c] = -line_weight * (1.0 / size + unit[start + r] * unit[start + c])
-        free = kind != MONOTONE and node[start + r] < 0
-        block[r * (size + 1)] += line_weight if free else 1.0 + line_weight
-    if kind == MONOTONE:
-        left = 0
-        while left < size:
-            right = end[start + left] - start
-            for r in range(left, right):
-                for c in range(left, right):
-                    block[r * size + c] -= 1.0 / (right - left)
-            left = right
-        return
+            block[r * size + c] = 0.0
+        block[r * (size + 1)] = 0.0 if node[start + r] < 0 else 1.0
     for k in range(nodes):  # columns of the inverse of L times the weights on the nodes
         for r in range(size):
             mine, s = node[start + r], share[start + r]
@@ -197,12 +183,16 @@ def _multiply_reviewer(
 
 
 @kernel
-def _scatter_line(start: int, size: int, unit: FloatArray, at: int, slot: ItemArray, value: FloatArray) -> None:
-    """Add identity minus the projector on lines to the matrix; ``unit`` is 0 where the slope is not free."""
+def _scatter_line(
+    start: int, size: int, weight: float, unit: FloatArray, at: int, slot: ItemArray, value: FloatArray
+) -> None:
+    """Add a weight times identity minus the projector on lines to the matrix; ``unit`` is 0 if slopes are not free."""
+    share = weight / size
     for a in range(size):
-        value[slot[at + a * size + a]] += 1.0
+        value[slot[at + a * size + a]] += weight
+        steep = weight * unit[start + a]
         for b in range(size):
-            value[slot[at + a * size + b]] -= 1.0 / size + unit[start + a] * unit[start + b]
+            value[slot[at + a * size + b]] -= share + steep * unit[start + b]
 
 
 @kernel
@@ -271,19 +261,18 @@ def assemble(
             _heavy_diagonal(j, table, face, line_weight, extra)
         elif kind == LINEAR:
             if sloped[j]:
-                _scatter_line(start, size, unit, at, slot, value)
+                _scatter_line(start, size, 1.0, unit, at, slot, value)
             else:
-                _scatter_line(0, size, flat, at, slot, value)
-        elif kind == MONOTONE and line_weight == 0.0:
-            _scatter_chain(start, size, ends, place, at, slot, value)
+                _scatter_line(0, size, 1.0, flat, at, slot, value)
         else:
-            _assemble_block(
-                kind, start, size, line_weight, unit, ends, node, share, count[j], pivot, link, block, room
-            )
-            for r in range(size):
-                a = at + (place[start + r] - start) * size - start
-                for s in range(size):
-                    value[slot[a + place[start + s]]] += block[r * size + s]
+            if line_weight > 0.0:
+                _scatter_line(start, size, line_weight, unit, at, slot, value)
+            if kind == MONOTONE:
+                _scatter_chain(start, size, ends, place, at, slot, value)
+            else:
+                _project_bent(start, size, node, share, count[j], pivot, link, block, room)
+                for k in range(size * size):
+                    value[slot[at + k]] += block[k]
 
 
 @kernel

@@ -10,6 +10,7 @@ import lsc
 from lsc.simulate import simulate
 from reviewgraph import Reviews, doubly_connected_assignment, random_assignment
 from reviewgraph.recoverable import recoverability
+from tests.lsc.certificates import Rule, violations
 from tests.lsc.test_programs import aligned
 
 
@@ -112,6 +113,28 @@ def test_slopes_near_the_bound_and_badly_conditioned_graphs_are_solved() -> None
         result = lsc.calibrate(reviews, max_slope=max_slope)
         assert result.status == "optimal"
         assert result.is_optimal(1e-7)
+
+
+@pytest.mark.parametrize("hypothesis", ["linear", "monotone"])
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_a_graph_with_the_smallest_eigenvalue_near_a_ten_millionth(hypothesis: str, noise: float) -> None:
+    """Algorithm 3 with few reviewers: beyond shift and scale, quality can move at hardly any cost."""
+    rng = np.random.default_rng(0)
+    simulation = simulate(noise=noise, rng=rng, assignment=doubly_connected_assignment(600, 205, 5, rng))
+    reviews, truth = simulation.reviews, simulation.truth
+    eigenvalues = np.linalg.eigvalsh(_laplacian(reviews, truth))
+    assert eigenvalues[1] <= 1e-13 <= 1e-8 <= eigenvalues[2] <= 1e-6
+    result = lsc.calibrate(reviews, hypothesis)
+    programme, row, quality, perceived, *_ = result.solution
+    eps = np.empty(row.size)
+    eps[row] = perceived - quality[programme.item]
+    scores = list(zip(reviews.reviewer.tolist(), reviews.item.tolist(), reviews.score.tolist(), strict=True))
+    rules = {j: Rule(hypothesis, 10.0, 0.0) for j in range(reviews.n_reviewers)}
+    assert result.status == "optimal"
+    assert result.is_optimal(1e-8)
+    assert max(violations(scores, rules, {}, "equal", quality, eps)) <= 1e-8 * np.ptp(quality)
+    if hypothesis == "linear" and noise == 0.0:
+        assert_allclose(aligned(result.quality, truth), truth, atol=1e-12 / eigenvalues[2])
 
 
 def test_the_bound_only_scales() -> None:
