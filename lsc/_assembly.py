@@ -46,7 +46,7 @@ def pattern_of(table: Table, n_items: int) -> Pattern:
     first = np.zeros(n_items + 1, dtype=np.uint32)
     entries = lay_out(table, begin, first, column, slot)
     column = column[:entries].copy()
-    row = np.repeat(np.arange(n_items, dtype=np.uint32), np.diff(first.astype(np.int64)))
+    row = np.repeat(np.arange(n_items, dtype=np.uint32), first[1:] - first[:-1])
     tie = np.flatnonzero(row < column).astype(np.uint32)
     return Pattern(first, column, slot, begin, row[tie], column[tie], tie)
 

@@ -52,11 +52,19 @@ class System(NamedTuple):
 def system_of(pattern: Pattern) -> System:
     """Make room for systems of a pattern."""
     n, entries = len(pattern.first) - 1, len(pattern.column)
-    integers = [np.zeros(n, dtype=np.int64) for _ in range(4)]
     return System(
-        np.zeros(entries), np.zeros(n + 1, dtype=np.uint32), np.zeros(entries, dtype=np.uint32), np.zeros(entries),
-        np.zeros(LARGEST * n), *integers, np.zeros((10, n)), np.zeros((3, len(pattern.tie)), dtype=np.uint32),
-    )  # fmt: skip
+        value=np.zeros(entries),
+        first=np.zeros(n + 1, dtype=np.uint32),
+        column=np.zeros(entries, dtype=np.uint32),
+        entry=np.zeros(entries),
+        inverse=np.zeros(LARGEST * n),
+        order=np.zeros(n, dtype=np.int64),
+        position=np.zeros(n, dtype=np.int64),
+        parent=np.zeros(n, dtype=np.int64),
+        stop=np.zeros(n, dtype=np.int64),
+        vectors=np.zeros((10, n)),
+        sorting=np.zeros((3, len(pattern.tie)), dtype=np.uint32),
+    )
 
 
 @kernel
@@ -105,7 +113,7 @@ def _gather(pattern: Pattern, value: FloatArray, inverse: FloatArray, parent: In
 
 @kernel
 def _line_up(parent: IntArray, order: IntArray, place: IntArray, stop: IntArray) -> int:
-    """Number items cluster by cluster; write where each cluster ends and return how many there are."""
+    """Give items rows, cluster by cluster; write where each cluster ends and return how many there are."""
     n = len(parent)
     number = np.empty(n, np.int64)
     clusters = 0
@@ -137,7 +145,7 @@ def _compact(
     column: ItemArray,
     entry: FloatArray,
 ) -> None:
-    """Copy the entries that are not 0 to a matrix whose items stand cluster by cluster; rows of fixed ones are empty."""
+    """Copy the entries that are not 0 to a matrix whose items stand cluster by cluster; fixed ones have empty rows."""
     total = 0
     for row in range(len(order)):
         i = order[row]
@@ -233,6 +241,51 @@ def _heavy_size(table: Table, pattern: Pattern) -> int:
     return longest
 
 
+@kernel
+def _set_up(
+    table: Table,
+    face: Face,
+    common: Common,
+    line_weight: float,
+    common_weight: float,
+    pattern: Pattern,
+    system: System,
+    fixed: BoolArray,
+    gradient: FloatArray,
+) -> int:
+    """Write the matrix, the inverses of its blocks and the vectors, in the order of clusters; returns their number."""
+    value, first, column, entry, inverse, order, position, parent, stop, vectors, sorting = system
+    residual, scaled, degree, tilt, found = vectors[2], vectors[3], vectors[4], vectors[5], vectors[6]
+    whole, loose, diagonal = vectors[7], vectors[8], vectors[9]
+    assemble(table, face, common, line_weight, common_weight, pattern, value, whole)
+    for i in range(len(gradient)):
+        whole[i] += value[pattern.first[i]]
+        if whole[i] <= 0.0:
+            whole[i] = 1.0
+        loose[i] = 0.0 if fixed[i] else 1.0 / whole[i]
+    _gather(pattern, value, loose, parent, sorting)
+    clusters = _line_up(parent, order, position, stop)
+    _compact(pattern, value, fixed, order, position, first, column, entry)
+    for row in range(len(order)):
+        i = order[row]
+        free = 0.0 if fixed[i] else 1.0
+        degree[row], tilt[row] = free * common.degree[i], free * common.tilt[i]
+        residual[row], found[row] = -free * gradient[i], 0.0
+        diagonal[row], scaled[row] = whole[i], 1.0 / whole[i]
+    _invert_blocks(clusters, stop, first, column, entry, diagonal, inverse)
+    return clusters
+
+
+@kernel
+def _multiply_rows(first: ItemArray, column: ItemArray, entry: FloatArray, p: FloatArray, image: FloatArray) -> None:
+    """Multiply the sparse matrix by ``p``."""
+    for row in range(len(p)):
+        total = 0.0
+        for k in range(first[row], first[row + 1]):
+            total += entry[k] * p[column[k]]
+        image[row] = total
+
+
 def _clustered_direction(
     table: Table,
     face: Face,
@@ -256,28 +309,13 @@ def _clustered_direction(
 
     Returns the number of steps and the norm reached. A step costs O(E) for reviewers with few reviews each.
     """
-    value, first, column, entry, inverse, order, position, parent, stop, vectors, sorting = system
-    n = len(gradient)
+    _, first, column, entry, inverse, order, position, _, stop, vectors, _ = system
     p, image, residual, scaled = vectors[0], vectors[1], vectors[2], vectors[3]
-    degree, tilt, diagonal, extra, found, loose = vectors[4], vectors[5], vectors[6], vectors[7], vectors[8], vectors[9]
-    longest = _heavy_size(table, pattern)
+    degree, tilt, found = vectors[4], vectors[5], vectors[6]
+    n, longest = len(gradient), _heavy_size(table, pattern)
     room = np.empty((3, longest + 2))
-    assemble(table, face, common, line_weight, common_weight, pattern, value, extra)
-    for i in range(n):
-        extra[i] += value[pattern.first[i]]
-        if extra[i] <= 0.0:
-            extra[i] = 1.0
-        loose[i] = 0.0 if fixed[i] else 1.0 / extra[i]
-    _gather(pattern, value, loose, parent, sorting)
-    clusters = _line_up(parent, order, position, stop)
-    _compact(pattern, value, fixed, order, position, first, column, entry)
+    clusters = _set_up(table, face, common, line_weight, common_weight, pattern, system, fixed, gradient)
     slope_weight = common_weight / common.spread if common_free else 0.0
-    for row in range(n):
-        i = order[row]
-        free = 0.0 if fixed[i] else 1.0
-        diagonal[row], degree[row], tilt[row] = extra[i], free * common.degree[i], free * common.tilt[i]
-        residual[row], found[row], scaled[row] = -free * gradient[i], 0.0, 1.0 / extra[i]
-    _invert_blocks(clusters, stop, first, column, entry, diagonal, inverse)
     rho = _precondition(clusters, stop, inverse, residual, p)
     size, mean, slope = 0.0, 0.0, 0.0
     for row in range(n):
@@ -286,11 +324,7 @@ def _clustered_direction(
         slope += tilt[row] * p[row]
     step = 0
     while step < max_steps and size > tolerance * tolerance and rho > 0.0:
-        for row in range(n):
-            total = 0.0
-            for k in range(first[row], first[row + 1]):
-                total += entry[k] * p[column[k]]
-            image[row] = total
+        _multiply_rows(first, column, entry, p, image)
         if longest > 0:
             multiply_heavy(table, face, line_weight, pattern, position, p, image, room)
             for row in range(n):

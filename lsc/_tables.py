@@ -61,14 +61,6 @@ class Face(NamedTuple):
     link: FloatArray
 
 
-class Groups(NamedTuple):
-    """Blocks of two reviews or more, one after the other: their items, where each ends, and how many (shape (1,))."""
-
-    member: ItemArray
-    stop: IntArray
-    number: IntArray
-
-
 class Common(NamedTuple):
     """One line in the raw scores for all reviews: the distance from it settles what reviewers leave open.
 

@@ -116,7 +116,7 @@ def test_twenty_thousand_papers(benchmark: Any, name: str) -> None:
     print(f"\n{name} N=22000: {benchmark.stats.stats.min:.3f} s, {result.iterations} iterations, {result.status}")
 
 
-@pytest.mark.parametrize("name", CLASSES[:2])
+@pytest.mark.parametrize("name", CLASSES[:3])
 @pytest.mark.parametrize("times", [1, 2, 4, 8])
 def test_iterations_at_growing_sizes(benchmark: Any, name: str, times: int) -> None:
     reviews = table(1000 * times, 1000 * times, 5)
