@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lsc import _faces, _projections
+from lsc import _faces, _projections, newton
 from lsc._assembly import SMALL
-from lsc._clusters import clustered_direction
+from lsc._clusters import LARGEST, clustered_direction
 from lsc._merit import Merit
 from lsc._newton_kernels import common_line, lines_direction
 from lsc._tables import tabulate
@@ -197,6 +197,36 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
             10_000, again, np.zeros(4 * n),
         )  # fmt: skip
     assert again == pytest.approx(direction, abs=1e-9)
+
+
+def test_clusters_keep_products_few(monkeypatch):
+    """Convex reviewers leave small eigenvalues on few items each: the diagonal alone takes five times the products."""
+    merits = []
+
+    class Spied(Merit):
+        def __post_init__(self):
+            super().__post_init__()
+            merits.append(self)
+
+    monkeypatch.setattr(newton, "Merit", Spied)
+    programme, _ = programmes.conference(300, 300, 5, 0.5, "convex", "linear", 1)
+    found = minimise(programme)
+    assert found.converged
+    assert merits[0].products <= 20 * found.iterations
+
+
+def test_clusters_join_the_strongest_ties_first_and_stay_small():
+    programme, _ = programmes.conference(200, 200, 5, 0.5, "monotone", "linear", 2)
+    table, common, _ = tabulate(programme)
+    merit = Merit(table, common, np.arange(200) < 3, 0.1, 0.01)
+    _, gradient = merit(np.random.default_rng(2).normal(size=200))
+    merit.newton(gradient, 1e-3, 100)
+    system = merit._system
+    clusters = np.split(system.order, system.stop[: (system.parent == np.arange(200)).sum()])
+    assert sorted(np.concatenate(clusters).tolist()) == list(range(200))
+    assert 1 < max(len(items) for items in clusters) <= LARGEST
+    assert all(len(items) == 1 for items in clusters if np.min(items, initial=200) < 3)
+    assert (system.order[system.position] == np.arange(200)).all()
 
 
 def test_search_goes_past_the_bend_that_ends_a_descent():
