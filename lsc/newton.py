@@ -130,9 +130,9 @@ class _Bracket:
         self.width = width
         if not self.low < guess < 0.99 * self.high:
             guess = self.low + width * self.low_slope / (self.low_slope - self.high_slope)
-            guess = min(max(guess, self.low + 0.05 * width), self.high - 0.05 * width)
-        if width > 0.5 * before:  # both guesses fail on two very different pieces: halve, or go down in tens to 0
-            guess = self.low + 0.5 * width if self.low > 0.0 else 0.1 * self.high
+            guess = min(max(guess, self.low + 0.02 * width), self.high - 0.05 * width)
+        if width > 0.5 * before:  # both guesses fail on two very different pieces: halve the digits, or go down in tens
+            guess = math.sqrt(self.low * self.high) if self.low > 0.0 else 0.1 * self.high
         self.step = guess
 
 
