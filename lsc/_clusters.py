@@ -32,8 +32,7 @@ class System(NamedTuple):
 
     ``value``, the entries of the pattern; the same matrix with items cluster by cluster, ``first``, ``column`` and
     ``entry``; the ``inverse`` blocks on clusters; the item in each row, ``order``, and the row of each, ``position``;
-    the forest of clusters, ``parent``; where clusters ``stop``; ``vectors`` (10, N); and room
-    for ``sorting`` ties.
+    the forest of clusters, ``parent``; where clusters ``stop``; ``vectors`` (10, N); and room for ``sorting`` ties.
     """
 
     value: FloatArray
