@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner._flow import Shortfall, shortfall
+from reviewgraph import Reviews, connected_components, doubly_connected_components
 
 if TYPE_CHECKING:
     from planner._problem import Problem
@@ -72,11 +73,7 @@ def why_unreachable(problem: Problem, target: str) -> str:
     if problem.old.any() or N == 0:
         return ""
     shared = 1 if target == "connected" else 2
-    left, reach = int(problem.demand.sum()), shared
-    for load in sorted(problem.load.tolist(), reverse=True):
-        taken = min(load, left)
-        reach += max(taken - shared, 0)
-        left -= taken
+    reach = _reach(problem, shared, int(problem.load.max(initial=0)))
     if reach >= N or (shared >= N and int(problem.load.max(initial=0)) >= N):
         return ""
     minus = "k - 2" if shared == 2 else "k - 1"
@@ -85,6 +82,79 @@ def why_unreachable(problem: Problem, target: str) -> str:
         f"most {minus} further ones, so even full loads reach {reach} papers, {shared} at the start included. Raise "
         "demands or let fewer reviewers take more papers each."
     )
+
+
+def _reach(problem: Problem, shared: int, cap: int) -> int:
+    """Most papers that one component can cover when nobody takes more than ``cap``."""
+    left, reach = int(problem.demand.sum()), shared
+    for load in sorted(problem.load.tolist(), reverse=True):
+        taken = min(load, cap, left)
+        reach += max(taken - shared, 0)
+        left -= taken
+    return reach
+
+
+def why_fragile(problem: Problem, target: str, critical: Iterable[int]) -> str:
+    """Prove, where counting or the closure over all allowed pairs does, that no assignment survives any one reviewer.
+
+    Nobody may be the only reviewer of a paper. Whoever has most reviews, k, takes k - 2 from what the others can
+    join (k - 1 where one shared paper is enough). And without a reviewer even all allowed pairs must be enough;
+    that need only be tried for those who are critical now.
+    """
+    N, shared = int(problem.required.sum()), 1 if target == "connected" else 2
+    single = np.flatnonzero(problem.required & (problem.demand == 1))
+    if single.size:
+        return (
+            f"Proved impossible: {_papers(problem, single)} {'gets' if single.size == 1 else 'get'} one review only, "
+            "and whoever writes it is critical. Raise that demand to 2 or more."
+        )
+    caps = range(shared, int(problem.load.max(initial=0)) + 1)
+    reach = max((_reach(problem, shared, cap) - (cap - shared) for cap in caps), default=0)
+    if not problem.old.any() and shared < N and reach < N:
+        minus = "k - 2" if shared == 2 else "k - 1"
+        return (
+            f"Proved impossible: without the busiest reviewer the others can join {reach} of {N} papers at most, "
+            f"because a reviewer of k papers joins at most {minus} further ones. Raise demands or loads."
+        )
+    return _hangs_on(problem, shared, critical)
+
+
+def _hangs_on(problem: Problem, shared: int, critical: Iterable[int]) -> str:
+    """Name a reviewer without whom even the assignment of all allowed pairs would miss the level."""
+    for j in critical:
+        if joined_by_all(problem, shared, without=j) < int(problem.required.sum()):
+            return (
+                f"Proved impossible: reviewer {problem.reviewers[j]} stays critical, because without this reviewer "
+                "even all allowed pairs together miss the level. Score more pairs, allow unscored ones, or lift "
+                "conflicts."
+            )
+    return ""
+
+
+def why_apart(problem: Problem, target: str) -> str:
+    """Prove that even all allowed pairs together miss the level; empty if they reach it."""
+    N, shared = int(problem.required.sum()), 1 if target == "connected" else 2
+    reach = joined_by_all(problem, shared)
+    if reach == N:
+        return ""
+    how = "share two papers" if shared == 2 else "share a paper"
+    return (
+        f"Even if every allowed pair were assigned, one group of reviewers who {how} would cover {reach} of {N} "
+        "papers at most. Score pairs between the groups, allow unscored ones, or lift conflicts."
+    )
+
+
+def joined_by_all(problem: Problem, shared: int, without: int = -1) -> int:
+    """Most required papers that one component covers if every allowed pair is assigned: a bound for all others."""
+    N = int(problem.required.sum())
+    keep = (problem.load[problem.reviewer] >= min(shared, N)) & (problem.reviewer != without)
+    table = Reviews.from_codes(
+        problem.reviewer[keep], problem.item[keep], reviewers=problem.n_reviewers, items=problem.n_items
+    )
+    components = doubly_connected_components(table) if shared > 1 else connected_components(table)
+    pairs = np.unique(components.labels[table.reviewer] * problem.n_items + table.item)
+    weight = problem.required[pairs % problem.n_items].astype(np.float64)
+    return int(np.bincount(pairs // problem.n_items, weight, 1).max(initial=0))
 
 
 def _each(numbers: IntArray, what: str, of: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Whether the level holds after any one reviewer drops out, and changes that make it so."""
+"""Changes that make the level hold after any one reviewer drops out: a tabu search over cheapest cycles."""
 
 from __future__ import annotations
 
@@ -7,130 +7,149 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner._linking import seeds_of
+from planner._dropouts import Watch, missing_without
 from planner._network import flip
-from planner._spread import groups_of, grow, nothing_grown, promise, uncovered_without
-from reviewgraph import connected_components, doubly_connected_components
+from planner._spread import promise
 
 if TYPE_CHECKING:
     from planner._linking import Linker
     from reviewgraph.labels import IntArray
 
-#: Candidates tried for a reviewer on whom the level hangs before she is left for a later round.
-TRIES = 200
+#: Candidates tried for a reviewer on whom the level hangs before the best of them is taken or she has to wait.
+TRIES = 16
 
-#: Disjoint seeds to grow from.
-WATCHED = 4
+#: Candidates ranked for her.
+RANKED = 256
 
-#: Rounds over all such reviewers.
-ROUNDS = 6
+#: Steps without progress after which the search goes back to the best assignment found, and restarts in all.
+STALE, RESTARTS = 40, 12
 
 
-def missing_without(linker: Linker) -> IntArray:
-    """Count required items outside the best component after each reviewer in turn drops out, shape (M,); exact.
+def harden(linker: Linker, rng: np.random.Generator) -> IntArray:
+    """Change the assignment until the level survives any one reviewer; returns what is missing for each.
 
-    Growth from seeds in the core, one reviewer after another, clears most reviewers; the others get the full
-    closure. Takes O(M E).
+    Ends with the assignment of which least is missing, pairs forced for that being freed again where it survives
+    without them; it never gives up the level itself.
     """
-    left = Watch(linker).missing()
-    for reviewer in np.flatnonzero(left > 0).tolist():
-        left[reviewer] = _missing(linker, reviewer)
-    return left
-
-
-def _missing(linker: Linker, reviewer: int) -> int:
-    reviews = linker.table()
-    rest = reviews.subset(reviews.reviewer != reviewer)
-    components = doubly_connected_components(rest) if linker.shared > 1 else connected_components(rest)
-    label, n_items = components.labels, max(reviews.n_items, 1)
-    pairs = np.unique(label[rest.reviewer] * n_items + rest.item)
-    weight = linker.required[pairs % n_items].astype(np.float64)
-    return linker.total - int(np.bincount(pairs // n_items, weight, 1).max(initial=0))
-
-
-class Watch:
-    """Growth from a few disjoint seeds with one reviewer left out, so that no drop-out takes all of them."""
-
-    def __init__(self, linker: Linker) -> None:
-        self.linker = linker
-        label, seeds = _seeds(linker)
-        distinct, compact = np.unique(label, return_inverse=True)
-        self.groups = groups_of(compact.astype(np.int64))
-        self.seeds = np.searchsorted(distinct, np.array(seeds, np.int64)).astype(np.int64)
-        self.grown = nothing_grown(linker.required.size, self.groups.start.size - 1)
-
-    def missing(self) -> IntArray:
-        """Items that no growth reaches without each reviewer in turn: at least what is truly missing."""
-        link = self.linker
-        return uncovered_without(link.net, self.groups, self.grown, link.required, self.seeds, link.shared)
-
-    def missing_one(self, reviewer: int) -> int:
-        """Items that no growth reaches without one reviewer; ``grown`` is left as the best growth has it."""
-        link = self.linker
-        counts = [self._grow(seed, reviewer) for seed in self.seeds.tolist()]
-        return link.total - self._grow(int(self.seeds[int(np.argmax(counts))]), reviewer)
-
-    def _grow(self, seed: int, without: int) -> int:
-        link = self.linker
-        return grow(link.net, self.groups, self.grown, link.required, seed, link.shared, without)
-
-
-def _seeds(linker: Linker) -> tuple[IntArray, list[int]]:
-    reviews = linker.table()
-    label = np.arange(reviews.n_reviewers)
-    largest = np.argsort(-reviews.loads, kind="stable").tolist()
-    if linker.shared == 1:
-        return label, largest[:WATCHED]
-    used: set[int] = set()
-    seeds = []
-    for a, b in seeds_of(reviews, doubly_connected_components(reviews).merges):
-        if not used & {a, b}:
-            used |= {a, b}
-            label[b] = a
-            seeds.append(a)
-    return label, seeds[:WATCHED] or largest[:1]
-
-
-def harden(linker: Linker) -> IntArray:
-    """Force pairs until the level survives any one reviewer, as far as that goes; returns what is missing for each.
-
-    For a reviewer on whom items hang, the pairs that would join them without her are tried, cheapest first; a pair
-    stays if less is missing over all reviewers than before.
-    """
-    exact = missing_without(linker)
-    if not exact.any():
-        return exact
-    missing = Watch(linker).missing()
-    for _ in range(ROUNDS):
-        before = int(missing.sum())
-        for reviewer in np.argsort(-missing, kind="stable").tolist():
-            if missing[reviewer] > 0 and time.monotonic() < linker.deadline and _missing(linker, reviewer) > 0:
-                missing = _support(linker, reviewer, missing)
-        if int(missing.sum()) in (0, before):
-            break
+    if not missing_without(linker).any():
+        return missing_without(linker)
+    search = _Search(linker, rng)
+    if search.run():
+        linker.release(search.holds)
+    linker.net.locked[:] = search.given
+    linker.net.locked[linker.forced] = True
     linker.regroup()
     return missing_without(linker)
 
 
-def _support(linker: Linker, reviewer: int, missing: IntArray) -> IntArray:
-    """Force one pair that joins what hangs on a reviewer; returns what is missing afterwards."""
-    net, watch = linker.net, Watch(linker)
-    alone = watch.missing_one(reviewer)
-    loss, follow, gain = promise(net, linker.cost, watch.groups, watch.grown, linker.required, linker.shared, 1)
-    useful = np.flatnonzero((gain > 0) & (net.reviewer != reviewer))
-    score = (loss + follow)[useful] / gain[useful]
-    for pair in useful[np.argsort(score, kind="stable")[:TRIES]].tolist():
-        if time.monotonic() > linker.deadline:
-            break
-        pairs, _ = linker.change(pair)
-        if pairs.size == 0:
-            continue
+class _Search:
+    """Tabu search for an assignment without critical reviewers.
+
+    A step takes a reviewer on whom items hang, ranks the pairs that would join these without her as the planner
+    does, and forces the first one after which less is missing over all drop-outs; if none of those tried does, the
+    one after which least is missing. Pairs forced stay, and pairs removed stay away, for some steps.
+    """
+
+    def __init__(self, linker: Linker, rng: np.random.Generator) -> None:
+        self.linker, self.rng, self.step = linker, rng, 0
+        self.watch = Watch(linker)
+        self.missing = self.watch.missing()
+        self.given = linker.net.locked.copy()
+        self.given[linker.forced] = False
+        self.base = linker.net.locked.copy()
+        self.until = np.zeros(linker.cost.size, np.int64)
+        self.noise = 0.0
+        self.best = int(self.missing.sum())
+        self.kept = (linker.net.assigned.copy(), list(linker.forced))
+
+    def run(self) -> bool:
+        """Search until nothing is missing, or time and restarts are used up; leaves the best assignment found."""
+        stale, restarts = 0, 0
+        while self.best > 0 and time.monotonic() < self.linker.deadline and restarts < RESTARTS:
+            self.step += 1
+            self._one_step()
+            stale += 1
+            if int(self.missing.sum()) < self.best:
+                stale, self.best = 0, int(self.missing.sum())
+                self.kept = (self.linker.net.assigned.copy(), list(self.linker.forced))
+            elif stale > STALE:
+                stale, restarts, self.noise = 0, restarts + 1, 0.5
+                self._back()
+                self.base = self.given.copy()
+        self._back()
+        return self.best == 0
+
+    def holds(self, pairs: IntArray) -> bool:
+        """Whether nothing is missing."""
+        if not self.watch.sound():
+            self.watch = Watch(self.linker)
+        return not self.watch.missing().any()
+
+    def _back(self) -> None:
+        """Return to the best assignment so far."""
+        linker = self.linker
+        assigned, forced = self.kept
+        flip(linker.net, np.flatnonzero(assigned != linker.net.assigned))
+        linker.forced = list(forced)
+        self.until[:] = 0
+        self.watch = Watch(linker)
+        self.missing = self.watch.missing()
+
+    def _one_step(self) -> None:
+        linker, net = self.linker, self.linker.net
+        net.locked[:] = self.base | (net.assigned & (self.until > self.step))
+        waiting = np.flatnonzero(self.missing > 0)
+        weight = self.missing[waiting] * self.rng.random(waiting.size)
+        reviewer = int(waiting[np.argmax(weight)])
+        found = self._look(reviewer, self._ranked(reviewer))
+        if found is None:
+            return
+        pairs, self.missing, self.watch = found
         flip(net, pairs)
-        if watch.missing_one(reviewer) < alone:
-            now = watch.missing()
-            if int(now.sum()) < int(missing.sum()):
-                net.locked[pair] = True
-                linker.forced.append(pair)
-                return now
-        flip(net, pairs)
-    return missing
+        linker.forced.append(int(pairs[0]))
+        linker.forced = [p for p in dict.fromkeys(linker.forced) if net.assigned[p]]
+        stay = 3 + int(self.rng.integers(1 + min(20, net.n_held.size // 4)))
+        self.until[pairs[0]] = self.step + stay
+        self.until[pairs[~net.assigned[pairs]]] = self.step + stay
+
+    def _ranked(self, reviewer: int) -> IntArray:
+        """Pairs that would bring items without this reviewer, least loss for each item first."""
+        linker, net, watch = self.linker, self.linker.net, self.watch
+        watch.missing_one(reviewer)
+        loss, follow, gain = promise(net, linker.cost, watch.groups, watch.grown, linker.required, linker.shared, 1)
+        useful = np.flatnonzero((gain > 0) & (net.reviewer != reviewer) & (self.until <= self.step))
+        score = (loss + follow)[useful] / gain[useful]
+        if self.noise:
+            score *= np.exp(self.noise * self.rng.normal(size=score.size))
+        return useful[np.argsort(score, kind="stable")[:RANKED]]
+
+    def _look(self, reviewer: int, ranked: IntArray) -> tuple[IntArray, IntArray, Watch] | None:
+        """Find the first change after which less is missing, or else the best one of those tried."""
+        linker, net, now = self.linker, self.linker.net, int(self.missing.sum())
+        alone, tried = int(self.missing[reviewer]), 0
+        best: tuple[int, tuple[IntArray, IntArray, Watch]] | None = None
+        for pair in ranked.tolist():
+            if tried >= TRIES or time.monotonic() > linker.deadline:
+                break
+            pairs, _ = linker.change(pair)
+            if pairs.size == 0:
+                continue
+            flip(net, pairs)
+            judged = self._judge(reviewer, alone)
+            flip(net, pairs)
+            if judged is None:
+                continue
+            tried += 1
+            total = int(judged[0].sum())
+            if total < now:
+                return pairs, *judged
+            if best is None or total < best[0]:
+                best = (total, (pairs, *judged))
+        return None if best is None else best[1]
+
+    def _judge(self, reviewer: int, alone: int) -> tuple[IntArray, Watch] | None:
+        """Count what is missing for each; None where the level itself is lost or nothing gained for this reviewer."""
+        watch = self.watch if self.watch.sound() else Watch(self.linker)
+        if watch.missing_one(-1) > 0 or watch.missing_one(reviewer) > alone:
+            return None
+        return watch.missing(), watch

@@ -1,4 +1,4 @@
-"""Kernels that grow one component from a seed, as far as the covers carry it, and look for reviewers it hangs on."""
+"""Kernels that grow one component from a seed, as far as the covers carry it."""
 
 from __future__ import annotations
 
@@ -167,36 +167,3 @@ def promise(
                 gain[p] = weight[group] if next_loss < FAR else 0
                 follow[p] = next_loss
     return loss, follow, gain
-
-
-@kernel
-def uncovered_without(
-    net: Network, groups: Groups, grown: Grown, required: BoolArray, seeds: IntArray, shared: int
-) -> IntArray:
-    """Count required items that no growth from the seeds reaches, after each reviewer in turn drops out.
-
-    Whoever is the first to cover nothing, in some growth that covers all, can drop out; the others are tried.
-    """
-    n_reviewers, total = net.n_held.size, 0
-    for i in range(required.size):
-        if required[i]:
-            total += 1
-    left = np.full(n_reviewers, -1, np.int64)
-    good, n_good = seeds.copy(), 0
-    for seed in seeds:
-        if grow(net, groups, grown, required, seed, shared, -1) == total:
-            good[n_good] = seed
-            n_good += 1
-            for j in range(n_reviewers):
-                if grown.first[groups.label[j]] == 0:
-                    left[j] = 0
-    for j in range(n_reviewers):
-        best = 0
-        if left[j] == 0:
-            continue
-        for seed in good[: max(n_good, 1)]:
-            best = max(best, grow(net, groups, grown, required, seed, shared, j))
-            if best == total:
-                break
-        left[j] = total - best
-    return left

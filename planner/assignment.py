@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from planner._dropouts import missing_without
 from planner._flow import cheapest_assignment, whole_costs
 from planner._inputs import Wishes, build, scored_pairs
 from planner._linking import Linker
 from planner._network import settle_potentials, workspace
 from planner._panels import broken_items, repair
-from planner._reasons import why_infeasible, why_unreachable
-from planner._robust import harden, missing_without
+from planner._reasons import why_apart, why_fragile, why_infeasible, why_unreachable
+from planner._robust import harden
 from reviewgraph._compile import Kernel
 from reviewgraph.errors import InputError
 from reviewgraph.reviews import Reviews
@@ -239,11 +240,11 @@ def _check_options(target: str, survive: int) -> None:
 @cache
 def _compile_kernels() -> float:
     """Compile what the search runs many times, on a toy problem; returns the seconds this took, once a process."""
-    from planner import _network, _spread
+    from planner import _dropouts, _network, _spread
     from reviewgraph import _covers, _pairs
 
     start = time.monotonic()
-    for module in (_network, _spread, _covers, _pairs):
+    for module in (_network, _spread, _dropouts, _covers, _pairs):
         for value in vars(module).values():
             if isinstance(value, Kernel):
                 value.credit = 0
@@ -317,6 +318,9 @@ class _Run:
         if self.target == "recoverable":
             linker.enough = lambda: self._recoverable(linker)
         reached = linker.link()
+        apart = why_apart(problem, self.target) if not reached and self.target != "recoverable" else ""
+        if apart:
+            return self._infeasible(apart, unconstrained)
         if reached and self.target != "recoverable":
             linker.release(lambda pairs: linker.holds_after(pairs, linker.total))
         critical = self._critical(linker) if reached and self.target != "recoverable" else None
@@ -332,7 +336,8 @@ class _Run:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
             return None
         self.say("reviewers on whom the level hangs")
-        missing = harden(linker) if self.survive else missing_without(linker)
+        rng = np.random.default_rng(self.seed)
+        missing = harden(linker, rng) if self.survive else missing_without(linker)
         return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))
 
     def _answer(
@@ -358,10 +363,19 @@ class _Run:
         if not reached:
             why = "The search did not reach the level in the time given: raise --time-limit, demands or loads."
         elif short:
-            why = f"The level hangs on {len(critical or ())} reviewers still: raise --time-limit, demands or loads."
+            why = self._fragile(critical or ())
         return Assignment(
             *(status, self.target, reviews, problem.affinity[new][order], unconstrained, critical, forced, why),
             loads=np.bincount(problem.reviewer[new], minlength=M),
+        )
+
+    def _fragile(self, critical: Sequence[Label]) -> str:
+        problem = self.problem
+        codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
+        proof = why_fragile(problem, self.target, codes)
+        number = "1 reviewer" if len(codes) == 1 else f"{len(codes)} reviewers"
+        return f"The level hangs on {number} still. " + (
+            proof or "Whether it must is not known: raise --time-limit, demands or loads."
         )
 
     def _unrepaired(self, proved: bool, unconstrained: float) -> Assignment:

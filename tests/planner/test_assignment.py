@@ -199,6 +199,65 @@ def test_survives_any_one_reviewer():
         assert naive.doubly_connected([p for p in pairs if p[0] != reviewer], range(40))
 
 
+SMALL = [(2, 4, 2, 2), (3, 5, 2, 3), (3, 3, 2, 3), (4, 3, 3, 4), (4, 4, 2, 4), (4, 5, 2, 3), (5, 4, 2, 4), (5, 3, 2, 4),
+         (4, 4, 3, 3), (5, 5, 2, 3), (3, 4, 1, 3), (6, 4, 2, 3)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "m", "demand", "load"), SMALL)
+def test_survives_wherever_any_assignment_does(n, m, demand, load):
+    score = np.random.default_rng(n * 100 + m).random((m, n))
+    result = assign(score, demand=demand, load=load, survive=1, time_limit=20)
+    assert bool(result.survives) == naive.some_assignment_survives(n, m, demand, load)
+    if not result.survives:
+        assert result.status in ("level_missed", "infeasible")
+        assert "Proved impossible" in result.explanation
+
+
+def test_reviewers_nobody_can_replace_are_proved_critical():
+    """Four papers with all pairs allowed, and a fifth that only reviewer 0 can join to them."""
+    score = np.ones((6, 5))
+    score[2:, 4] = np.nan
+    score[1, :3] = np.nan
+    result = assign(score, demand=2, load=5, survive=1)
+    assert result.critical == (0,)
+    assert "Proved impossible: reviewer 0 stays critical" in result.explanation
+
+
+def test_a_level_out_of_reach_of_all_allowed_pairs_is_proved():
+    score = np.full((8, 8), np.nan)
+    score[:4, :4] = score[4:, 4:] = 1.0
+    result = assign(score, demand=3, load=4)
+    assert result.status == "infeasible"
+    assert "would cover 4 of 8 papers at most" in result.explanation
+
+
+def test_dropouts_are_judged_as_the_full_closure_does():
+    """The kernels that follow a core without each reviewer against the closure of what is left, from many seeds."""
+    from planner._dropouts import Watch, truly_missing
+    from planner._linking import Linker
+    from planner._network import workspace
+    from planner._problem import Problem
+
+    rng, agreed, judged = np.random.default_rng(0), 0, 0
+    for _ in range(200 if NIGHTLY else 40):
+        n, m = int(rng.integers(4, 14)), int(rng.integers(4, 12))
+        table = np.argwhere(rng.random((n, m)) < rng.uniform(0.2, 0.5))
+        count = np.bincount(table[:, 1], minlength=m)
+        whole, none = np.ones(n, bool), np.zeros(len(table), bool)
+        problem = Problem(
+            *(table[:, 0], table[:, 1], np.zeros(len(table)), none, none, np.bincount(table[:, 0], minlength=n)),
+            *(count, np.zeros(m, int), whole, np.full(m, -1), np.zeros(m, bool), False, range(m), range(n)),
+        )
+        net = problem.network(~none)
+        linker = Linker(net, np.zeros(len(table), int), workspace(net.potential.size), whole, 2, np.inf)
+        exact = np.array([truly_missing(linker, j) for j in range(m)])
+        found = Watch(linker).missing()
+        assert (found >= exact).all()
+        agreed += int(linker.count == n) * int((found == exact).sum())
+        judged += int(linker.count == n) * m
+    assert agreed >= 0.95 * judged > 0
+
+
 def test_recoverable_is_reached():
     from reviewgraph.recoverable import recoverability
 
