@@ -35,11 +35,24 @@ def harden(linker: Linker, rng: np.random.Generator) -> IntArray:
         return missing_without(linker)
     search = _Search(linker, rng)
     if search.run():
-        linker.release(search.holds)
+        linker.release(Robust(linker).holds)
     linker.net.locked[:] = search.given
     linker.net.locked[linker.forced] = True
     linker.regroup()
     return missing_without(linker)
+
+
+class Robust:
+    """Whether an assignment under change still survives any one reviewer."""
+
+    def __init__(self, linker: Linker) -> None:
+        self.linker, self.watch = linker, Watch(linker)
+
+    def holds(self, pairs: IntArray) -> bool:
+        """Whether nothing is missing after pairs were flipped."""
+        if not self.watch.sound():
+            self.watch = Watch(self.linker)
+        return not self.watch.missing().any()
 
 
 class _Search:
@@ -78,12 +91,6 @@ class _Search:
                 self.base = self.given.copy()
         self._back()
         return self.best == 0
-
-    def holds(self, pairs: IntArray) -> bool:
-        """Whether nothing is missing."""
-        if not self.watch.sound():
-            self.watch = Watch(self.linker)
-        return not self.watch.missing().any()
 
     def _back(self) -> None:
         """Return to the best assignment so far."""

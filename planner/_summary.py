@@ -47,6 +47,12 @@ def page(assignment: Assignment) -> str:
         f"{assignment.price:.3f} % ({assignment.forced} pairs forced in for the level).",
         f"Level: {_level(assignment)}.",
     ]
+    if assignment.standard_error:
+        before, after = assignment.standard_error
+        lines.append(
+            f"Expected standard error of a paper: {after:.3g} times the noise in a score ({before:.3g} before "
+            "exchanges for that)."
+        )
     return "\n".join([*lines, *_critical(assignment)])
 
 

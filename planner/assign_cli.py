@@ -49,6 +49,14 @@ if TYPE_CHECKING:
     help="Instead: every reviewer gets exactly her load at random (Algorithm 2 of the paper), or at random and "
     "doubly connected (Algorithm 3).",
 )
+@click.option(
+    "--conditioning",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    metavar="PART",
+    help="Part of the affinity that may be given up for smaller errors, such as 0.0005.",
+)
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
 @click.option("-o", "--output", metavar="FILE", help="Write the assignment as CSV (item,reviewer,affinity).")
@@ -100,6 +108,7 @@ def _assign(
         target=target,
         survive=int(options["survive"]),
         phase_one=read_reviews(phase_one, note=say, duplicates="last") if phase_one else None,
+        conditioning=options["conditioning"],
         allow_unscored=options["allow_unscored"] or affinity is None,
         seed=seed,
         time_limit=time_limit,
@@ -119,7 +128,17 @@ def _design(
     from reviewgraph.cli.output import Refusal
     from reviewgraph.formats import side
 
-    for name in ("affinity", "conflicts", "fixed", "phase_one", "demand", "min_load", "survive", "allow_unscored"):
+    for name in (
+        "affinity",
+        "conflicts",
+        "fixed",
+        "phase_one",
+        "demand",
+        "min_load",
+        "survive",
+        "allow_unscored",
+        "conditioning",
+    ):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
             message = f"--design: expected loads alone with it, found --{name.replace('_', '-')}; drop one of the two"
@@ -155,6 +174,9 @@ def _report(chosen: Assignment) -> dict[str, Any]:
         "forced": chosen.forced,
         "critical": chosen.critical,
         "survives": chosen.survives,
+        "standard_error": dict(zip(("before", "after"), chosen.standard_error, strict=True))
+        if chosen.standard_error
+        else None,
         "explanation": chosen.explanation,
     }
 

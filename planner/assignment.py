@@ -18,7 +18,7 @@ from planner._linking import Linker
 from planner._network import settle_potentials, workspace
 from planner._panels import broken_items, repair
 from planner._reasons import why_apart, why_fragile, why_infeasible, why_unreachable
-from planner._robust import harden
+from planner._robust import Robust, harden
 from reviewgraph._compile import Kernel
 from reviewgraph.errors import InputError
 from reviewgraph.reviews import Reviews
@@ -39,6 +39,9 @@ PASSES = 1_000
 
 #: Pairs from which kernels are compiled: the searches look at each many times.
 COMPILE_PAIRS = 4_000
+
+#: By default exchanges are looked for only where so many pairs share an affinity, on average.
+FEW_TIES = 4
 
 #: What each status means.
 MEANING: Mapping[Status, str] = {
@@ -72,6 +75,9 @@ class Assignment:
         Pairs that the level forced in, beyond what affinity chose.
     explanation
         Why the assignment is infeasible or misses the level; empty otherwise.
+    standard_error
+        Expected standard error of a paper's quality (root mean square, as a multiple of the noise in the scores)
+        before and after exchanges for a better conditioned graph; None if these were not looked for.
     loads
         Reviews of each reviewer in the assignment, shape (M,).
     """
@@ -84,6 +90,7 @@ class Assignment:
     critical: tuple[Label, ...] | None = None
     forced: int = 0
     explanation: str = ""
+    standard_error: tuple[float, float] | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __repr__(self) -> str:
@@ -135,6 +142,7 @@ def assign(
     survive: int = 0,
     phase_one: Reviews | Iterable[tuple[Label, Label]] | None = None,
     allow_unscored: bool = False,
+    conditioning: float = 0.0,
     seed: int = 0,
     time_limit: float = 60.0,
     progress: Callable[[str], object] | None = None,
@@ -153,6 +161,7 @@ def assign(
     3. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
        network, cheapest first; then those no longer needed are freed again.
     4. If it shall survive a reviewer: the same for what is missing without her.
+    5. Exchanges that cost nothing, or what ``conditioning`` allows, for a better conditioned graph.
 
     Parameters
     ----------
@@ -182,6 +191,9 @@ def assign(
         items were left behind; all items must reach the level.
     allow_unscored
         Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
+    conditioning
+        Part of the affinity, from 0 to 1, that may be given up for smaller errors of the recovered qualities. By
+        default reviews change places only where that costs nothing. Up to 2,000 papers, for ``double``.
     seed
         Breaks ties between equal affinities: the same seed gives the same assignment.
     time_limit
@@ -215,17 +227,17 @@ def assign(
     >>> print(assign(affinity, demand=4, load=3).explanation)
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
-    _check_options(target, survive)
+    _check_options(target, survive, conditioning)
     deadline = time.monotonic() + time_limit
     first = phase_one if phase_one is not None else ()
     if isinstance(first, Reviews):
         first = [(first.reviewers[j], first.items[i]) for j, i in zip(first.reviewer, first.item, strict=True)]
     wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
-    return _Run(problem, target, survive, seed, deadline, progress or (lambda words: None)).result()
+    return _Run(problem, target, survive, seed, deadline, progress or (lambda words: None), conditioning).result()
 
 
-def _check_options(target: str, survive: int) -> None:
+def _check_options(target: str, survive: int, conditioning: float) -> None:
     if target not in ("double", "recoverable", "connected", "none"):
         message = f"target: expected 'double', 'recoverable', 'connected' or 'none', found {target!r}"
         raise InputError(message)
@@ -234,6 +246,9 @@ def _check_options(target: str, survive: int) -> None:
         raise InputError(message)
     if survive and target not in ("double", "connected"):
         message = f"survive: expected target 'double' or 'connected' with it, found {target!r}"
+        raise InputError(message)
+    if not 0 <= conditioning <= 1:
+        message = f"conditioning: expected a part of the affinity from 0 to 1, found {conditioning!r}"
         raise InputError(message)
 
 
@@ -264,6 +279,8 @@ class _Run:
     seed: int
     deadline: float
     say: Callable[[str], object]
+    conditioning: float = 0.0
+    errors: tuple[float, float] | None = None
 
     def result(self) -> Assignment:
         problem = self.problem
@@ -324,6 +341,9 @@ class _Run:
         if reached and self.target != "recoverable":
             linker.release(lambda pairs: linker.holds_after(pairs, linker.total))
         critical = self._critical(linker) if reached and self.target != "recoverable" else None
+        if reached and self.target == "double":
+            self._condition(linker, robust=bool(self.survive and not critical), unconstrained=unconstrained)
+            critical = self._critical_again(linker, critical)
         same = bool((net.assigned == best).all())
         return self._answer(net.assigned, unconstrained, critical, len(linker.forced), reached=reached, same=same)
 
@@ -331,6 +351,34 @@ class _Run:
         from reviewgraph.recoverable import recoverability
 
         return recoverability(linker.table()).recoverable
+
+    def _condition(self, linker: Linker, *, robust: bool, unconstrained: float) -> None:
+        """Exchange reviews for smaller errors, where that is worth looking for."""
+        from planner import _conditioning as better
+
+        problem, values = self.problem, np.unique(self.problem.affinity)
+        if problem.n_items > better.MOST_ITEMS or linker.total < 3 or not linker.net.assigned.any():
+            return
+        if self.conditioning == 0 and values.size > problem.item.size / FEW_TIES:
+            return
+        self.say("a better conditioned graph")
+        watch = Robust(linker) if robust else None
+        linker.regroup()
+        self.errors = better.improve(
+            linker,
+            problem,
+            self.conditioning * abs(unconstrained),
+            np.random.default_rng(self.seed),
+            watch.holds if watch else lambda pairs: linker.holds_after(pairs, linker.total),
+        )
+        linker.regroup()
+
+    def _critical_again(self, linker: Linker, critical: tuple[Label, ...] | None) -> tuple[Label, ...] | None:
+        """Critical reviewers after exchanges, if they were looked for before."""
+        if critical is None or self.errors is None:
+            return critical
+        missing = missing_without(linker)
+        return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))
 
     def _critical(self, linker: Linker) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
@@ -366,6 +414,7 @@ class _Run:
             why = self._fragile(critical or ())
         return Assignment(
             *(status, self.target, reviews, problem.affinity[new][order], unconstrained, critical, forced, why),
+            standard_error=self.errors,
             loads=np.bincount(problem.reviewer[new], minlength=M),
         )
 

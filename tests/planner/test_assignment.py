@@ -334,6 +334,7 @@ def test_unscored_pairs_only_when_allowed():
     ("options", "message"),
     [
         ({"target": "triple"}, "target: expected 'double'"),
+        ({"conditioning": 2.0}, "conditioning: expected a part"),
         ({"survive": 2}, "survive: expected 0 or 1"),
         ({"survive": 1, "target": "none"}, "survive: expected target"),
         ({"demand": -1}, "demand: expected a whole number"),
@@ -363,3 +364,29 @@ def test_malformed_affinities():
         assign({("a", "q"): 1.0}, items=["p"])
     with pytest.raises(InputError, match="found one twice"):
         assign(coo_array(([1.0, 2.0], ([0, 0], [0, 0])), shape=(2, 2)), demand=1)
+
+
+def test_exchanges_for_smaller_errors_stay_within_their_part_of_the_affinity():
+    from reviewgraph.precision import error_variances
+
+    score = clustered(80, 64, 0, communities=True)
+    before, after = assign(score, demand=3, load=5), assign(score, demand=3, load=5, conditioning=0.005)
+    assert before.standard_error is None
+    assert after.price <= before.price + 0.5
+    assert naive.violations(pairs_of(after), demand=dict.fromkeys(range(80), 3), load=dict.fromkeys(range(64), 5)) == []
+    assert naive.doubly_connected(pairs_of(after), range(80))
+
+    def error(table):
+        draws = [np.random.default_rng(seed).normal(size=80) for seed in range(5)]
+        return np.median([np.sqrt(error_variances(table.reviewer, table.item, x).mean()) for x in draws])
+
+    assert after.standard_error == pytest.approx((error(before.reviews), error(after.reviews)), rel=1e-6)
+    assert after.standard_error[1] < 0.7 * after.standard_error[0]
+
+
+def test_exchanges_for_smaller_errors_keep_what_survives():
+    result = assign(clustered(40, 32, 3), demand=3, load=5, survive=1, conditioning=0.005)
+    pairs = pairs_of(result)
+    assert result.survives
+    assert naive.survives(pairs, range(40), range(32))
+    assert result.standard_error[1] <= result.standard_error[0]
