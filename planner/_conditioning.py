@@ -9,7 +9,6 @@ eigenvectors of the smallest eigenvalues and taken in batches, each judged by th
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -57,7 +56,7 @@ def improve(
     before = after = standard_error(linker)
     value, vector = _decompose(linker)
     for _ in range(ROUNDS):
-        if time.monotonic() > linker.deadline or share * HALVED < BATCH:
+        if linker.clock.over() or share * HALVED < BATCH:
             break
         swaps = _candidates(linker, problem, budget - given, rng)
         gain = _gains(linker, swaps, vector[:, :VECTORS] / value[:VECTORS])

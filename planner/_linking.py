@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from planner._spread import Groups, Grown, groups_of, grow, nothing_grown, promi
 from reviewgraph import Reviews, connected_components, doubly_connected_components
 
 if TYPE_CHECKING:
+    from planner._clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
@@ -59,8 +59,8 @@ class Linker:
         Items that the core must cover, shape (N,).
     shared
         Items that two components must share to be one: 2 for ``double``, 1 for ``connected``.
-    deadline
-        Moment of :func:`time.monotonic` at which to stop.
+    clock
+        When to stop.
     say
         Told how many required items the core covers, now and then.
     """
@@ -70,7 +70,7 @@ class Linker:
     work: Work
     required: BoolArray
     shared: int
-    deadline: float
+    clock: Clock
     say: Callable[[int], object] = lambda count: None
     forced: list[int] = field(default_factory=list)
     enough: Callable[[], bool] = lambda: False
@@ -210,7 +210,7 @@ class Linker:
         blocked = np.zeros(self.cost.size, np.bool_)
         floor = 1 + int(np.median(np.abs(self.cost))) // 10_000 if self.cost.size else 1
         while self.count < self.total and not self.enough():
-            if time.monotonic() > self.deadline:
+            if self.clock.over():
                 return False
             self.say(self.count)
             loss, follow, gain = promise(
@@ -264,7 +264,7 @@ class Linker:
                 self.usual += (price - self.usual) / min(len(self.forced), MEMORY)
             else:
                 blocked[pair] = True
-            if time.monotonic() > self.deadline:
+            if self.clock.over():
                 break
         return forced > 0
 
@@ -276,7 +276,7 @@ class Linker:
         loss = self.cost[forced] + net.potential[net.item[forced]] - net.potential[n_items + net.reviewer[forced]]
         kept = []
         for pair in forced[np.argsort(-loss, kind="stable")].tolist():
-            if time.monotonic() > self.deadline:
+            if self.clock.over():
                 kept.append(pair)
                 continue
             pairs, _ = self.change(pair, max(self.reduced(pair), 0))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from planner._clock import Clock
     from planner._problem import Problem
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
+
+#: Seconds for one integer programme, which Ctrl-C cannot stop.
+MOST_SECONDS = 300.0
 
 #: Relative gap at which the integer programme of a repair may stop.
 GAP = 1e-4
@@ -34,7 +37,7 @@ def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
     return np.flatnonzero(bad & problem.required)
 
 
-def repair(problem: Problem, chosen: BoolArray, deadline: float) -> tuple[BoolArray | None, bool]:
+def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> tuple[BoolArray | None, bool]:
     """Reassign the broken items at the least loss, by an integer programme over them and, if need be, more.
 
     Start with the broken items alone, the others keep their reviewers; where that is infeasible, take in the items
@@ -51,7 +54,7 @@ def repair(problem: Problem, chosen: BoolArray, deadline: float) -> tuple[BoolAr
     region[broken_items(problem, chosen)] = True
     while region.any():
         whole = bool(region[problem.item].all())
-        found, infeasible = _solve(problem, chosen, region, max(deadline - time.monotonic(), 1.0))
+        found, infeasible = _solve(problem, chosen, region, min(max(clock.left(), 1.0), MOST_SECONDS))
         if found is not None:
             return found, False
         if whole or not infeasible:

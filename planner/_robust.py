@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,7 +77,7 @@ class _Search:
     def run(self) -> bool:
         """Search until nothing is missing, or time and restarts are used up; leaves the best assignment found."""
         stale, restarts = 0, 0
-        while self.best > 0 and time.monotonic() < self.linker.deadline and restarts < RESTARTS:
+        while self.best > 0 and not self.linker.clock.over() and restarts < RESTARTS:
             self.step += 1
             self._one_step()
             stale += 1
@@ -136,7 +135,7 @@ class _Search:
         alone, tried = int(self.missing[reviewer]), 0
         best: tuple[int, tuple[IntArray, IntArray, Watch]] | None = None
         for pair in ranked.tolist():
-            if tried >= TRIES or time.monotonic() > linker.deadline:
+            if tried >= TRIES or linker.clock.over():
                 break
             pairs, _ = linker.change(pair)
             if pairs.size == 0:

@@ -57,14 +57,17 @@ if TYPE_CHECKING:
     metavar="PART",
     help="Part of the affinity that may be given up for smaller errors, such as 0.0005.",
 )
-@click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
+@click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
 @click.option("-o", "--output", metavar="FILE", help="Write the assignment as CSV (item,reviewer,affinity).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @refusing
 @click.pass_context
 def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: Any) -> None:
-    """Assign reviewers to papers: most affinity, within demands, loads and conflicts, and comparable scores."""
+    """Assign reviewers to papers: most affinity, within demands, loads and conflicts, and comparable scores.
+
+    Ctrl-C ends the search and gives the best assignment so far, with the level that it has.
+    """
     chosen = _design(ctx, **options) if options["design"] else _assign(**options)
     empty = chosen.reviews.n_reviews == 0 and chosen.status != "optimal"
     if output and not empty:
@@ -79,7 +82,7 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
 
 def _assign(
     items_file: str, reviewers_file: str, affinity: str | None, conflicts: str | None, fixed: str | None,
-    phase_one: str | None, target: Target, seed: int, time_limit: float, **options: Any,
+    phase_one: str | None, target: Target, seed: int, time_limit: float | None, **options: Any,
 ) -> Assignment:  # fmt: skip
     from planner.assignment import assign as solve
     from reviewgraph.formats import side

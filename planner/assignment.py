@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from planner._clock import Clock
 from planner._dropouts import missing_without
 from planner._flow import cheapest_assignment, whole_costs
 from planner._inputs import Wishes, build, scored_pairs
@@ -19,6 +20,7 @@ from planner._network import settle_potentials, workspace
 from planner._panels import broken_items, repair
 from planner._reasons import why_apart, why_fragile, why_infeasible, why_unreachable
 from planner._robust import Robust, harden
+from reviewgraph import check
 from reviewgraph._compile import Kernel
 from reviewgraph.errors import InputError
 from reviewgraph.reviews import Reviews
@@ -144,7 +146,7 @@ def assign(
     allow_unscored: bool = False,
     conditioning: float = 0.0,
     seed: int = 0,
-    time_limit: float = 60.0,
+    time_limit: float | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Assignment:
     r"""Assign reviewers to items so that total affinity is largest and the scores will be comparable.
@@ -197,7 +199,8 @@ def assign(
     seed
         Breaks ties between equal affinities: the same seed gives the same assignment.
     time_limit
-        Seconds for steps 2 to 4; what is reached by then is returned.
+        Seconds for steps 2 to 5; what is reached by then is returned, and so it is after Ctrl-C. By default there is
+        no limit: every step ends by itself.
     progress
         Told in words what goes on.
 
@@ -228,13 +231,15 @@ def assign(
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
     _check_options(target, survive, conditioning)
-    deadline = time.monotonic() + time_limit
+    clock = Clock(time_limit)
+    say = clock.heeding(progress or (lambda words: None))
     first = phase_one if phase_one is not None else ()
     if isinstance(first, Reviews):
         first = [(first.reviewers[j], first.items[i]) for j, i in zip(first.reviewer, first.item, strict=True)]
     wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
-    return _Run(problem, target, survive, seed, deadline, progress or (lambda words: None), conditioning).result()
+    with clock.stopped_by_interrupts(say):
+        return _Run(problem, target, survive, seed, clock, say, conditioning).result()
 
 
 def _check_options(target: str, survive: int, conditioning: float) -> None:
@@ -265,7 +270,7 @@ def _compile_kernels() -> float:
                 value.credit = 0
     wishes = Wishes(2, 4, 0, (), (), None, None, (), True)
     toy = build(scored_pairs(np.zeros((4, 8)), None, None), wishes)
-    _Run(toy, "double", 1, 0, time.monotonic() + 60.0, lambda words: None).result()
+    _Run(toy, "double", 1, 0, Clock(60.0), lambda words: None).result()
     return time.monotonic() - start
 
 
@@ -277,7 +282,7 @@ class _Run:
     target: Target
     survive: int
     seed: int
-    deadline: float
+    clock: Clock
     say: Callable[[str], object]
     conditioning: float = 0.0
     errors: tuple[float, float] | None = None
@@ -285,7 +290,7 @@ class _Run:
     def result(self) -> Assignment:
         problem = self.problem
         if problem.item.size >= COMPILE_PAIRS:
-            self.deadline += _compile_kernels()
+            self.clock.deadline += _compile_kernels()
         cost = whole_costs(problem.affinity, self.seed)
         self.say(f"best affinity for {int(problem.required.sum())} papers and {problem.n_reviewers} reviewers")
         best = self._flow(cost, problem.given)
@@ -298,7 +303,7 @@ class _Run:
         chosen = best
         if problem.special and broken_items(problem, best).size:
             self.say("senior reviewers and institutions")
-            repaired, proved = repair(problem, best, self.deadline)
+            repaired, proved = repair(problem, best, self.clock)
             if repaired is None:
                 return self._unrepaired(proved, unconstrained)
             chosen = repaired
@@ -330,7 +335,7 @@ class _Run:
         net.locked[:] = problem.given
         work = workspace(net.potential.size)
         shared = 1 if self.target == "connected" else 2
-        linker = Linker(net, cost, work, problem.required, shared, self.deadline)
+        linker = Linker(net, cost, work, problem.required, shared, self.clock)
         linker.say = lambda count: self.say(f"{count} of {linker.total} papers in the core")
         if self.target == "recoverable":
             linker.enough = lambda: self._recoverable(linker)
@@ -409,7 +414,7 @@ class _Run:
         status: Status = "level_missed" if not reached or short else "optimal" if same else "feasible"
         why = ""
         if not reached:
-            why = "The search did not reach the level in the time given: raise --time-limit, demands or loads."
+            why = self._unreached(assigned)
         elif short:
             why = self._fragile(critical or ())
         return Assignment(
@@ -418,13 +423,30 @@ class _Run:
             loads=np.bincount(problem.reviewer[new], minlength=M),
         )
 
+    def _unreached(self, assigned: BoolArray) -> str:
+        """Say why the search ended and what the assignment has all the same."""
+        problem = self.problem
+        kept = assigned & problem.required[problem.item]
+        codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
+        N, M = int(problem.required.sum()), problem.n_reviewers
+        report = check(Reviews.from_codes(problem.reviewer[kept], codes, reviewers=M, items=N))
+        has = f"{report.level}, no more" if report.level else "not even connected"
+        end = (
+            "It was interrupted"
+            if self.clock.interrupted
+            else "The time was over"
+            if self.clock.over()
+            else "The search found no further change that helps; raise demands or loads"
+        )
+        return f"{end}. This assignment is {has}."
+
     def _fragile(self, critical: Sequence[Label]) -> str:
         problem = self.problem
         codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
         proof = why_fragile(problem, self.target, codes)
         number = "1 reviewer" if len(codes) == 1 else f"{len(codes)} reviewers"
         return f"The level hangs on {number} still. " + (
-            proof or "Whether it must is not known: raise --time-limit, demands or loads."
+            proof or "Whether it must is not known: raise demands or loads."
         )
 
     def _unrepaired(self, proved: bool, unconstrained: float) -> Assignment:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -233,6 +234,7 @@ def test_a_level_out_of_reach_of_all_allowed_pairs_is_proved():
 
 def test_dropouts_are_judged_as_the_full_closure_does():
     """The kernels that follow a core without each reviewer against the closure of what is left, from many seeds."""
+    from planner._clock import Clock
     from planner._dropouts import Watch, truly_missing
     from planner._linking import Linker
     from planner._network import workspace
@@ -249,7 +251,7 @@ def test_dropouts_are_judged_as_the_full_closure_does():
             *(count, np.zeros(m, int), whole, np.full(m, -1), np.zeros(m, bool), False, range(m), range(n)),
         )
         net = problem.network(~none)
-        linker = Linker(net, np.zeros(len(table), int), workspace(net.potential.size), whole, 2, np.inf)
+        linker = Linker(net, np.zeros(len(table), int), workspace(net.potential.size), whole, 2, Clock(None))
         exact = np.array([truly_missing(linker, j) for j in range(m)])
         found = Watch(linker).missing()
         assert (found >= exact).all()
@@ -390,3 +392,45 @@ def test_exchanges_for_smaller_errors_keep_what_survives():
     assert result.survives
     assert naive.survives(pairs, range(40), range(32))
     assert result.standard_error[1] <= result.standard_error[0]
+
+
+def test_interruption_returns_what_was_reached():
+    score = clustered(60, 48, 0, communities=True)
+
+    def interrupt(words):
+        if "in the core" in words:
+            raise KeyboardInterrupt
+
+    result = assign(score, demand=3, load=5, progress=interrupt)
+    assert result.status == "level_missed"
+    assert result.explanation.startswith("It was interrupted. This assignment is ")
+    rules = {"demand": dict.fromkeys(range(60), 3), "load": dict.fromkeys(range(48), 5)}
+    assert naive.violations(pairs_of(result), **rules) == []
+
+
+def test_a_signal_stops_the_search_between_two_changes():
+    score = clustered(60, 48, 0, communities=True)
+    told = []
+
+    def interrupt(words):
+        told.append(words)
+        if "in the core" in words and not any("stopping" in line for line in told):
+            signal.raise_signal(signal.SIGINT)
+
+    handler = signal.getsignal(signal.SIGINT)
+    result = assign(score, demand=3, load=5, progress=interrupt)
+    assert result.status == "level_missed"
+    assert "interrupted" in result.explanation
+    assert any("Ctrl-C again" in line for line in told)
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_an_interruption_after_the_level_was_reached_keeps_it():
+    def interrupt(words):
+        if "hangs" in words:
+            raise KeyboardInterrupt
+
+    result = assign(clustered(40, 32, 3), demand=3, load=5, survive=1, progress=interrupt)
+    assert result.status == "level_missed"
+    assert result.critical
+    assert naive.doubly_connected(pairs_of(result), range(40))

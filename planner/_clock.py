@@ -1,0 +1,67 @@
+"""When to stop: a time limit, or Ctrl-C, which ends a search between two changes and not within one."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Clock:
+    """Seconds that a search may take, None for as long as it needs; ``interrupted`` once somebody pressed Ctrl-C.
+
+    >>> clock = Clock(None)
+    >>> clock.over()
+    False
+    >>> clock.interrupted = True
+    >>> clock.over()
+    True
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self.interrupted = False
+
+    def over(self) -> bool:
+        """Whether to stop now."""
+        return self.interrupted or time.monotonic() > self.deadline
+
+    def left(self) -> float:
+        """Seconds until the limit."""
+        return max(self.deadline - time.monotonic(), 0.0)
+
+    def heeding(self, say: Callable[[str], object]) -> Callable[[str], None]:
+        """Wrap a listener so that a Ctrl-C that reaches it stops the clock and does not tear the search apart."""
+
+        def tell(words: str) -> None:
+            try:
+                say(words)
+            except KeyboardInterrupt:
+                self.interrupted = True
+
+        return tell
+
+    @contextmanager
+    def stopped_by_interrupts(self, say: Callable[[str], object]) -> Iterator[None]:
+        """Let the first Ctrl-C stop the clock; the second one interrupts as usual. In the main thread only."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        usual = signal.getsignal(signal.SIGINT)
+
+        def stop(number: int, frame: object) -> None:
+            self.interrupted = True
+            signal.signal(signal.SIGINT, usual)
+            say("stopping; the best assignment so far comes next (Ctrl-C again to give up)")
+
+        if usual is not signal.default_int_handler:
+            yield
+            return
+        signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, usual)
