@@ -67,6 +67,12 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> tuple[BoolArray
     return chosen, False
 
 
+def feasible(problem: Problem, items: BoolArray, clock: Clock) -> bool:
+    """Whether these items could be served if all others were left out; true where time did not allow a proof."""
+    found, infeasible = _solve(problem, problem.given, items, min(max(clock.left(), 1.0), MOST_SECONDS))
+    return found is not None or not infeasible
+
+
 def _given_clash(problem: Problem) -> bool:
     """Whether fixed pairs alone put two reviewers of one institution on a paper."""
     return bool(broken_items(replace(problem, needs_senior=False), problem.given).size)

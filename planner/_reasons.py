@@ -26,32 +26,30 @@ def why_infeasible(problem: Problem) -> str:
     found = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
     if found is None:
         return ""
-    return (
-        _short_of_reviews(problem, found, demand, load) if found.by_items else _short_of_papers(problem, found, least)
-    )
+    return _short_of_reviews(problem, found, demand, load) if found.by_items else _short_ofpapers(problem, found, least)
 
 
 def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:
-    papers = f"{_papers(problem, found.items)} need {_each(demand[found.items], 'review')} = {found.needed} reviews"
+    needy = f"{papers(problem, found.items)} need {each(demand[found.items], 'review')} = {found.needed} reviews"
     if not found.reviewers.size:
         return (
-            f"{papers}, and only {found.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
+            f"{needy}, and only {found.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
             "unscored ones, or lift conflicts."
         )
-    who = _people(problem, found.reviewers)
+    who = people(problem, found.reviewers)
     rest = f", and other reviewers have {found.pairs} allowed pairs with these papers" if found.pairs else ""
     others = "" if found.reviewers.size == problem.n_reviewers else "who may take them "
     return (
-        f"{papers}; {who} {others}with {_each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: "
+        f"{needy}; {who} {others}with {each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: "
         f"{found.needed} > {found.supply + found.pairs}. Raise loads, add reviewers, lower demands or lift conflicts."
     )
 
 
-def _short_of_papers(problem: Problem, found: Shortfall, least: IntArray) -> str:
-    who = _people(problem, found.reviewers)
+def _short_ofpapers(problem: Problem, found: Shortfall, least: IntArray) -> str:
+    who = people(problem, found.reviewers)
     rest = f", and {found.pairs} other allowed pairs" if found.pairs else ""
     return (
-        f"{who} must get {_each(least[found.reviewers], 'review')} = {found.needed} reviews by their min_load; the "
+        f"{who} must get {each(least[found.reviewers], 'review')} = {found.needed} reviews by their min_load; the "
         f"{found.items.size} papers open to them need {found.supply}{rest}: {found.needed} > "
         f"{found.supply + found.pairs}. Lower min_load, raise demands or lift conflicts."
     )
@@ -67,7 +65,7 @@ def why_unreachable(problem: Problem, target: str) -> str:
     bare = np.flatnonzero(problem.required & (problem.demand == 0))
     if bare.size:
         return (
-            f"{_papers(problem, bare)} {'has' if bare.size == 1 else 'have'} demand 0, and what nobody reviews cannot "
+            f"{papers(problem, bare)} {'has' if bare.size == 1 else 'have'} demand 0, and what nobody reviews cannot "
             "be compared. Raise the demand, leave them out, or ask for no level (target none)."
         )
     if problem.old.any() or N == 0:
@@ -105,7 +103,7 @@ def why_fragile(problem: Problem, target: str, critical: Iterable[int]) -> str:
     single = np.flatnonzero(problem.required & (problem.demand == 1))
     if single.size:
         return (
-            f"Proved impossible: {_papers(problem, single)} {'gets' if single.size == 1 else 'get'} one review only, "
+            f"Proved impossible: {papers(problem, single)} {'gets' if single.size == 1 else 'get'} one review only, "
             "and whoever writes it is critical. Raise that demand to 2 or more."
         )
     caps = range(shared, int(problem.load.max(initial=0)) + 1)
@@ -157,19 +155,22 @@ def joined_by_all(problem: Problem, shared: int, without: int = -1) -> int:
     return int(np.bincount(pairs // problem.n_items, weight, 1).max(initial=0))
 
 
-def _each(numbers: IntArray, what: str, of: str = "") -> str:
+def each(numbers: IntArray, what: str, of: str = "") -> str:
+    """Say a number that all have, or from what to what they have."""
     distinct = np.unique(numbers)
     if distinct.size == 1:
         return f"{what} {distinct[0]}" if of else f"{distinct[0]} {what}{'s' if distinct[0] != 1 else ''} each"
     return f"{what} {distinct[0]} to {distinct[-1]}" if of else f"{distinct[0]} to {distinct[-1]} {what}s"
 
 
-def _papers(problem: Problem, codes: IntArray) -> str:
+def papers(problem: Problem, codes: IntArray) -> str:
+    """Count papers and name them, or the first of them."""
     return f"{codes.size} paper{'s' if codes.size != 1 else ''}{_names(problem.items, codes)}"
 
 
-def _people(problem: Problem, codes: IntArray) -> str:
-    return f"{codes.size} reviewer{'s' if codes.size != 1 else ''}{_names(problem.reviewers, codes)}"
+def people(problem: Problem, codes: IntArray, kind: str = "reviewer") -> str:
+    """Count reviewers and name them, or the first of them."""
+    return f"{codes.size} {kind}{'s' if codes.size != 1 else ''}{_names(problem.reviewers, codes)}"
 
 
 def _names(labels: Sequence[Label], codes: Iterable[int]) -> str:

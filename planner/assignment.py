@@ -17,6 +17,7 @@ from planner._flow import cheapest_assignment, whole_costs
 from planner._inputs import Wishes, build, scored_pairs
 from planner._linking import Linker
 from planner._network import settle_potentials, workspace
+from planner._panel_reasons import why_no_panels
 from planner._panels import broken_items, repair
 from planner._reasons import why_apart, why_fragile, why_infeasible, why_unreachable
 from planner._robust import Robust, harden
@@ -452,8 +453,8 @@ class _Run:
     def _unrepaired(self, proved: bool, unconstrained: float) -> Assignment:
         if proved:
             return self._infeasible(
-                "Demands and loads can be met, but not together with a senior reviewer on every paper and no two "
-                "reviewers of one institution (proved by an integer programme over all papers they touch).",
+                "Demands and loads can be met, but not all that is asked of each paper. "
+                + why_no_panels(self.problem, self.clock),
                 unconstrained,
             )
         empty = self._infeasible("", unconstrained)

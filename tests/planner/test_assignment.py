@@ -292,6 +292,41 @@ def test_senior_and_institutions_are_proved_infeasible():
     assert no_senior.status == "infeasible"
 
 
+def test_too_few_seniors_are_counted():
+    affinity = np.ones((6, 5))
+    result = assign(affinity, demand=2, load=2, senior=[0, 1], target="none")
+    assert result.status == "infeasible"
+    assert "5 papers (0, 1, 2, 3, 4) need a senior reviewer each = 5 reviews; 2 senior reviewers (0, 1)" in (
+        result.explanation
+    )
+    assert "can give 4: 5 > 4." in result.explanation
+    affinity[0, 3] = affinity[1, 3] = np.nan
+    result = assign(affinity, demand=2, load=5, senior=[0, 1], target="none")
+    assert "1 paper (3) needs a senior reviewer, and no senior may take it" in result.explanation
+
+
+def test_papers_without_enough_institutions_are_named():
+    affinity = np.ones((4, 3))
+    affinity[3, 2] = np.nan
+    result = assign(affinity, demand=2, load=3, institutions=dict.fromkeys(range(3), "u"), target="none")
+    assert result.status == "infeasible"
+    assert "1 paper (2) needs 2 reviewers of different institutions" in result.explanation
+    assert "3 reviewers (0, 1, 2), are of 1" in result.explanation
+
+
+def test_papers_that_clash_are_the_fewest():
+    """Papers 0 and 1 both need reviewer 2, the only one of another institution, who has load 1; the rest is easy."""
+    affinity = np.ones((8, 6))
+    affinity[3:, :2] = np.nan
+    affinity[:3, 2:] = np.nan
+    homes = {0: "u", 1: "u", 2: "v"}
+    load = {r: 1 if r == 2 else 4 for r in range(8)}
+    result = assign(affinity, demand=2, load=load, institutions=homes, target="none")
+    assert result.status == "infeasible"
+    assert "2 papers (0, 1) cannot all get their reviews with no two reviewers of one institution" in result.explanation
+    assert "Leave any one of them out and it can be done." in result.explanation
+
+
 def test_counts_say_why():
     result = assign(np.ones((120, 218)), demand=3, load=5)
     assert result.status == "infeasible"
