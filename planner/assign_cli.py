@@ -172,6 +172,7 @@ def _report(chosen: Assignment) -> dict[str, Any]:
         "affinity": chosen.affinity,
         "affinity_unconstrained": chosen.affinity_unconstrained,
         "price_percent": chosen.price,
+        "price_percent_at_least": chosen.least_price,
         "mean_affinity": chosen.mean_affinity,
         "minimum_affinity": chosen.minimum_affinity,
         "forced": chosen.forced,

@@ -19,6 +19,7 @@ from planner._linking import Linker
 from planner._network import settle_potentials, workspace
 from planner._panel_reasons import why_no_panels
 from planner._panels import broken_items, repair
+from planner._price import least_loss
 from planner._reasons import why_apart, why_fragile, why_infeasible, why_unreachable
 from planner._robust import Robust, harden
 from reviewgraph import check
@@ -81,6 +82,8 @@ class Assignment:
     standard_error
         Expected standard error of a paper's quality (root mean square, as a multiple of the noise in the scores)
         before and after exchanges for a better conditioned graph; None if these were not looked for.
+    least_loss
+        Affinity that the level costs at least, whatever the assignment; None where that is not known.
     loads
         Reviews of each reviewer in the assignment, shape (M,).
     """
@@ -94,6 +97,7 @@ class Assignment:
     forced: int = 0
     explanation: str = ""
     standard_error: tuple[float, float] | None = None
+    least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __repr__(self) -> str:
@@ -122,6 +126,14 @@ class Assignment:
         lost = self.affinity_unconstrained - self.affinity
         scale = abs(self.affinity_unconstrained)
         return 100.0 * lost / scale if scale > 0 else 0.0
+
+    @property
+    def least_price(self) -> float | None:
+        """What the price must be at least, in percent; None where that is not known."""
+        if self.least_loss is None:
+            return None
+        scale = abs(self.affinity_unconstrained)
+        return 100.0 * self.least_loss / scale if scale > 0 else 0.0
 
     @property
     def survives(self) -> bool | None:
@@ -287,6 +299,7 @@ class _Run:
     say: Callable[[str], object]
     conditioning: float = 0.0
     errors: tuple[float, float] | None = None
+    least_loss: float | None = None
 
     def result(self) -> Assignment:
         problem = self.problem
@@ -332,7 +345,7 @@ class _Run:
         if self.target == "none":
             return self._answer(chosen, unconstrained, None, 0, reached=True, same=not repaired.any())
         net.locked[repaired[problem.item]] = True
-        settle_potentials(net, cost, PASSES)
+        settled = settle_potentials(net, cost, PASSES)
         net.locked[:] = problem.given
         work = workspace(net.potential.size)
         shared = 1 if self.target == "connected" else 2
@@ -340,6 +353,8 @@ class _Run:
         linker.say = lambda count: self.say(f"{count} of {linker.total} papers in the core")
         if self.target == "recoverable":
             linker.enough = lambda: self._recoverable(linker)
+        if settled and not repaired.any() and not self._at_level(linker):
+            self.least_loss = least_loss(linker, problem)
         reached = linker.link()
         apart = why_apart(problem, self.target) if not reached and self.target != "recoverable" else ""
         if apart:
@@ -352,6 +367,9 @@ class _Run:
             critical = self._critical_again(linker, critical)
         same = bool((net.assigned == best).all())
         return self._answer(net.assigned, unconstrained, critical, len(linker.forced), reached=reached, same=same)
+
+    def _at_level(self, linker: Linker) -> bool:
+        return linker.count == linker.total or (self.target == "recoverable" and self._recoverable(linker))
 
     def _recoverable(self, linker: Linker) -> bool:
         from reviewgraph.recoverable import recoverability
@@ -421,6 +439,7 @@ class _Run:
         return Assignment(
             *(status, self.target, reviews, problem.affinity[new][order], unconstrained, critical, forced, why),
             standard_error=self.errors,
+            least_loss=0.0 if status == "optimal" else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=M),
         )
 

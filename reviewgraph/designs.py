@@ -96,17 +96,13 @@ def doubly_connected_assignment(
 
     Parameters
     ----------
-    n_items, n_reviewers
-        N and M.
-    load
-        Items a reviewer, k: one number for all, or M numbers in the order of the reviewers.
-    rng
-        The source of randomness: the same state gives the same assignment.
+    n_items, n_reviewers, load, rng
+        As in :func:`random_assignment`.
 
     Returns
     -------
     Reviews
-        All planned; reviewers are labelled 0..M-1 and items 0..N-1.
+        Likewise.
 
     Raises
     ------
@@ -115,7 +111,7 @@ def doubly_connected_assignment(
         sum over reviewers of (k - 2), plus 2, is below N. Each condition is necessary: a component of m
         reviewers is joined by m - 1 merges that share two items or more each.
     InputError
-        If a size or load is negative or no whole number, the loads are not M, or ``rng`` is no Generator.
+        As in :func:`random_assignment`.
 
     Notes
     -----

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import re
 import signal
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -429,6 +430,11 @@ def test_exchanges_for_smaller_errors_keep_what_survives():
     assert result.standard_error[1] <= result.standard_error[0]
 
 
+def test_the_price_of_joining_communities_is_bounded():
+    result = assign(clustered(120, 96, 0, communities=True), demand=3, load=5)
+    assert 0.1 * result.price < result.least_price <= result.price
+
+
 def test_interruption_returns_what_was_reached():
     score = clustered(60, 48, 0, communities=True)
 
@@ -469,3 +475,23 @@ def test_an_interruption_after_the_level_was_reached_keeps_it():
     assert result.status == "level_missed"
     assert result.critical
     assert naive.doubly_connected(pairs_of(result), range(40))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_price_is_at_least_what_is_said(seed):
+    """All assignments of a small market, the best of them that is doubly connected against the bound."""
+    rng = np.random.default_rng(seed)
+    score = rng.random((4, 4))
+    score[:2, 2:] *= 0.2
+    score[2:, :2] *= 0.2
+    result = assign(score, demand=2, load=3)
+    panels = list(combinations(range(4), 2))
+    best = max(
+        sum(score[r, i] for i, panel in enumerate(chosen) for r in panel)
+        for chosen in product(panels, repeat=4)
+        if max(sum(r in panel for panel in chosen) for r in range(4)) <= 3
+        and naive.doubly_connected([(r, i) for i, panel in enumerate(chosen) for r in panel], range(4))
+    )
+    loss = result.affinity_unconstrained - best
+    assert result.least_loss <= loss + 1e-9
+    assert result.affinity <= best + 1e-9
