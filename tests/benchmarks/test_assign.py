@@ -13,6 +13,7 @@ import pytest
 from planner import assign
 from planner._flow import cheapest_assignment, whole_costs
 from reviewgraph import doubly_connected_assignment, is_recovery_resilient, random_assignment
+from reviewgraph.precision import error_variances
 
 
 def similarity(n_items, n_reviewers, seed, *, communities=False, topics=25, rank=16, spread=0.7):
@@ -135,19 +136,51 @@ def test_flow_equals_highs(benchmark):
     assert value[chosen].sum() == pytest.approx(-answer.fun, rel=1e-10)
 
 
+def expected_error(reviews) -> float:
+    """Root mean square of the expected standard errors for noise of variance one, median over five draws."""
+    draws = (np.random.default_rng(seed).normal(size=reviews.n_items) for seed in range(5))
+    return float(np.median([np.sqrt(error_variances(reviews.reviewer, reviews.item, x).mean()) for x in draws]))
+
+
 def test_better_conditioned_than_algorithm_3(benchmark):
-    """Equal affinities, N = 1000, M = 800: the smallest eigenvalue beside those of Algorithms 2 and 3."""
+    """Equal affinities, N = 1000, M = 800: expected errors and smallest eigenvalues beside Algorithms 2 and 3."""
     result = benchmark.pedantic(assign, (np.zeros((800, 1000)),), {"demand": 3, "load": 4}, rounds=1)
     rng = np.random.default_rng(0)
-    values = {
-        "assign": smallest_eigenvalue(result.reviews),
-        "algorithm 3, M = 800, k = 4": smallest_eigenvalue(doubly_connected_assignment(1000, 800, 4, rng)),
-        "algorithm 3, M = 350, k = 5": smallest_eigenvalue(doubly_connected_assignment(1000, 350, 5, rng)),
-        "algorithm 2, M = 800, k = 4": smallest_eigenvalue(random_assignment(1000, 800, 4, rng)),
+    loads = [4] * 600 + [3] * 200
+    chain = doubly_connected_assignment(1000, 350, 5, rng)
+    demand = dict(enumerate(chain.reviews_per_item.tolist()))
+    tables = {
+        "assign": result.reviews,
+        "algorithm 3, M = 800": doubly_connected_assignment(1000, 800, loads, rng),
+        "algorithm 2, M = 800": random_assignment(1000, 800, loads, rng),
+        "algorithm 3, M = 350, k = 5": chain,
+        "assign, M = 350, load 5, its demands": assign(np.zeros((350, 1000)), demand=demand, load=5).reviews,
+        "assign, M = 350, load 6, demand 2": assign(np.zeros((350, 1000)), demand=2, load=6).reviews,
     }
+    values = {name: (expected_error(table), smallest_eigenvalue(table)) for name, table in tables.items()}
     benchmark.extra_info.update(values)
-    print("\n" + "; ".join(f"{name}: {value:.2e}" for name, value in values.items()))
+    print("\n" + "; ".join(f"{name}: error {e:.3g}, eigenvalue {v:.1e}" for name, (e, v) in values.items()))
     assert is_recovery_resilient(result.reviews)
+    assert values["assign"][0] < min(values["algorithm 3, M = 800"][0], values["algorithm 2, M = 800"][0])
+
+
+@pytest.mark.parametrize("communities", [False, True])
+def test_survives_any_one_reviewer(benchmark, communities):
+    """N = 1000, M = 800, demand 3, load 5, ten seeds: nobody is critical, at what price."""
+    rows = []
+
+    def run():
+        for seed in range(10):
+            score = similarity(1000, 800, seed, communities=communities)
+            plain, result = (assign(score, demand=3, load=5, survive=survive) for survive in (0, 1))
+            assert result.survives
+            rows.append((len(plain.critical), plain.price, result.price))
+
+    benchmark.pedantic(run, rounds=1)
+    benchmark.extra_info.update(rows=rows)
+    print(
+        "\ncritical without asking, price % without and with: " + "; ".join(f"{c} {a:.4f} {b:.4f}" for c, a, b in rows)
+    )
 
 
 def test_algorithms_2_and_3(benchmark):
