@@ -112,7 +112,8 @@ def reached(
     """Count required items that the component of a seed covers without a reviewer (-1: with all)."""
     count = grow(net, groups, grown, required, seed, shared, without)
     for j in range(used.size):
-        used[j] = grown.first[groups.label[j]] > 0
+        group = groups.label[j]  # of the two of a seed, one may have joined by way of the other
+        used[j] = grown.first[group] > 0 or groups.start[group + 1] - groups.start[group] > 1
     return count + close_outside(net, groups, grown, required, without, used) if shared > 1 else count
 
 
