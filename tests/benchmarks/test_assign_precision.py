@@ -88,9 +88,9 @@ def picture(means, place):
     figure = Figure(figsize=(9, 4), layout="constrained")
     for axes, communities in zip(figure.subplots(1, 2, sharey=True), (False, True), strict=True):
         for mark, ((_, name), mean) in zip(
-            "osD^v", ((key, mean) for key, mean in means.items() if key[0] == communities), strict=True
+            "osD^v", ((key, mean) for key, mean in means.items() if key[0] == communities), strict=False
         ):
-            axes.plot(SIGMAS, mean[2:], marker=mark, markersize=5, label=f"{name}: {max(mean[0], 0):.2g} % lost")
+            axes.plot(SIGMAS, mean[2:], marker=mark, markersize=5, label=f"{name}: {round(mean[0], 3) + 0:.3g} % lost")
         axes.set_title("two communities" if communities else "topic clusters", fontsize=10)
         axes.set_xlabel("noise in the scores (sigma)")
         axes.set_xticks(SIGMAS)
