@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner.assigning import assign as assign
     from planner.assignment import Assignment as Assignment
-    from planner.assignment import assign as assign
     from planner.errors import InvalidPlan as InvalidPlan
     from planner.extra import Progress as Progress
     from planner.extra import plan_extra_reviews as plan_extra_reviews
@@ -24,7 +24,7 @@ _HOME = {
     "Plan": "plan",
     "PlannedReview": "plan",
     "Progress": "extra",
-    "assign": "assignment",
+    "assign": "assigning",
     "plan_extra_reviews": "extra",
     "verify_plan": "verify",
 }

@@ -84,7 +84,7 @@ def _assign(
     items_file: str, reviewers_file: str, affinity: str | None, conflicts: str | None, fixed: str | None,
     phase_one: str | None, target: Target, seed: int, time_limit: float | None, **options: Any,
 ) -> Assignment:  # fmt: skip
-    from planner.assignment import assign as solve
+    from planner.assigning import assign as solve
     from reviewgraph.formats import side
     from reviewgraph.reading import read_reviews
 

@@ -120,9 +120,11 @@ def plan_extra_reviews(
 ) -> Plan:
     """Find the fewest extra reviews that reach a level of connection and cover every item.
 
-    minimise    the number of new (reviewer, item) pairs, then their cost, then the largest extra load
-    subject to  conflicts, spare loads, limits an item, fixed pairs;
-                existing and new reviews together are at the level ``target``, every item reviewed
+    ::
+
+        minimise    the number of new (reviewer, item) pairs, then their cost, then the largest extra load
+        subject to  conflicts, spare loads, limits an item, fixed pairs;
+                    existing and new reviews together are at the level target, every item reviewed
 
     Parameters
     ----------
