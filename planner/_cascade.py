@@ -242,6 +242,21 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
 
 
 @kernel
+def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: IntArray, right: IntArray) -> None:
+    """Do joins of blocks, as far as there is room, leaving out those that are implied or that nobody may do."""
+    for k in range(left.size):
+        a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
+        if a == b or moves.length[0] >= moves.reviewer.size:
+            continue
+        reviewer, item = review_between(state, board, a, b)
+        if reviewer >= 0:
+            add_move(board, moves, reviewer, item)
+            enter(state, board.home[reviewer], item)
+            grow(state, space, a, b)
+            settle(state, space)
+
+
+@kernel
 def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
     """Write a review down and take it from the spare loads."""
     place = moves.length[0]

@@ -34,15 +34,18 @@ class Bound:
     value
         The number; ``math.inf`` is never used: what cannot be done at all is said by the status.
     kind
-        ``degrees of freedom``, ``loads``, ``expansion``, ``exhausted`` (all smaller plans were tried), ``cuts`` or
+        ``degrees of freedom``, ``loads``, ``expansion``, ``parts``, ``groups`` (made by few reviews), ``cuts`` or
         ``unfinished``.
     words
         The proof in a sentence.
+    parts
+        For the kinds ``parts`` and ``groups``: what each part of the contracted graph takes.
     """
 
     value: int
     kind: str
     words: str
+    parts: tuple[int, ...] = ()
 
 
 def best(bounds: list[Bound]) -> Bound:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner import bounds, exact, exhaust, oracles, scored, search
+from planner import bounds, exact, groups, oracles, scored, search
 from planner._task import new_task
 from planner.substitutes import polish
 from planner.verify import allowed_pairs, reaches, with_extra
+from reviewgraph.components import doubly_connected_components
 
 if TYPE_CHECKING:
     from planner._task import Task
@@ -28,8 +29,8 @@ RELAX_UP_TO = 3_000_000
 ROUND_WORK = 2_000
 #: Seconds for exchanging reviews where only loads can gain by it.
 POLISH = 1.0
-#: Share of the time left that each kind of exhaustive search may take.
-SHARE = 0.35
+#: Share of the time left that listing groups may take where plan and bound are ``NEAR``; and otherwise, and improving.
+GROUPS, SHARE, NEAR = 0.8, 0.35, 15
 
 
 def fill(task: Task, ledger: Ledger, rng: np.random.Generator, *, use_scores: bool) -> None:
@@ -46,11 +47,12 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator, *, use_scores: bo
         return
     _cheap_bounds(task, ledger)
     _dear_bounds(task, ledger)
-    if not ledger.closed:
+    if found is not None and not ledger.closed:
+        near = ledger.pairs is not None and len(ledger.pairs) - ledger.lower_bound <= NEAR
+        found = groups.fill(task, ledger, _until(ledger, GROUPS if near else SHARE)) or found
+    if found is not None and not ledger.closed:
         task.warm_up()
-    if found is not None:
         _improve(found, ledger, SHARE)
-        _refute(task, ledger)
     _exact(task, ledger, rng)
     if found is not None:
         _improve(found, ledger, 1.0)
@@ -130,10 +132,9 @@ def _dear_bounds(task: Task, ledger: Ledger) -> None:
         return
     if not ledger.in_time:
         return
-    live = task.components
+    rules = task.constraints
+    live = doubly_connected_components(with_extra(rules.reviews, rules.fixed)) if len(rules.fixed) else task.components
     ledger.prove(bounds.expansion(live.cover_start, live.cover_item, task.n_items))
-    if not ledger.closed and ledger.lower_bound <= 1 and exhaust.needs_more_than(task, 1, _until(ledger, 0.2)):
-        ledger.prove(exhaust.exhausted(2))
 
 
 def _until(ledger: Ledger, share: float) -> float:
@@ -170,17 +171,6 @@ def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
 
 def _candidates_up_to(task: Task) -> int:
     return int((task.spare > 0).sum()) * task.n_items
-
-
-def _refute(task: Task, ledger: Ledger) -> None:
-    """Try all plans of 1, 2, ... reviews, until the bound meets the plan or the share of time is over."""
-    until = _until(ledger, 0.7)
-    value = ledger.lower_bound
-    while not ledger.closed and time.monotonic() < until:
-        if not exhaust.needs_more_than(task, value, until):
-            return
-        value += 1
-        ledger.prove(exhaust.exhausted(value))
 
 
 def _settle(task: Task, ledger: Ledger) -> None:

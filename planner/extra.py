@@ -172,7 +172,7 @@ def plan_extra_reviews(
     ``connected`` takes time near-linear in the allowed pairs. ``recoverable`` is a matroid greedy over the allowed
     pairs, each offered to the pebble game; where loads, limits or reviewers of fewer than two reviews stand in
     the way, and for ``double`` always, the problem contains set cover: a cascade gives a plan, taking reviews out and
-    completing it anew improves it, and bounds (degrees of freedom, expansion, exhaustive search of smaller plans,
+    completing it anew improves it, and bounds (degrees of freedom, expansion, listing what fewer reviews can make,
     an implicit hitting set) say how good it is. Sources: Remark 3.5 of [Tan21]_ asks for a review at a time;
     Whiteley (1989) for the matroid.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.errors import InvalidPlan
+from planner.replay import replay_parts
 from reviewgraph.components import (
     Components,
     connected_components,
@@ -63,9 +64,10 @@ def verify_plan(plan: Plan) -> None:
 
     Pairs must be new, distinct and allowed, the fixed ones among them; loads and limits must hold. A plan called
     optimal or feasible must reach its target, for ``double`` by replaying its merges; one called optimal must have
-    as many reviews as its bound. Prices and shortages are checked by ranks of the count matroid.
+    as many reviews as its bound. Prices and shortages are checked by ranks of the count matroid, and the largest bound
+    made of parts and groups is made anew, as far as its groups are few.
 
-    Takes time near-linear in the reviews for ``double`` and ``connected``.
+    Takes time near-linear in the reviews for ``double`` and ``connected``, and seconds for a bound made of groups.
 
     Raises
     ------
@@ -85,6 +87,10 @@ def verify_plan(plan: Plan) -> None:
         _fail(f"called optimal with {plan.count} reviews and a bound of {plan.lower_bound}")
     if plan.status in ("optimal", "feasible"):
         _check_target(plan)
+    listed = [bound for bound in plan.bounds if bound.kind in ("parts", "groups")]
+    if listed:
+        existing = with_extra(plan.constraints.reviews, plan.constraints.fixed)
+        replay_parts(existing, max(listed, key=lambda bound: bound.value), len(plan.constraints.fixed))
     if plan.status == "infeasible" and not plan.explanation:
         _fail("called infeasible without a reason")
     if plan.prices is not None:

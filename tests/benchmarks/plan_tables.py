@@ -1,7 +1,8 @@
 """Claims of the planner on random assignments (Algorithm 2 of the paper), as two tables.
 
-``python tests/benchmarks/plan_tables.py thousand [seconds] [seeds]``: N = 1000; counts, bounds and medians.
-``python tests/benchmarks/plan_tables.py share [seconds] [seeds]``: N = 50, 100, 200; the share proved optimal.
+``python tests/benchmarks/plan_tables.py thousand [seconds] [seeds] [only]``: N = 1000; counts, bounds and medians.
+``python tests/benchmarks/plan_tables.py share [seconds] [seeds] [only]``: N = 50, 100, 200; the share proved optimal.
+With ``only``, the rows whose sizes ``N,M,k`` begin so: ``1000,350`` or ``50,``.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from reviewgraph.designs import random_assignment
 THOUSAND = [(350, 5), (500, 5), (667, 5), (1000, 3), (1000, 4)]
 
 
-def thousand(seconds: float, seeds: int) -> None:
+def thousand(seconds: float, seeds: int, only: str = "") -> None:
     """N = 1000: the medians of a plain greedy are 51, 5, 3, 105 and 7."""
     print("| M | k | counts | median | lower bounds | status |\n|---|---|---|---|---|---|")
     for M, k in THOUSAND:
+        if not f"1000,{M},{k}".startswith(only):
+            continue
         plans = []
         for seed in range(seeds):
             reviews = random_assignment(1000, M, k, np.random.default_rng(seed))
@@ -36,13 +39,15 @@ def thousand(seconds: float, seeds: int) -> None:
         )
 
 
-def share(seconds: float, seeds: int) -> None:
+def share(seconds: float, seeds: int, only: str = "") -> None:
     """Small instances: how many are proved optimal, and the gaps of the others."""
     print("| N | M | k | proved | count - bound of the others | seconds |\n|---|---|---|---|---|---|")
     total = proved = 0
     for N in (50, 100, 200):
         for M in (round(N / 3), round(2 * N / 3), N):
             for k in (3, 4, 5):
+                if not f"{N},{M},{k}".startswith(only):
+                    continue
                 started, gaps = time.perf_counter(), []
                 for seed in range(seeds):
                     reviews = random_assignment(N, M, k, np.random.default_rng(seed))
@@ -60,4 +65,6 @@ def share(seconds: float, seeds: int) -> None:
 
 if __name__ == "__main__":
     table = {"thousand": thousand, "share": share}[sys.argv[1]]
-    table(float(sys.argv[2]) if len(sys.argv) > 2 else 30.0, int(sys.argv[3]) if len(sys.argv) > 3 else 5)
+    table(
+        float(sys.argv[2]) if len(sys.argv) > 2 else 30.0, int(sys.argv[3]) if len(sys.argv) > 3 else 5, *sys.argv[4:5]
+    )
