@@ -11,13 +11,12 @@ import numpy as np
 
 from lsc.hypotheses import MAX_SLOPE, HypothesisLike, hypothesis_of
 from lsc.programme import Minimiser, Programme
-from reviewgraph._compile import kernel
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray, Reviews
 
-#: Scores from which sorting each reviewer's alone, compiled, beats one sort of all.
-SORT_APART = 1_000_000
+#: Reviewers are sorted as rows of one matrix while it has at most this many entries a score.
+MOST_PADDING = 4
 
 #: Scores of one reviewer this many units in the last place of the largest score apart, or fewer, are tied.
 ROUNDING = 8
@@ -74,12 +73,11 @@ def formulate(
     if ties not in ("equal", "free"):
         message = f"ties: expected 'equal' or 'free', found {ties!r}"
         raise InputError(message)
-    row = _rows_by_score(reviews)
+    row, start = _rows_by_score(reviews)
     if not row.size:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
         raise InputError(message)
-    reviewer = reviews.reviewer[row]
-    start = np.searchsorted(reviewer, np.arange(reviews.n_reviewers + 1)).astype(np.int64)
+    reviewer = np.repeat(np.arange(reviews.n_reviewers), np.diff(start))
     shape, lower, upper = _classes(reviews, hypothesis, max_slope, np.diff(start) > 0)
     if ties == "free" and np.isfinite(upper).any():
         message = "ties='free': expected no min_slope, found one; a function that rises everywhere gives no tied scores"
@@ -100,24 +98,35 @@ def formulate(
     return Formulation(programme, row)
 
 
-def _rows_by_score(reviews: Reviews) -> IntArray:
-    """Return the scored rows by reviewer, ascending in score, ties by item (rows come sorted by reviewer and item)."""
+def _rows_by_score(reviews: Reviews) -> tuple[IntArray, IntArray]:
+    """Return the scored rows by reviewer, ascending in score, ties by item, and where each reviewer's begin.
+
+    Rows come sorted by reviewer and item: only each reviewer's own are to be sorted.
+    """
     rows = np.flatnonzero(reviews.scored)
-    if rows.size >= SORT_APART:
-        start = np.searchsorted(reviews.reviewer[rows], np.arange(reviews.n_reviewers + 1))
-        return np.asarray(rows[_sort_apart(start.astype(np.int64), reviews.score[rows])])
-    order = np.lexsort((reviews.score[rows], reviews.reviewer[rows]))
-    return rows[order].astype(np.int64, copy=False)
+    whole = rows.size == reviews.n_reviews
+    size = np.bincount(reviews.reviewer if whole else reviews.reviewer[rows], minlength=reviews.n_reviewers)
+    start = np.zeros(size.size + 1, np.int64)
+    np.cumsum(size, out=start[1:])
+    score = reviews.score if whole else reviews.score[rows]
+    widest = int(size.max(initial=0))
+    if 0 < widest * size.size <= MOST_PADDING * rows.size:
+        order = _sort_padded(start, size, widest, score)
+    else:
+        order = np.lexsort((score, np.repeat(np.arange(size.size), size)))
+    return (order if whole else rows[order]).astype(np.int64, copy=False), start
 
 
-@kernel
-def _sort_apart(start: IntArray, score: FloatArray) -> IntArray:
-    """Return the stable order of the scores of each reviewer."""
-    order = np.empty(score.size, np.int64)
-    for j in range(start.size - 1):
-        first, last = start[j], start[j + 1]
-        order[first:last] = first + np.argsort(score[first:last], kind="mergesort")
-    return order
+def _sort_padded(start: IntArray, size: IntArray, widest: int, score: FloatArray) -> IntArray:
+    """Return the stable order of the scores of each reviewer: rows of one length, filled up where she has fewer."""
+    if widest * size.size == score.size:
+        return np.asarray((np.argsort(score.reshape(-1, widest), kind="stable") + start[:-1, None]).ravel())
+    hers = np.arange(widest) < size[:, None]
+    table = np.full(hers.shape, np.inf)
+    table[hers] = score
+    order = np.argsort(table, kind="stable")
+    order += start[:-1, None]
+    return np.asarray(order[hers])
 
 
 def _tied_up_to_rounding(score: FloatArray, reviewer: IntArray) -> FloatArray:

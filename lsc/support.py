@@ -50,7 +50,9 @@ def groups_of(reviews: Reviews) -> IntArray:
     start = np.concatenate([reviews.reviewer_start, end])
     ones = np.ones(reviews.n_reviews, np.int8)
     graph = csr_array((ones, reviews.n_reviewers + reviews.item, start), shape=(size, size))
-    _, piece = connected_components(graph, directed=False)
+    pieces, piece = connected_components(graph, directed=False)
+    if pieces == 1:
+        return np.ones(reviews.n_items, np.int64)
     _, first, place, count = np.unique(
         piece[reviews.n_reviewers :], return_index=True, return_inverse=True, return_counts=True
     )

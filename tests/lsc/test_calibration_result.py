@@ -178,11 +178,18 @@ def test_standard_errors_are_the_formula() -> None:
     assert np.isnan(lsc.calibrate(Reviews.from_pairs(PANEL)).standard_error).all()
 
 
-def test_large_tables_are_sorted_as_small_ones() -> None:
-    from lsc.formulation import _sort_apart
+@pytest.mark.parametrize("loads", [[3] * 200, [2, 5, 3, 4] * 50, [0, 1, 7, 0] * 50, [1] * 199 + [60]])
+def test_scores_are_sorted_within_reviewers(loads: list[int]) -> None:
+    """Even and uneven loads are sorted in different ways; the rows of planned reviews are left out."""
+    from lsc.formulation import formulate
 
     rng = np.random.default_rng(0)
-    start = np.concatenate([[0], np.cumsum(rng.integers(0, 40, 200))])
-    score = rng.integers(0, 9, start[-1]).astype(float)
-    owner = np.repeat(np.arange(200), np.diff(start))
-    assert np.array_equal(_sort_apart.compiled(start, score), np.lexsort((score, owner)))
+    owner = np.repeat(np.arange(200), loads)
+    item = np.concatenate([np.sort(rng.permutation(80)[:load]) for load in loads])
+    for scored in (np.ones(owner.size, np.bool_), rng.random(owner.size) < 0.7):
+        score = rng.integers(0, 4, owner.size).astype(float)
+        reviews = Reviews.from_codes(owner, item, score, scored=scored, reviewers=200, items=80)
+        programme, row = formulate(reviews, "monotone")
+        rows = np.flatnonzero(scored)
+        assert np.array_equal(row, rows[np.lexsort((score[rows], owner[rows]))])
+        assert np.array_equal(np.repeat(np.arange(200), np.diff(programme.start)), owner[row])
