@@ -109,18 +109,24 @@ def _project_bent(
         for c in range(size):
             block[r * size + c] = 0.0
         block[r * (size + 1)] = 0.0 if node[start + r] < 0 else 1.0
-    for k in range(nodes):  # columns of the inverse of L times the weights on the nodes
+    for r in range(size):
+        room[r] = 0.0
+    for k in range(nodes):  # row k of the inverse of L times the weights on the nodes
+        before = link[start + k - 1] if k > 0 else 0.0
+        scale = 1.0 / pivot[start + k]
         for r in range(size):
             mine, s = node[start + r], share[start + r]
-            room[k, r] = -link[start + k - 1] * room[k - 1, r] if k > 0 else 0.0
+            part = -before * room[r]
             if mine == k:
-                room[k, r] += 1.0 - s
-            elif mine == k - 1 and mine >= 0:
-                room[k, r] += s
+                part += 1.0 - s
+            elif mine == k - 1 and k > 0:
+                part += s
+            room[r] = part
         for r in range(size):
-            part = room[k, r] / pivot[start + k]
-            for c in range(size):
-                block[r * size + c] -= part * room[k, c]
+            if room[r] != 0.0:
+                part = scale * room[r]
+                for c in range(size):
+                    block[r * size + c] -= part * room[c]
 
 
 @kernel
@@ -248,7 +254,7 @@ def assemble(
     starts, _, _, unit, _, kinds, _, _, _ = table
     _, place, sloped, ends, _, node, share, count, pivot, link = face
     first, _, slot, begin, _, _, _ = pattern
-    block, room, flat = np.empty(SMALL * SMALL), np.empty((SMALL + 2, SMALL + 2)), np.zeros(SMALL)
+    block, room, flat = np.empty(SMALL * SMALL), np.empty(SMALL), np.zeros(SMALL)
     value[:] = 0.0
     extra[:] = 0.0
     for i in range(len(extra)):

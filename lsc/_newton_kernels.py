@@ -8,6 +8,9 @@ from lsc._tables import LINEAR, PATIENCE, Common, Table
 from reviewgraph._compile import Kernel, kernel
 from reviewgraph.reviews import BoolArray, FloatArray
 
+#: Reviewers whose items are looked up together, and the number of items from which that pays.
+TOGETHER, FAR = 16, 200_000
+
 
 def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[float, bool]:
     """Squared distance of all qualities from one line in the raw scores, and whether its slope is free.
@@ -87,6 +90,40 @@ def _multiply_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
     return total
 
 
+@kernel
+def _multiply_far_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
+    """Do what :func:`_multiply_lines` does, where items are too many for the processor's cache.
+
+    The items of several reviewers are looked up at once: a processor waits for many far places in memory together.
+    """
+    starts, item, _, unit, _, kinds, _, _, _ = table
+    total, reviewers, longest = 0.0, len(kinds), 0
+    for j in range(0, reviewers, TOGETHER):
+        longest = max(longest, starts[min(j + TOGETHER, reviewers)] - starts[j])
+    near = np.empty(longest)
+    for first in range(0, reviewers, TOGETHER):
+        last, base = min(first + TOGETHER, reviewers), starts[first]
+        for r in range(base, starts[last]):
+            near[r - base] = pair[item[r], 0]
+        for j in range(first, last):
+            if kinds[j] != LINEAR:
+                continue
+            start, end = starts[j], starts[j + 1]
+            mean, slope = 0.0, 0.0
+            for r in range(start, end):
+                value = near[r - base]
+                mean += value
+                slope += unit[r] * value
+            mean /= end - start
+            if not sloped[j]:
+                slope = 0.0
+            for r in range(start, end):
+                gap = near[r - base] - mean - slope * unit[r]
+                pair[item[r], 1] += gap
+                total += gap * gap
+    return total
+
+
 def _lines_direction(
     table: Table,
     sloped: BoolArray,
@@ -129,7 +166,10 @@ def _lines_direction(
             curvature += part * value
         mean /= common.reviews
         curvature = common_weight * (curvature - mean * mean * common.reviews) - slope_weight * slope * slope
-        curvature += _multiply_lines(table, sloped, pair)
+        if n > FAR:
+            curvature += _multiply_far_lines(table, sloped, pair)
+        else:
+            curvature += _multiply_lines(table, sloped, pair)
         if curvature <= 0.0:
             break
         alpha, a, b, fresh = rho / curvature, common_weight * mean, slope_weight * slope, 0.0

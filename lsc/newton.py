@@ -21,11 +21,11 @@ from reviewgraph.reviews import FloatArray
 
 #: Weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the gradient
 #: to reach, stage after stage: from a well-conditioned problem to one whose bias the proximal steps remove.
-PATH = ((1e-1, 1e-3, 1e-3), (3e-3, 1e-6, 3e-4), (1e-5, 1e-11, 0.0))
+PATH = ((1e-1, 1e-3, 1e-2), (3e-3, 1e-6, 1e-3), (1e-5, 1e-11, 0.0))
 LINEAR_PATH = ((0.0, 1e-6, 0.0),)
 #: How many proximal steps, the weight of the first one's distance and what it is multiplied by from step to step, and
 #: the part of the gradient of F that its inner gradient may keep. Below the least weight rounding would decide.
-PROXIMAL_STEPS, PROXIMAL_WEIGHT, SHRINK, SHARE = 30, 1e-6, 0.02, 0.2
+PROXIMAL_STEPS, PROXIMAL_WEIGHT, SHRINK, SHARE = 30, 1e-8, 0.02, 0.2
 LEAST = 1e-12
 #: The last proximal step may change the objective by this part: where data leave F nearly flat, a small gradient alone
 #: is found too early.

@@ -10,7 +10,7 @@ from lsc import _faces, _projections, newton
 from lsc._assembly import SMALL
 from lsc._clusters import LARGEST, clustered_direction
 from lsc._merit import Merit
-from lsc._newton_kernels import common_line, lines_direction
+from lsc._newton_kernels import _multiply_far_lines, _multiply_lines, common_line, lines_direction
 from lsc._tables import tabulate
 from lsc.newton import _Bracket, minimise, search
 from lsc.programme import Programme, Shape
@@ -136,6 +136,25 @@ def test_kernels_give_the_same_interpreted_and_compiled(shape, seed):
         common_line.python(interpreted.common, x, tilts[1])
     )
     assert tilts[0] == pytest.approx(tilts[1])
+
+
+@pytest.mark.parametrize("form", ["python", "compiled"])
+def test_products_of_large_tables_are_those_of_small_ones(form):
+    """Loads differ, the last batch of reviewers is short, and some reviewers are not linear."""
+    rng = np.random.default_rng(0)
+    size = rng.integers(1, 9, 53)
+    start = np.concatenate([[0], np.cumsum(size)])
+    item = np.concatenate([rng.permutation(30)[:k] for k in size])
+    programme = Programme(
+        30, start, item, np.concatenate([np.sort(rng.normal(size=k)) for k in size]), rng.integers(0, 2, 53),
+        np.full(53, 0.1), np.full(53, np.inf), True, np.zeros(30, dtype=bool), np.zeros(30),
+    )  # fmt: skip
+    table, _, _ = tabulate(programme)
+    pair = rng.normal(size=(30, 2))
+    far, sloped = pair.copy(), rng.random(53) < 0.5
+    near = getattr(_multiply_lines, form)(table, sloped, pair)
+    assert getattr(_multiply_far_lines, form)(table, sloped, far) == near
+    assert np.array_equal(far, pair)
 
 
 CHAIN_KERNELS = ("isotonic", "bounded_isotonic", "spline_fit", "concave_fit", "sort_ranks")
