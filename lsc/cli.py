@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import given_table, table_options
+from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
+from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
     from lsc.calibration import Calibration
     from lsc.hypotheses import HypothesisLike
     from reviewgraph.reviews import Reviews
 
+HYPOTHESES = ("linear", "monotone", "convex", "concave")
 #: Seconds between two words of progress.
 SILENCE = 3.0
 
@@ -39,7 +41,7 @@ def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @table_options
 @click.option(
     "--hypothesis",
-    type=click.Choice(["linear", "monotone", "convex", "concave"]),
+    type=click.Choice(HYPOTHESES),
     default="linear",
     show_default=True,
     help="How reviewers may differ: what a scoring function, from quality to score, may look like.",
@@ -56,7 +58,7 @@ def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 )
 @click.option("--select", callback=_share, metavar="N|P%", help="Select the best N papers, or P percent of them.")
 @click.option("--by-group-average", is_flag=True, help="Select across groups that no review connects.")
-@click.option("-o", "output", metavar="FILE", help="Write all papers to a CSV file.")
+@output_option("Write all papers as CSV (item,quality,average,rank,standard_error,group).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def calibrate(
     reviews: Reviews,
@@ -111,8 +113,16 @@ def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisL
     from reviewgraph.formats.side import read_hypotheses
 
     scored = set(reviews.reviewer[reviews.scored].tolist())
+    everyone = {label: default for code, label in enumerate(reviews.reviewers) if code in scored}
     given = read_hypotheses(path, note=say)
-    return {label: default for code, label in enumerate(reviews.reviewers) if code in scored} | given
+    for label, name in given.items():
+        if label not in everyone:
+            message = f"hypotheses: expected reviewers of the reviews who gave a score, found {label!r}"
+            raise InputError(message)
+        if name not in HYPOTHESES:
+            message = f"hypotheses: reviewer {label!r}: expected one of {', '.join(HYPOTHESES)}, found {name!r}"
+            raise InputError(message)
+    return everyone | given
 
 
 def _progress() -> Callable[[int, float], None]:
@@ -138,7 +148,11 @@ def _select(
     if share is None:
         return [], None
     number, percent = share
-    count = int(number / 100 * int((result.rank > 0).sum()) + 0.5) if percent else int(number)
+    most = int((result.rank > 0).sum())
+    count = int(number / 100 * most + 0.5) if percent else int(number)
+    if count > most:
+        message = f"select: expected at most {most} papers, those with a score; found {count}"
+        raise InputError(message)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndeterminedWarning)  # the output opens with this warning

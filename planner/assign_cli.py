@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewgraph.cli.options import output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 )
 @click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
-@click.option("-o", "--output", metavar="FILE", help="Write the assignment as CSV (item,reviewer,affinity).")
+@output_option("Write the assignment as CSV (item,reviewer,affinity).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @refusing
 @click.pass_context
@@ -70,7 +71,9 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
     """
     chosen = _design(ctx, **options) if options["design"] else _assign(**options)
     empty = chosen.reviews.n_reviews == 0 and chosen.status != "optimal"
-    if output and not empty:
+    if output and empty:
+        say(f"{output}: not written, since there is no assignment")
+    elif output:
         write_whole(output, csv_text(_columns(chosen)))
     if as_json:
         print_json(_report(chosen))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import given_table, table_options
+from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 )
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
-@click.option("-o", "--output", metavar="FILE", help="Write the plan as CSV (item,reviewer,cost,joins).")
+@output_option("Write the plan as CSV (item,reviewer,cost,joins).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def plan(
@@ -83,7 +83,9 @@ def plan(
         progress=_progress(),
         **_side_files(reviews, **files),
     )
-    if output:
+    if output and found.status == "infeasible":
+        say(f"{output}: not written, since there is no plan")
+    elif output:
         write_whole(output, csv_text(_columns(found)))
     if as_json:
         print_json(to_dict(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 import click
 
@@ -11,8 +12,20 @@ from reviewgraph._version import __version__
 GROUP = "reviewgraph.commands"
 
 
+#: Exit status after Ctrl-C, as shells have it; 1 would say that a level is missed.
+INTERRUPTED = 130
+
+
 class Commands(click.Group):
     """A group whose commands are the entry points of :data:`GROUP`."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; Ctrl-C, where the command does not answer it with a result, has an exit status of its own."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("Interrupted, no result.", err=True)
+            ctx.exit(INTERRUPTED)
 
     def _found(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=GROUP)}

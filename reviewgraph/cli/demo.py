@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import click
 
+from reviewgraph.cli import INTERRUPTED
 from reviewgraph.cli.output import Refusal, say, write_whole
 
 NAME = "reviewgraph-demo.csv"
@@ -28,5 +29,6 @@ def demo(ctx: click.Context) -> None:
     command = ctx.find_root().command
     for words in (("check", NAME), ("plan", NAME)):
         click.echo(f"$ reviewgraph {' '.join(words)}\n")
-        command.main(words, prog_name="reviewgraph", standalone_mode=False)
+        if command.main(words, prog_name="reviewgraph", standalone_mode=False) == INTERRUPTED:
+            ctx.exit(INTERRUPTED)
         click.echo()

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from reviewgraph.cli.output import Refusal, refusing, say
+from reviewgraph.cli.output import Refusal, expect_writable, refusing, say
+from reviewgraph.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _KEY = "reviewgraph.table"
@@ -108,6 +109,21 @@ def table_options(command: Command) -> Command:
     for parameter in reversed(_PARAMETERS):
         decorated = parameter(decorated)
     return decorated  # type: ignore[no-any-return]
+
+
+def _writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse a file that cannot be written before the command begins to work."""
+    try:
+        if value is not None:
+            expect_writable(value)
+    except InputError as error:
+        raise Refusal(str(error)) from error
+    return value
+
+
+def output_option(text: str) -> Callable[[Command], Command]:
+    """Return the option ``-o FILE``, which is refused at once where the file cannot be written."""
+    return click.option("-o", "--output", callback=_writable, metavar="FILE", help=text)
 
 
 def given_table() -> str:

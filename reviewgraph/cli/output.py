@@ -26,21 +26,58 @@ class Refusal(click.ClickException):
 
 
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
-    """Make a callback end with one message and exit status 2 where the library refuses its input."""
+    """Make a callback end with one message and exit status 2 where the library refuses its input.
+
+    An argument that the message begins with is told as the option it came by, with its file or value.
+    """
 
     @functools.wraps(callback)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return callback(*args, **kwargs)
         except ReviewGraphError as error:
-            raise Refusal(str(error)) from error
+            raise Refusal(_by_option(str(error))) from error
 
     return wrapped
+
+
+def _by_option(message: str) -> str:
+    """Return a message on an argument, such as ``fixed: ...``, as one on the option: ``--fixed pairs.csv: ...``."""
+    context = click.get_current_context(silent=True)
+    name, colon, rest = message.partition(": ")
+    for option in context.command.params if context else ():
+        if isinstance(option, click.Option) and colon and option.opts[0] == f"--{name.replace('_', '-')}":
+            value = context.params.get(option.name or "") if context else None
+            return f"{option.opts[0]}{f' {value}' if isinstance(value, str) else ''}: {rest}"
+    return message
 
 
 def say(message: str) -> None:
     """Print a diagnostic on stderr."""
     click.echo(message, err=True)
+
+
+def expect_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that cannot be written, so that no work is done in vain; nothing is written yet.
+
+    Raises
+    ------
+    InputError
+        If it is a folder, or its folder does not exist or cannot be written to.
+    """
+    target = os.path.realpath(path)
+    special = os.path.exists(path) and not os.path.isfile(path)
+    folder = os.path.dirname(target)
+    if os.path.isdir(target):
+        why = "it is a folder"
+    elif not special and not os.path.isdir(folder):
+        why = "there is no such folder"
+    elif not os.access(path if special else folder, os.W_OK):
+        why = "permission denied"
+    else:
+        return
+    message = f"{path}: cannot be written ({why}); name another file with -o"
+    raise InputError(message)
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
@@ -55,7 +92,7 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
         If the file cannot be written; what stood there before is still there.
     """
     target = os.path.realpath(path)
-    special = os.path.exists(target) and not os.path.isfile(target)
+    special = os.path.exists(path) and not os.path.isfile(path)
     draft = path if special else f"{target}.{os.getpid()}.part"
     try:
         if os.path.isdir(target):

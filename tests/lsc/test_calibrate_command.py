@@ -89,12 +89,16 @@ def test_side_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--max-slope", "0"], "max_slope: expected a positive number"),
+        (["--max-slope", "0"], "--max-slope: expected a positive number"),
         (["--select", "many"], "expected a number of papers, or a percentage"),
-        (["--select", "99"], "expected 0 to 5 items"),
+        (["--select", "99"], "--select: expected at most 5 papers"),
         (["--hypothesis", "wavy"], "Invalid value for '--hypothesis'"),
-        (["--references", "{folder}/unknown.csv"], "expected an item of the reviews, found 'zebra'"),
-        (["--hypotheses", "{folder}/nobody.csv"], "no reviewer 'eve'"),
+        (["--references", "{folder}/unknown.csv"], "unknown.csv: expected an item of the reviews, found 'zebra'"),
+        (
+            ["--hypotheses", "{folder}/nobody.csv"],
+            "nobody.csv: expected reviewers of the reviews who gave a score",
+        ),
+        (["--hypotheses", "{folder}/wavy.csv"], "wavy.csv: reviewer 'ann': expected one of linear, monotone,"),
         (["--hypotheses", "{folder}/none.csv"], "none.csv"),
         (["-o", "{folder}/no/such/folder.csv"], "cannot be written"),
     ],
@@ -102,6 +106,7 @@ def test_side_files(tmp_path: Path) -> None:
 def test_bad_input_is_one_message_and_status_two(tmp_path: Path, words: list[str], message: str) -> None:
     (tmp_path / "unknown.csv").write_text("item,quality\nzebra,1\n", encoding="utf-8")
     (tmp_path / "nobody.csv").write_text("reviewer,hypothesis\neve,linear\n", encoding="utf-8")
+    (tmp_path / "wavy.csv").write_text("reviewer,hypothesis\nann,wavy\n", encoding="utf-8")
     done = run(table(tmp_path, PANEL), *(word.format(folder=tmp_path) for word in words))
     assert done.exit_code == 2
     assert message in done.stderr

@@ -113,11 +113,34 @@ def test_control_c_writes_the_best_so_far() -> None:
     assert run("check", "hard.csv", "plan.csv", "--require", "double").exit_code == 0
 
 
-def test_no_plan_ends_with_status_1_and_says_why() -> None:
-    found = run("plan", "reviews.csv", "--spare", "0")
+def test_no_plan_ends_with_status_1_says_why_and_leaves_the_file_alone() -> None:
+    found = run("plan", "reviews.csv", "--spare", "0", "-o", "none.csv")
     assert found.exit_code == 1
+    assert "none.csv: not written, since there is no plan" in found.stderr
+    assert not Path("none.csv").exists()
     assert "There is no such plan." in found.stdout
     assert "No reviewer has spare load" in found.stdout
+
+
+def test_a_plan_of_no_reviews_is_a_file_that_checks() -> None:
+    Path("done.csv").write_text("reviewer,paper\nann,p1\nann,p2\n")
+    assert run("plan", "done.csv", "-o", "plan.csv").exit_code == 0
+    assert Path("plan.csv").read_text() == "item,reviewer,cost,joins\n"
+    assert run("check", "done.csv", "plan.csv", "--require", "double").exit_code == 0
+
+
+def test_files_are_named_where_they_do_not_fit() -> None:
+    Path("fixed.csv").write_text("item,reviewer\np3,zoe\n")
+    found = run("plan", "reviews.csv", "--fixed", "fixed.csv")
+    assert found.exit_code == 2
+    assert "Error: --fixed fixed.csv: reviewer 'zoe' is in no review" in found.stderr
+
+
+@pytest.mark.parametrize(("place", "why"), [(".", "it is a folder"), ("none/plan.csv", "there is no such folder")])
+def test_no_search_begins_for_a_file_that_cannot_be_written(place: str, why: str) -> None:
+    found = run("plan", "reviews.csv", "-o", place)
+    assert found.exit_code == 2
+    assert found.stderr == f"Error: {place}: cannot be written ({why}); name another file with -o\n"
 
 
 def test_pages_for_people(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from reviewgraph import InputError
+from reviewgraph.cli import main
 from reviewgraph.cli.options import given_table, table_options
-from reviewgraph.cli.output import csv_text, print_json, write_whole
+from reviewgraph.cli.output import csv_text, expect_writable, print_json, write_whole
 
 
 @click.command()
@@ -113,9 +114,29 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
     write_whole(link, "through\n")
     assert (link.is_symlink(), target.read_text()) == (True, "through\n")
     write_whole("/dev/null", "nothing")
+    expect_writable("/dev/null")
+    expect_writable(target)
     for bad in (tmp_path, tmp_path / "none" / "plan.csv"):
         with pytest.raises(InputError, match="cannot be written"):
             write_whole(bad, "x")
+        with pytest.raises(InputError, match="cannot be written"):
+            expect_writable(bad)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such device")
+def test_standard_output_is_a_file_to_write_to_behind_a_pipe_too():
+    code = "from reviewgraph.cli.output import *; expect_writable('/dev/stdout'); write_whole('/dev/stdout', 'a,b')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "a,b"
+
+
+def test_control_c_has_an_exit_status_of_its_own(monkeypatch):
+    def interrupted(**options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main.get_command(click.Context(main), "simulate"), "callback", interrupted)
+    done = CliRunner().invoke(main, ["simulate", "linear"])
+    assert (done.exit_code, done.stderr) == (130, "Interrupted, no result.\n")
 
 
 def test_json_holds_plain_values(capsys):
