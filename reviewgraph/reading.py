@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, normalise, require_named
+from reviewgraph.formats.headers import ACTION, ITEM, REVIEWER, SCORE, TITLE, locate, named, normalise, require_named
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.tables import Column, Path, Rows, Table, open_table
-from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
+from reviewgraph.formats.values import ask_direction, is_no_review, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import IntArray, Label, inverse, natural_order
 from reviewgraph.reviews import BoolArray, Duplicates, FloatArray, Reviews
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from reviewgraph.formats.values import Scores
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
+#: Columns that hold no scores: actions, and what we write ourselves into plans and assignments.
+NO_SCORES = (ACTION.name, "affinity", "cost", "joins")
 
 
 def read_reviews(
@@ -138,7 +140,10 @@ def _read_part(
     note: Callable[[str], object],
 ) -> _Part:
     found = locate(table.header, ROLES, columns, table.name, note)
-    rows = table.read(list(found.values()), problems, file)
+    places = named(table.header, ACTION.name)[:1]
+    rows = table.read([*found.values(), *places], problems, file)
+    if places:
+        rows = _without_other_actions(table, rows, note)
     column = dict(zip(found, rows.columns, strict=True))
     for role in ("reviewer", "item"):
         _note_empty(table, file, rows, column[role], role, problems)
@@ -154,6 +159,24 @@ def _read_part(
         *(table, rows.lines, column["reviewer"], column["item"], score, scored),
         *(column.get("title"), "score" in column, spelled),
     )
+
+
+def _without_other_actions(table: Table, rows: Rows, note: Callable[[str], object]) -> Rows:
+    """Leave out the rows whose action, in the last column, is not to assign a review; say so."""
+    *columns, action = rows.columns
+    other = np.array([is_no_review(value) for value in action.values], np.bool_)[action.codes]
+    if not other.any():
+        return Rows(columns, rows.lines)
+    left = sorted({action.values[code] for code in np.unique(action.codes[other])})
+    count = int(other.sum())
+    note(f"{table.name}: {count:,} rows left out, whose action assigns no review ({quote_all(left)})")
+    kept = np.flatnonzero(~other)
+    return Rows([_of_rows(column, kept) for column in columns], [rows.lines[row] for row in kept.tolist()])
+
+
+def _of_rows(column: Column, rows: IntArray) -> Column:
+    codes, inverse_codes = np.unique(column.codes[rows], return_inverse=True)
+    return Column(inverse_codes.astype(np.int64), [column.values[code] for code in codes.tolist()])
 
 
 def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
@@ -213,7 +236,7 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
 
 
 def _is_known(text: str, header: Sequence[str]) -> bool:
-    return any(normalise(text) in role.names for role in ROLES)
+    return normalise(text) in NO_SCORES or any(normalise(text) in role.names for role in ROLES)
 
 
 def _places(parts: Sequence[_Part]) -> Callable[[int], str]:

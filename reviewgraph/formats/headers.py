@@ -74,6 +74,8 @@ SCORE = Role(
     ranked=False,
 )
 TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
+#: What a row of an assignment file is to do: HotCRP's own download lists ``clearreview,#pc`` for every paper.
+ACTION = Role("action", required=False)
 
 
 def normalise(header: str) -> str:

@@ -96,6 +96,35 @@ def test_a_plan_is_readable_as_reviews_beside_them(write):
     assert "plan.csv: a header but no reviews below it" in notes
 
 
+ASSIGNMENTS = """paper,action,email,round,title
+3,clearreview,#pc,any,A paper
+3,primaryreview,r1@example.org,R1,A paper
+3,Pri,r2@example.org,R1,A paper
+4,clearreview,#pc,any,B paper
+4,review,r1@example.org,R1,B paper
+4,conflict,r3@example.org,,B paper
+5,,r1@example.org,,C paper
+"""
+
+
+def test_rows_of_hotcrp_that_assign_no_review_are_left_out_and_counted(write):
+    notes = []
+    reviews = read_reviews(write(ASSIGNMENTS), note=notes.append)
+    assert reviews.reviewers == ("r1@example.org", "r2@example.org")
+    pairs = [("r1@example.org", "3"), ("r1@example.org", "4"), ("r1@example.org", "5"), ("r2@example.org", "3")]
+    assert rows(reviews) == [(*pair, None) for pair in pairs]
+    assert notes[0] == "reviews.csv: 3 rows left out, whose action assigns no review ('clearreview', 'conflict')"
+    message = refused(write("paper,action,email\n3,clearreview,#pc\n"))
+    assert "a header but no reviews below it" in message
+
+
+def test_columns_of_our_own_are_not_taken_for_scores(write):
+    notes = []
+    read_reviews(write("item,reviewer,affinity\np1,ann,0.5\n"), note=notes.append)
+    read_reviews(write("item,reviewer,cost,joins\np1,ann,1,x\n"), note=notes.append)
+    assert notes == []
+
+
 def test_two_score_columns_ask_which(write):
     name = write("reviewer,item,rating,recommendation\nr,i,1,2\n")
     assert "'rating', 'recommendation'" in refused(name)
