@@ -38,9 +38,11 @@ def warnings_of(calibration: Calibration) -> list[str]:
     links = calibration.support.degrees_of_freedom
     reasons = []
     if np.median(loads) < FEW_SCORES:
-        reasons.append(f"half of the reviewers gave {np.median(loads):g} scores or fewer")
+        half = int(np.median(loads))
+        reasons.append(f"half of the reviewers gave {'one score' if half == 1 else f'{half} scores or fewer'}")
     if links:
-        reasons.append(f"{links} links between reviewers are missing (degrees of freedom)")
+        missing_links = "1 link between reviewers is" if links == 1 else f"{links} links between reviewers are"
+        reasons.append(f"{missing_links} missing (degrees of freedom)")
     if reasons:
         found.append(f"the plain average may be the better guide: {', and '.join(reasons)}.")
     groups = np.bincount(calibration.group[scored])
@@ -51,12 +53,17 @@ def warnings_of(calibration: Calibration) -> list[str]:
         )
     if open_places := int((~calibration.support.determined & scored).sum()):
         found.append(
-            f"the scores do not determine where {open_places} papers stand within their group, however good the fit "
-            "(marked ?)."
+            f"the scores do not determine where {_stand(open_places)} within {'its' if open_places == 1 else 'their'} "
+            "group, however good the fit (marked ?)."
         )
     if missing := int((~scored).sum()):
-        found.append(f"{missing} papers have no score and get none here.")
+        papers = "1 paper has no score and gets" if missing == 1 else f"{missing} papers have no score and get"
+        found.append(f"{papers} none here.")
     return found
+
+
+def _stand(papers: int) -> str:
+    return "1 paper stands" if papers == 1 else f"{papers} papers stand"
 
 
 def paper_table(calibration: Calibration, papers: IntArray, *, errors: bool = True) -> list[str]:
@@ -109,7 +116,8 @@ def _move(calibration: Calibration, of_reviewers: Habits, paper: int) -> str:
         if words:
             names.append(f"{reviews.reviewers[reviewer]} ({', '.join(words)})")
     count = int(reviews.reviews_per_item[paper])
-    because = f"of its {count} reviewers: {'; '.join(names)}" if names else "its reviewers' other scores differ"
+    its = "its one reviewer" if count == 1 else f"of its {count} reviewers"
+    because = f"{its}: {'; '.join(names)}" if names else "its reviewers' other scores differ"
     return f"rank {before} -> {after} {'up' if after < before else 'down'}; {because}"
 
 

@@ -61,7 +61,20 @@ def reproduce(
     elif output:
         click.echo(f"Tables and pictures are in {output}.")
     else:
-        click.echo(f"Next, keep tables and pictures: reviewgraph reproduce {name} -o results")
+        click.echo(f"Next, keep tables and pictures: {_again(name)} -o results")
+
+
+def _again(name: str) -> str:
+    """Return the running command with its options, as a shell would take them."""
+    import shlex
+
+    context = click.get_current_context()
+    words = ["reviewgraph", "reproduce", name]
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if isinstance(option, click.Option) and source is click.core.ParameterSource.COMMANDLINE:
+            words += [option.opts[0], str(context.params[option.name or ""])]
+    return shlex.join(words)
 
 
 def _simulated(
@@ -88,7 +101,7 @@ def _simulated(
             save(folder, experiment, cells)
         if not quiet:
             click.echo("\n".join([*table(experiment, cells), ""]))
-    if not quiet:
+    if not quiet and papers is None:
         click.echo("In brackets the paper's; = within two standard errors, + better, ! not reproduced.")
     return found
 

@@ -44,7 +44,7 @@ def page(assignment: Assignment) -> str:
         f"Affinity: total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, "
         f"least {assignment.minimum_affinity:.4g}.",
         f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
-        f"{assignment.price:.3f} %{_least(assignment)} ({assignment.forced} pairs forced in for the level).",
+        f"{assignment.price:.3f} %{_least(assignment)} ({_forced(assignment)}).",
         f"Level: {_level(assignment)}.",
     ]
     if assignment.standard_error:
@@ -54,6 +54,11 @@ def page(assignment: Assignment) -> str:
             "exchanges for that)."
         )
     return "\n".join([*lines, *_critical(assignment)])
+
+
+def _forced(assignment: Assignment) -> str:
+    count = assignment.forced
+    return f"{'1 pair' if count == 1 else f'{count} pairs'} forced in for the level"
 
 
 def _least(assignment: Assignment) -> str:

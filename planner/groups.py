@@ -59,13 +59,17 @@ def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, until: flo
 
 def _bound(reduction: Reduction, values: list[int], looked_at: int) -> Bound:
     total = reduction.fringe + sum(values)
-    words = f"{sum(values)} reviews"
+    words = f"joining the groups takes {_reviews(sum(values))}"
     if reduction.fringe:
         rest = "" if not values else f", and {sum(values)} for " + ("the rest" if len(values) == 1 else "what is left")
-        words = f"{reduction.fringe} reviews for what hangs on the rest by two papers or fewer{rest}"
+        words = f"{_reviews(reduction.fringe)} for what hangs on the rest by two papers or fewer{rest}"
     if looked_at:
         words += f" (no group that fewer reviews can make covers all papers; {looked_at} were listed)"
     return Bound(total, "groups" if looked_at else "parts", words, tuple(values))
+
+
+def _reviews(count: int) -> str:
+    return "1 review" if count == 1 else f"{count} reviews"
 
 
 def _path(task: Task, part: Part, until: float) -> Path | None:

@@ -36,7 +36,8 @@ def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
         [*(str(cell[key]) for key in places), TITLES[cell["method"]], *(_figure(cell, n) for n in experiment.measures)]
         for cell in cells
     ]
-    found = ", ".join(f"{number} {verdict}" for verdict, number in counts(cells).items())
+    verdicts = counts(cells)
+    found = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
     missed = [
         f"! {' '.join([*(f'{key} {cell[key]}' for key in places), TITLES[cell['method']]])}, {COLUMNS[name][0]}: {why}"
         for cell in cells
@@ -44,7 +45,8 @@ def table(experiment: Experiment, cells: Sequence[Record]) -> list[str]:
         if (why := cell[f"{name}_why"])
     ]
     title = f"{experiment.name}: {experiment.title}"
-    return [title, *aligned([header, *rows]), f"Figures of the paper: {found}.", *missed]
+    against = [f"Figures of the paper: {found}."] if any(verdicts.values()) else []
+    return [title, *aligned([header, *rows]), *against, *missed]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -156,9 +156,10 @@ def read_items(path: Path, *, note: Note | None = None) -> dict[str, Item]:
     Raises
     ------
     InputError
-        As :func:`read_columns`; also if an item stands twice.
+        As :func:`read_columns`; also if an item stands twice, or there is none.
     """
     rows = read_columns(path, (_ITEM, _DEMAND, _text(TITLE)), key=("item",), note=note)
+    _expect_rows(path, rows["item"], "item")
     return {
         item: Item(demand, title or "")
         for item, demand, title in zip(rows["item"], rows["demand"], rows["title"], strict=True)
@@ -171,10 +172,12 @@ def read_reviewers(path: Path, *, note: Note | None = None) -> dict[str, Reviewe
     Raises
     ------
     InputError
-        As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``.
+        As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``, or there is
+        none.
     """
     fields = (_REVIEWER, _LOAD, _MIN_LOAD, _INSTITUTION, _SENIOR)
     rows = read_columns(path, fields, key=("reviewer",), note=note)
+    _expect_rows(path, rows["reviewer"], "reviewer")
     found = {
         label: Reviewer(load, least, institution or "", bool(senior))
         for label, load, least, institution, senior in zip(*(rows[field.role.name] for field in fields), strict=True)
@@ -262,6 +265,12 @@ def read_truth(path: Path, *, note: Note | None = None) -> dict[str, float]:
         As :func:`read_columns`; also if an item stands twice.
     """
     return _by_label(path, _ITEM, _TRUTH, note)
+
+
+def _expect_rows(path: Path, labels: Sequence[str], role: str) -> None:
+    if not labels:
+        message = f"{path}: a header but no {role}s below it; expected one row for each {role}"
+        raise InputError(message)
 
 
 def _by_label(path: Path, label: Field, value: Field, note: Note | None) -> dict[str, Any]:

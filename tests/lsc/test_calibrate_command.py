@@ -38,7 +38,7 @@ def test_json_is_one_object_with_the_keys_of_the_contract(tmp_path: Path) -> Non
     assert answer["status"] == "optimal"
     last = answer["items"][-1]
     assert last == {"item": "p9", "quality": None, "average": None, "rank": None, "standard_error": None, "group": 2}
-    assert "1 papers have no score" in done.stderr
+    assert "1 paper has no score" in done.stderr
 
 
 def test_people_get_a_table_with_both_ranks_and_the_next_command(tmp_path: Path) -> None:

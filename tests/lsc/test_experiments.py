@@ -294,6 +294,12 @@ def test_the_command_compares_all_methods_with_the_average(tmp_path: Path) -> No
     assert f"{cell['spearman_difference']:+.2f} [{cell['spearman_low']:+.2f}, {cell['spearman_high']:+.2f}]" in printed
 
 
+def test_a_quick_look_speaks_of_no_figures_of_the_paper_and_says_how_to_keep_it() -> None:
+    page = CliRunner().invoke(reproduce, ["table1", "--trials", "1", "--papers", "40"]).stdout
+    assert "paper" not in page.replace("--papers", "")
+    assert page.rstrip().endswith("reviewgraph reproduce table1 --trials 1 --papers 40 -o results")
+
+
 def test_a_truth_that_ranks_nothing_leaves_no_correlation() -> None:
     rows = [(j, i, float((i * (j + 1)) % 7)) for j in range(4) for i in range(6)]
     task = from_truth(Reviews.from_pairs(rows), {0: 2.0, 1: 2.0, 2: 2.0})

@@ -65,6 +65,8 @@ def test_values_by_label(write):
         (side.read_items, "item\np\n\np\n", "side.csv:4: 'p' stood in side.csv:2 already; remove one of the two rows"),
         (side.read_items, "item,demand\n,1\n", "side.csv:2: the item is empty"),
         (side.read_items, "", "side.csv: the file is empty"),
+        (side.read_items, "item,demand\n", "side.csv: a header but no items below it"),
+        (side.read_reviewers, "reviewer\n", "side.csv: a header but no reviewers below it"),
         (side.read_items, "demand\n1\n", "side.csv: no item column"),
         (
             side.read_reviewers,
