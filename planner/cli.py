@@ -213,14 +213,18 @@ def _print_table(found: Plan) -> None:
     title = "1 extra review" if found.count == 1 else f"{found.count} extra reviews, those that help most first"
     grid = Table(title=title, box=box.SIMPLE_HEAD, title_style="", title_justify="left")
     priced = bool(found.constraints.cost)
-    for name in ("paper", "reviewer", *(["cost"] if priced else []), "what it joins", "largest group"):
+    size_of = "largest group" if found.target == "double" else "largest group, for certain"
+    for name in ("paper", "reviewer", *(["cost"] if priced else []), "what it joins", size_of):
         grid.add_column(name)
     for review in found.reviews:
         name = f"{review.item} {table.titles.get(review.item, '')}".strip()
         price = [f"{review.cost:g}"] if priced else []
         size = f"{review.covers} of {table.n_items}"
         grid.add_row(name, str(review.reviewer), *price, review.joins.partition(": ")[2], size)
-    Console().print(grid)
+    console = Console()
+    with console.capture() as printed:
+        console.print(grid)
+    click.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
 
 
 def _verdict(found: Plan) -> list[str]:

@@ -38,7 +38,9 @@ def fill(task: Task, target: Target, ledger: Ledger) -> None:
         bound = bounds.Bound(
             missing,
             "pieces",
-            f"{missing + 1} pieces need {missing} links" if task.n_items > 1 else "the paper is not reviewed",
+            f"{missing + 1} pieces need {missing} {'link' if missing == 1 else 'links'}"
+            if task.n_items > 1
+            else "the paper is not reviewed",
         )
         pairs, free = matroid.greedy_connected(oracle)
     ledger.prove(bound)

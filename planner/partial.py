@@ -323,10 +323,8 @@ def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, cou
     """Say how far a partial plan of ``count`` reviews gets, and whether it is sure that none gets further."""
     before, after = reach
     limit = "these" if allowed is None else f"{count} extra {'review' if count == 1 else 'reviews'}"
-    said = [
-        f"with {limit} the largest group of papers {LEVELS[target]} grows from {before.papers} to {after.papers} "
-        f"of {after.of}"
-    ]
+    grows = f"grows from {before.papers} to" if after.papers != before.papers else "stays at"
+    said = [f"with {limit} the largest group of papers {LEVELS[target]} {grows} {after.papers} of {after.of}"]
     if after.error is not None and np.isfinite(after.error) and after.papers > 2:
         now = "" if before.error is None or before.papers <= 2 else f" (before: {_times(before.error)})"
         said.append(

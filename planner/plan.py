@@ -91,7 +91,9 @@ class Plan:
     short: IntArray | None = field(repr=False, default=None)
 
     def __repr__(self) -> str:
-        return f"<Plan: {self.status}, {self.count} reviews to {self.target}, at least {self.lower_bound} are needed>"
+        reviews = "1 review" if self.count == 1 else f"{self.count} reviews"
+        needed = "1 is" if self.lower_bound == 1 else f"{self.lower_bound} are"
+        return f"<Plan: {self.status}, {reviews} to {self.target}, at least {needed} needed>"
 
     @property
     def count(self) -> int:

@@ -42,7 +42,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         message = f"{path}: cannot be read ({error.strerror or error})"
         raise InputError(message) from error
     if not data.strip(b"\r\n\t \xef\xbb\xbf"):
-        message = f"{path}: the file is empty; expected a header such as reviewer,item,score and a row a review"
+        message = f"{path}: the file is empty; expected a header that names the columns, and rows below it"
         raise InputError(message)
     return data
 

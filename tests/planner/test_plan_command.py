@@ -147,7 +147,8 @@ def test_pages_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     Path("two.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\n")
     page = run("plan", "two.csv", "--spare", "1").stdout
-    assert page.startswith("1 extra review ")
+    assert page.startswith("1 extra review\n")
+    assert not any(line.endswith(" ") for line in page.splitlines())
     assert max(map(len, page.splitlines()[:8])) <= 80
     assert page.rstrip().endswith("Next: reviewgraph plan two.csv --spare 1 -o plan.csv   (to keep the plan)")
     (review,) = json.loads(run("plan", "two.csv", "--json").stdout)["reviews"]
