@@ -30,7 +30,11 @@ def why_infeasible(problem: Problem) -> str:
 
 
 def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:
-    needy = f"{papers(problem, found.items)} need {each(demand[found.items], 'review')} = {found.needed} reviews"
+    need = "needs" if found.items.size == 1 else "need"
+    total = "1 review" if found.needed == 1 else f"{found.needed} reviews"
+    needy = f"{papers(problem, found.items)} {need} {each(demand[found.items], 'review')} = {total}"
+    if problem.old.any():
+        needy += ", reviewers of the first phase aside where they have read the paper"
     if not found.reviewers.size:
         return (
             f"{needy}, and only {found.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "

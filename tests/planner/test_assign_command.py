@@ -64,6 +64,16 @@ def test_infeasible_is_told_and_nothing_is_written(folder):
     assert not (folder / "out.csv").exists()
 
 
+def test_a_paper_that_all_read_in_the_first_phase_is_told_so(folder):
+    (folder / "first.csv").write_text("reviewer,paper\n" + "".join(f"r{j},p0\n" for j in range(10)))
+    result = run("--demand", "1", "--phase-one", "first.csv", "--target", "none")
+    assert result.exit_code == 1
+    assert (
+        "1 paper (p0) needs 1 review each = 1 review, reviewers of the first phase aside where they have read the paper"
+        in result.stdout
+    )
+
+
 def test_without_affinity_demands_still_hold(folder):
     result = run("--json")
     assert result.exit_code == 0
