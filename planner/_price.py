@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 STEPS = 5
 
 
-def least_loss(linker: Linker, problem: Problem) -> float:
+def least_loss(linker: Linker, problem: Problem, *, recoverable: bool = False) -> float:
     """Bound from below what affinity the level costs, at the unconstrained optimum with settled potentials.
 
     Another assignment loses the reduced costs of its new pairs at least (linear programming duality). Take all pairs
     of reduced cost below some value as assigned: if components and covers still miss the level, some new pairs must
     be dearer and leave the cover of their reviewer's component, as many as there are degrees of freedom (for
-    ``connected``: as pieces but one), because one pair lowers these by one at most. The number of cheap pairs is
-    raised until the level is in reach, then narrowed down, and the best bound counts. Takes O(log P) closures.
+    ``connected``: as pieces but one), because one pair lowers these by one at most. With ``recoverable`` the level is in
+    reach as soon as there are none. The number of cheap pairs is raised until the level is in reach, then narrowed
+    down, and the best bound counts. Takes O(log P) closures.
     """
     net = linker.net
     reduced = np.maximum(linker.cost + net.potential[net.item] - net.potential[problem.n_items + net.reviewer], 0)
@@ -36,7 +37,7 @@ def least_loss(linker: Linker, problem: Problem) -> float:
     best, low, high = _bound(linker, problem, reduced, now), 0, 1
     while high < order.size:
         then = _merge(linker, now[0], np.union1d(now[1], _keys(linker, order[low:high], now[0])))
-        if _reached(linker, problem, then[1]):
+        if _reached(linker, problem, then[1], recoverable=recoverable):
             break
         best, now, low, high = max(best, _bound(linker, problem, reduced, then)), then, high, 4 * high
     for _ in range(STEPS):
@@ -44,11 +45,11 @@ def least_loss(linker: Linker, problem: Problem) -> float:
         if middle <= low:
             break
         then = _merge(linker, now[0], np.union1d(now[1], _keys(linker, order[low:middle], now[0])))
-        if _reached(linker, problem, then[1]):
+        if _reached(linker, problem, then[1], recoverable=recoverable):
             high = middle
         else:
             best, now, low = max(best, _bound(linker, problem, reduced, then)), then, middle
-    best -= int(net.assigned.sum()) << TIE_BITS
+    best -= 2 * int(net.assigned.sum()) << TIE_BITS  # rounding and ties, of a pair that goes and of one that comes
     return max(best, 0) * float(np.abs(problem.affinity).max(initial=0.0)) * 2.0 ** -(AFFINITY_BITS + TIE_BITS)
 
 
@@ -67,9 +68,9 @@ def _merge(linker: Linker, label: IntArray, inside: IntArray) -> tuple[IntArray,
     return merged[label], np.unique(merged[inside // n_items] * n_items + inside % n_items)
 
 
-def _reached(linker: Linker, problem: Problem, inside: IntArray) -> bool:
+def _reached(linker: Linker, problem: Problem, inside: IntArray, *, recoverable: bool) -> bool:
     covered = np.bincount(inside // problem.n_items, problem.required[inside % problem.n_items].astype(float), 1)
-    return bool(covered.max() >= linker.total)
+    return bool(covered.max() >= linker.total) or (recoverable and _links(inside, problem.n_items, doubly=True) == 0)
 
 
 def _bound(linker: Linker, problem: Problem, reduced: IntArray, now: tuple[IntArray, IntArray]) -> int:

@@ -129,7 +129,7 @@ class Run:
         if self.target == "recoverable":
             linker.enough = lambda: self._recoverable(linker)
         if settled and not repaired.any() and not self._at_level(linker):
-            self.least_loss = least_loss(linker, problem)
+            self.least_loss = least_loss(linker, problem, recoverable=self.target == "recoverable")
         reached = linker.link()
         apart = why_apart(problem, self.target) if not reached and self.target != "recoverable" else ""
         if apart:

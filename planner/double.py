@@ -42,6 +42,9 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator, *, use_scores: bo
         _nothing_to_do(ledger)
         return
     ledger.prove(bounds.Bound(1, "unfinished", "the papers are not comparable yet"))
+    if not task.home.size:
+        ledger.infeasible = True
+        return
     found = _first_plan(task, ledger, rng)
     if ledger.infeasible:
         return

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
 from planner import assign
+from reviewgraph import Reviews, check
 from reviewgraph.errors import InputError
 
 _spec = importlib.util.spec_from_file_location("naive_assignment", Path(__file__).with_name("naive_assignment.py"))
@@ -465,6 +466,19 @@ def test_a_signal_stops_the_search_between_two_changes():
     assert "interrupted" in result.explanation
     assert any("Ctrl-C again" in line for line in told)
     assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_the_price_of_the_middle_level_is_not_that_of_the_highest():
+    """Four reviewers, a paper for every two of them: recoverable and not doubly connected, for a loss of 0.1."""
+    affinity = {(r, pair): 1.0 for pair in combinations("ABCD", 2) for r in "ABCD"}
+    affinity |= {(r, pair): 10.0 for pair in combinations("ABCD", 2) for r in pair}
+    affinity["E", ("A", "B")] = 10.1
+    result = assign(affinity, demand=2, load=3, target="recoverable")
+    table = Reviews.from_pairs([(r, pair) for pair in combinations("ABCD", 2) for r in pair])
+    assert check(table).level == "recoverable"
+    assert result.affinity_unconstrained == pytest.approx(120.1)
+    assert result.least_loss <= 0.1 + 1e-9
+    assert assign(affinity, demand=2, load=3, target="double").least_loss > 1
 
 
 def test_an_interruption_after_the_level_was_reached_keeps_it():
