@@ -1,4 +1,4 @@
-"""Replays bounds made of parts and groups, sharing no code with the search: plain sets, every union tried."""
+"""Replays lower bounds, sharing no code with the search: plain sets, every union tried."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner.bounds import Bound
+    from reviewgraph.labels import IntArray
 
     #: Covers by component.
     Covers: TypeAlias = dict[int, frozenset[int]]
@@ -48,6 +49,23 @@ def replay_parts(reviews: Reviews, bound: Bound, fixed: int) -> None:
         simple = value <= max(1, degrees_of_freedom(_table(part))) or (value == saved + 1 and _wastes_one(part))
         if not simple and _listed_price(part, value) < value:
             _fail(f"a part of {len(part)} components takes fewer than {value} reviews")
+
+
+def most_links(loads: IntArray, usable: IntArray, waste: int) -> int:
+    """Links that reviewers can make at most, where those of d < 2 reviews may lose so many reviews in all, 2 - d each.
+
+    >>> most_links(np.array([3, 0, 1]), np.array([1, 4, 2]), 1), most_links(np.array([3, 0, 1]), np.array([1, 4, 2]), 2)
+    (2, 3)
+    """
+    if waste < 0:
+        return -1
+    best, gain = 0, {}
+    for d in (0, 1):
+        useful = np.sort(np.maximum(usable[loads == d] - (2 - d), 0))[::-1]
+        gain[d] = np.concatenate([[0], np.cumsum(useful)])
+    for twice in range(min(waste // 2, gain[0].size - 1) + 1):
+        best = max(best, int(gain[0][twice] + gain[1][min(waste - 2 * twice, gain[1].size - 1)]))
+    return int(usable[loads >= 2].sum()) + best
 
 
 def _taken_apart(covers: Covers) -> tuple[int, list[Covers]]:

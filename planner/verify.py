@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from planner.bounds import expansion
 from planner.errors import InvalidPlan
-from planner.replay import replay_parts
+from planner.replay import most_links, replay_parts
 from reviewgraph.components import (
     Components,
     connected_components,
     covers_all,
+    doubly_connected_components,
     is_recovery_resilient,
     verify_merges,
 )
+from reviewgraph.errors import CertificateError
 from reviewgraph.recoverable import degrees_of_freedom, recoverability
 from reviewgraph.reviews import Reviews
 
@@ -63,9 +66,13 @@ def verify_plan(plan: Plan) -> None:
     """Check a plan of any status against its constraints and its claims, without the search.
 
     Pairs must be new, distinct and allowed, the fixed ones among them; loads and limits must hold. A plan called
-    optimal or feasible must reach its target, for ``double`` by replaying its merges; one called optimal must have
-    as many reviews as its bound. Prices and shortages are checked by ranks of the count matroid, and the largest bound
-    made of parts and groups is made anew, as far as its groups are few.
+    optimal or feasible must reach its target, for ``double`` by replaying its merges, and no other plan may; one
+    called optimal must have as many reviews as its bound. Lower bounds are computed again, the largest one made of
+    parts and groups by other code and as far as its groups are few. Prices and shortages are checked by ranks of the
+    count matroid.
+
+    Taken on trust: bounds of the kind ``cuts``; that no plan of the same length is cheaper, and that there is none at
+    all, where neither :attr:`Plan.prices` nor :attr:`Plan.short` proves it.
 
     Takes time near-linear in the reviews for ``double`` and ``connected``, and seconds for a bound made of groups.
 
@@ -80,19 +87,23 @@ def verify_plan(plan: Plan) -> None:
     >>> from reviewgraph import Reviews
     >>> verify_plan(plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])))
     """
+    if plan.status not in ("optimal", "feasible", "infeasible", "budget_exhausted"):
+        _fail(f"unknown status {plan.status!r}")
     _check_constraints(plan)
-    if plan.count < plan.lower_bound and plan.status != "budget_exhausted" and plan.status != "infeasible":
+    if plan.count < plan.lower_bound and plan.status in ("optimal", "feasible"):
         _fail(f"{plan.count} reviews are fewer than the bound {plan.lower_bound}")
     if plan.status == "optimal" and plan.count != plan.lower_bound:
         _fail(f"called optimal with {plan.count} reviews and a bound of {plan.lower_bound}")
     if plan.status in ("optimal", "feasible"):
         _check_target(plan)
-    listed = [bound for bound in plan.bounds if bound.kind in ("parts", "groups")]
-    if listed:
-        existing = with_extra(plan.constraints.reviews, plan.constraints.fixed)
-        replay_parts(existing, max(listed, key=lambda bound: bound.value), len(plan.constraints.fixed))
-    if plan.status == "infeasible" and not plan.explanation:
-        _fail("called infeasible without a reason")
+    elif not plan.explanation:
+        _fail(f"called {plan.status} without a reason")
+    if plan.status == "infeasible" and plan.count:
+        _fail("called infeasible with reviews in it")
+    if plan.status == "budget_exhausted" and _is_reached(plan, plan.reviews_with_plan):
+        _fail("called budget_exhausted, and the target is reached")
+    if plan.bounds:
+        _check_bounds(plan)
     if plan.prices is not None:
         _check_prices(plan, plan.prices)
     if plan.short is not None:
@@ -103,9 +114,11 @@ def _check_constraints(plan: Plan) -> None:
     rules = plan.constraints
     table, closed = rules.reviews, set(rules.conflicts.tolist())
     pairs = [(int(j), int(i)) for j, i in plan.pairs]
-    named = [(table.reviewer_code[review.reviewer], table.item_code[review.item]) for review in plan.reviews]
+    named = [(table.reviewer_code.get(review.reviewer), table.item_code.get(review.item)) for review in plan.reviews]
     if named != pairs:
         _fail("labels and codes name different reviews")
+    if [review.cost for review in plan.reviews] != [rules.cost_of(j, i) for j, i in pairs]:
+        _fail("the costs of the reviews are not those of the constraints")
     if len(set(pairs)) < len(pairs):
         _fail("a review stands twice")
     for j, i in pairs:
@@ -128,14 +141,54 @@ def _check_constraints(plan: Plan) -> None:
 def _check_target(plan: Plan) -> None:
     table = plan.reviews_with_plan
     if plan.target != "double":
-        if not reaches(table, plan.target):
+        if not _is_reached(plan, table):
             _fail(f"the level {plan.target} is not reached")
         return
-    labels = verify_merges(table, plan.merges, use_scores=plan.use_scores)
+    try:
+        labels = verify_merges(table, plan.merges, use_scores=plan.use_scores)
+    except CertificateError as error:
+        message = f"plan: {error}"
+        raise InvalidPlan(message) from error
     counted = table.only_scored() if plan.use_scores else table
     proved = Components(labels, np.empty(0, np.int64), plan.merges, counted)
     if not covers_all(proved, use_scores=plan.use_scores):
         _fail("the merges do not give a component that covers all items")
+
+
+def _is_reached(plan: Plan, table: Reviews) -> bool:
+    return reaches(table, plan.target, use_scores=plan.use_scores)
+
+
+def _check_bounds(plan: Plan) -> None:
+    """Check that no bound says more than what its kind says of existing and fixed reviews."""
+    table, spare, _ = _with_fixed(plan)
+    fixed, N = len(plan.constraints.fixed), table.n_items
+    listed = [bound for bound in plan.bounds if bound.kind in ("parts", "groups")]
+    for bound in plan.bounds:
+        claimed = bound.value - fixed
+        if bound.kind == "unfinished":
+            now = with_extra(plan.constraints.reviews, plan.constraints.fixed, use_scores=plan.use_scores)
+            found = int(not _is_reached(plan, now))
+        elif bound.kind == "pieces" and plan.target == "connected":
+            found = max(1, pieces(table) - 1)
+        elif bound.kind in ("degrees of freedom", "loads") and plan.target != "connected":
+            found = degrees_of_freedom(table)
+            allowed = np.bincount(allowed_pairs(plan.constraints, table, spare)[:, 0], minlength=spare.size)
+            lost = claimed - found
+            if bound.kind == "loads" and most_links(table.loads, np.minimum(spare, allowed), lost - 1) < found:
+                found = claimed
+        elif bound.kind == "expansion" and plan.target == "double":
+            live = doubly_connected_components(table)
+            again = expansion(live.cover_start, live.cover_item, N)
+            found = 0 if again is None else again.value
+        elif bound.kind in ("parts", "groups", "cuts") and (plan.target == "double" or bound.kind == "cuts"):
+            found = claimed
+        else:
+            _fail(f"unknown kind {bound.kind!r} of bound for the target {plan.target}")
+        if claimed > found:
+            _fail(f"a bound says {bound.value} ({bound.kind}), and {fixed + found} were found")
+    if listed:
+        replay_parts(table, max(listed, key=lambda bound: bound.value), fixed)
 
 
 def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:
@@ -201,6 +254,6 @@ def _check_shortage(plan: Plan, short: IntArray) -> None:
         _fail(f"{links} and {others} links suffice for the {missing} missing ones: no proof that there is no plan")
 
 
-def _fail(reason: str) -> None:
+def _fail(reason: str) -> NoReturn:
     message = f"plan: {reason}"
     raise InvalidPlan(message)

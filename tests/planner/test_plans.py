@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import naive_plans
 from plan_cases import Case, cases
 
-from planner import InvalidPlan, exact, plan_extra_reviews, verify_plan
+from planner import InvalidPlan, Plan, exact, plan_extra_reviews, verify_plan
 from planner._reach import qualities
 from planner._task import new_task
 from planner.bounds import Bound, least_waste
@@ -351,10 +352,55 @@ def test_the_verifier_notices_what_is_wrong() -> None:
         verify_plan(short)
     with pytest.raises(InvalidPlan, match="called optimal"):
         verify_plan(replace(good, bounds=(Bound(1, "unfinished", ""),)))
-    with pytest.raises(Exception, match="does not join"):
+    with pytest.raises(InvalidPlan, match="does not join"):
         verify_plan(replace(short, bounds=(), status="feasible"))
     with pytest.raises(InvalidPlan, match="are spare"):
         verify_plan(replace(good, constraints=replace(good.constraints, spare=np.zeros(4, np.int64))))
+
+
+def tampered() -> Iterator[tuple[Plan, str]]:
+    """Plans that say too much, and what the verifier is to say of them."""
+    table = random_assignment(40, 40, 3, np.random.default_rng(1))
+    for target in TARGETS:
+        plan = plan_extra_reviews(Reviews.from_pairs([(j, i) for j in range(3) for i in (2 * j, 2 * j + 1)]), target)
+        verify_plan(plan)
+        (review, *rest), bounds = plan.reviews, plan.bounds
+        yield replace(plan, status="proved"), "unknown status"
+        yield replace(plan, status="budget_exhausted", explanation=("no",)), "the target is reached"
+        yield replace(plan, status="infeasible", explanation=("no",)), "infeasible with reviews"
+        yield replace(plan, reviews=(replace(review, cost=0.5), *rest)), "costs"
+        yield replace(plan, reviews=(replace(review, reviewer="nobody"), *rest)), "labels and codes"
+        for bound in bounds:
+            more = replace(bound, value=plan.count + 1)
+            partial = replace(plan, status="budget_exhausted", explanation=("no",))
+            kept = {"reviews": plan.reviews[:1], "pairs": plan.pairs[:1]}
+            verify_plan(replace(partial, **kept))
+            yield replace(partial, **kept, bounds=(*bounds, more)), "a bound says|a bound of"
+        yield replace(plan, bounds=(*bounds, Bound(plan.count, "intuition", ""))), "unknown kind"
+    plan = plan_extra_reviews(table, time_limit=1.0)
+    verify_plan(plan)
+    yield replace(plan, status="feasible", bounds=(Bound(plan.count, "expansion", ""),)), "a bound says"
+    wasted = plan_extra_reviews(Reviews.from_pairs([(0, 0), (0, 1), (1, 1), (1, 2), (1, 3)]), capacity={"new": 9})
+    assert wasted.bounds[-1].kind == "loads"
+    verify_plan(wasted)
+    more = replace(wasted.bounds[-1], value=wasted.count + 1)
+    yield replace(wasted, status="budget_exhausted", explanation=("no",), bounds=(more,)), "the target is reached"
+    fewer = {"reviews": wasted.reviews[:1], "pairs": wasted.pairs[:1]}
+    yield replace(wasted, status="budget_exhausted", explanation=("no",), bounds=(more,), **fewer), "a bound says"
+
+
+def test_the_verifier_refuses_plans_that_say_too_much() -> None:
+    for plan, words in tampered():
+        with pytest.raises(InvalidPlan, match=words):
+            verify_plan(plan)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_papers_without_any_reviewer_are_infeasible(target: Any) -> None:
+    plan = plan_extra_reviews(Reviews.from_pairs([], reviewers=[], items=range(3)), target)
+    verify_plan(plan)
+    assert plan.status == "infeasible"
+    assert "spare load" in plan.explanation[0]
 
 
 @pytest.mark.parametrize(
