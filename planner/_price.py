@@ -25,8 +25,8 @@ def least_loss(linker: Linker, problem: Problem, *, recoverable: bool = False) -
     Another assignment loses the reduced costs of its new pairs at least (linear programming duality). Take all pairs
     of reduced cost below some value as assigned: if components and covers still miss the level, some new pairs must
     be dearer and leave the cover of their reviewer's component, as many as there are degrees of freedom (for
-    ``connected``: as pieces but one), because one pair lowers these by one at most. With ``recoverable`` the level is in
-    reach as soon as there are none. The number of cheap pairs is raised until the level is in reach, then narrowed
+    ``connected``: as pieces but one), because one pair lowers these by one at most. With ``recoverable`` the level is
+    in reach as soon as there are none. The number of cheap pairs is raised until the level is in reach, then narrowed
     down, and the best bound counts. Takes O(log P) closures.
     """
     net = linker.net
