@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from planner._task import Task
     from reviewgraph.labels import IntArray
 
+#: Entries times items of a part up to which it is tested whether its last merge wastes one: a second or two.
+WASTE_UP_TO = 4_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -142,11 +145,12 @@ def _least(piece: Piece, links: int) -> int:
     """Links, 1, or N - 2 - sum of (n_c - 2), and one more where every split of the part shares three items."""
     sizes = np.diff(piece.start)
     known, saved = max(links, 1), piece.own_start.size - 3 - int((sizes - 2).sum())
-    return saved + 1 if saved >= known and _holds_without_two_items(piece) else known
+    small = piece.item.size * piece.own_start.size <= WASTE_UP_TO
+    return saved + 1 if saved >= known and small and _holds_without_two_items(piece) else known
 
 
 def _holds_without_two_items(piece: Piece) -> bool:
-    """Whether the components stay connected when any two items are taken out."""
+    """Whether the components stay connected when any two items are taken out. Takes items times entries."""
     import igraph
 
     n, n_items = piece.start.size - 1, piece.own_start.size - 1

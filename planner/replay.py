@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-import networkx as nx
 import numpy as np
 
 from planner.errors import InvalidPlan
@@ -102,13 +101,40 @@ def _table(part: Covers) -> Reviews:
 
 def _wastes_one(part: Covers) -> bool:
     """Whether the last merge of a part wastes a paper, however it splits it: no two papers hold it together."""
-    graph = nx.Graph((("component", c), ("item", i)) for c, cover in part.items() for i in cover)
-    for item in [node for node in graph if node[0] == "item"]:
-        rest = graph.copy()
-        rest.remove_node(item)
-        if not nx.is_connected(rest) or any(kind == "item" for kind, _ in nx.articulation_points(rest)):
-            return False
-    return True
+    items = sorted(frozenset().union(*part.values()))
+    place = {i: len(part) + n for n, i in enumerate(items)}
+    near: list[list[int]] = [[place[i] for i in cover] for cover in part.values()] + [[] for _ in items]
+    for component in range(len(part)):
+        for node in near[component]:
+            near[node].append(component)
+    return all(_holds_without(near, len(part), gone) for gone in place.values())
+
+
+def _holds_without(near: list[list[int]], components: int, gone: int) -> bool:
+    """Whether a graph is connected without a node, and no other item cuts it: a search in depth from component 0."""
+    depth, low = [-1] * len(near), [0] * len(near)
+    depth[0], depth[gone] = 0, len(near)
+    path, waiting, seen = [0], [iter(near[0])], 1
+    while path:
+        node = path[-1]
+        for other in waiting[-1]:
+            if depth[other] < 0:
+                depth[other] = low[other] = len(path)
+                path.append(other)
+                waiting.append(iter(near[other]))
+                seen += 1
+                break
+            if other != gone:
+                low[node] = min(low[node], depth[other])
+        else:
+            path.pop()
+            waiting.pop()
+            if path:
+                above = path[-1]
+                if above >= components and low[node] >= depth[above]:
+                    return False
+                low[above] = min(low[above], low[node])
+    return seen == len(near) - 1
 
 
 def _listed_price(part: Covers, enough: int) -> int:
