@@ -55,8 +55,8 @@ class Master:
         self.task, self.candidates = self.oracle.task, self.oracle.allowed
         self.model = cp_model.CpModel()
         self.take = [self.model.new_bool_var("") for _ in range(len(self.candidates))]
-        self.heaviest = self.model.new_int_var(0, max(len(self.candidates), 1), "")
         task, fixed = self.task, np.bincount(self.task.constraints.fixed[:, 0], minlength=self.task.home.size)
+        self.heaviest = self.model.new_int_var(0, len(self.candidates) + int(fixed.max(initial=0)), "")
         for j, group in self._groups(0):
             total = sum(group)
             self.model.add(total <= int(min(task.spare[j], len(group))))

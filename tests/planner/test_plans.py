@@ -358,6 +358,16 @@ def test_the_verifier_notices_what_is_wrong() -> None:
         verify_plan(replace(good, constraints=replace(good.constraints, spare=np.zeros(4, np.int64))))
 
 
+def test_fixed_reviews_do_not_narrow_the_integer_programme() -> None:
+    """One candidate is left, by a reviewer who has a fixed review: the largest extra load is two."""
+    nobody = Reviews.from_pairs([], reviewers=[], items=["p0", "p1"])
+    plan = plan_extra_reviews(nobody, "recoverable", capacity={"new": 4}, fixed=[("new", "p1")])
+    assert (plan.status, plan.count) == ("optimal", 2)
+    lone = Reviews.from_pairs([("r0", 1)], items=range(3))
+    plan = plan_extra_reviews(lone, capacity={"new": 3}, cost={("new", 2): 0.5}, fixed=[("new", 1)])
+    assert (plan.status, plan.count, plan.cost) == ("optimal", 3, 2.5)
+
+
 def tampered() -> Iterator[tuple[Plan, str]]:
     """Plans that say too much, and what the verifier is to say of them."""
     table = random_assignment(40, 40, 3, np.random.default_rng(1))
