@@ -48,15 +48,6 @@ class Bound:
     parts: tuple[int, ...] = ()
 
 
-def best(bounds: list[Bound]) -> Bound:
-    """Return the largest bound, the first of equals.
-
-    >>> best([Bound(1, "unfinished", ""), Bound(3, "cuts", "")]).value
-    3
-    """
-    return max(bounds, key=lambda bound: bound.value)
-
-
 def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -> Bound:
     """Degrees of freedom, and what reviewers of fewer than two reviews waste where they are needed.
 
