@@ -25,6 +25,7 @@ def why_no_panels(problem: Problem, clock: Clock) -> str:
     """Explain a proved infeasibility: by fixed pairs, one paper, a count of seniors, or papers that clash."""
     return (
         _fixed_clash(problem)
+        or (_full_without_senior(problem) if problem.needs_senior else "")
         or _too_few_homes(problem)
         or (_too_few_seniors(problem) if problem.needs_senior else "")
         or _clash(problem, clock)
@@ -36,6 +37,15 @@ def _fixed_clash(problem: Problem) -> str:
     if not bad.size:
         return ""
     return f"Fixed pairs put two reviewers of one institution on {papers(problem, bad)}. Lift one of them."
+
+
+def _full_without_senior(problem: Problem) -> str:
+    have = np.bincount(problem.item[problem.given & problem.senior[problem.reviewer]], minlength=problem.n_items)
+    bad = np.flatnonzero(problem.required & (problem.demand > 0) & (problem.open_demand() <= 0) & (have == 0))
+    if not bad.size:
+        return ""
+    has = "has" if bad.size == 1 else "have"
+    return f"{papers(problem, bad)} {has} all reviews fixed, and none by a senior reviewer. Lift one of them."
 
 
 def _too_few_homes(problem: Problem) -> str:

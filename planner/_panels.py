@@ -112,6 +112,8 @@ def _solve(problem: Problem, chosen: BoolArray, region: BoolArray, seconds: floa
         (problem.least - outside > 0) & ~np.isin(np.arange(problem.n_reviewers), problem.reviewer[pairs])
     ).any():
         return None, True
+    if not pairs.size:
+        return chosen.copy(), False
     answer = milp(
         -problem.affinity[pairs],
         integrality=np.ones(pairs.size),

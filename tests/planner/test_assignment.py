@@ -468,6 +468,15 @@ def test_a_signal_stops_the_search_between_two_changes():
     assert signal.getsignal(signal.SIGINT) is handler
 
 
+def test_a_paper_with_all_reviews_fixed_and_no_senior_is_named():
+    affinity = {(r, i): 1.0 for r in "abc" for i in "pq"}
+    for items in ("p", "pq"):
+        chosen = {pair: value for pair, value in affinity.items() if pair[1] in items}
+        result = assign(chosen, demand=1, load=2, fixed=[("a", "p")], senior=["b", "c"], target="none")
+        assert result.status == "infeasible"
+        assert "(p) has all reviews fixed, and none by a senior reviewer" in result.explanation
+
+
 def test_the_price_of_the_middle_level_is_not_that_of_the_highest():
     """Four reviewers, a paper for every two of them: recoverable and not doubly connected, for a loss of 0.1."""
     affinity = {(r, pair): 1.0 for pair in combinations("ABCD", 2) for r in "ABCD"}
