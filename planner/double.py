@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,10 @@ ATTEMPTS = 8
 RELAX_UP_TO = 3_000_000
 #: Rounds of improvement between two looks at the clock, times entries.
 ROUND_WORK = 2_000
-#: Seconds for exchanging reviews where only loads can gain by it.
-POLISH = 1.0
+#: Entries to look at for stand-ins where only loads can gain by it: a second or two, and the same on every machine.
+POLISH = 3_000_000
+#: Seconds for that where the time is over.
+GRACE = 1.0
 #: Share of the time left that listing groups may take where plan and bound are ``NEAR``; and otherwise, and improving.
 GROUPS, SHARE, NEAR = 0.8, 0.35, 15
 
@@ -181,5 +184,7 @@ def _settle(task: Task, ledger: Ledger) -> None:
     if not task.constraints.cost:
         ledger.cheapest = True
     if ledger.pairs is not None and len(ledger.pairs):
-        until = time.monotonic() + (_until(ledger, 1.0) - time.monotonic() if task.constraints.cost else POLISH)
-        ledger.pairs = polish(task, ledger.pairs, lambda: time.monotonic() < until)
+        entries = max(int(task.start.entries[0]), 1)
+        tries = iter(range(POLISH // entries if not task.constraints.cost else sys.maxsize))
+        until = max(_until(ledger, 1.0), time.monotonic() + GRACE)
+        ledger.pairs = polish(task, ledger.pairs, lambda: time.monotonic() < until and next(tries, None) is not None)

@@ -10,6 +10,8 @@ from planner._cascade import finishing_pairs
 from planner._growth import find_block
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner._growth import Structure
     from planner._task import Task
     from reviewgraph.labels import IntArray
@@ -74,7 +76,7 @@ def _covers(task: Task, state: Structure) -> dict[int, set[int]]:
     return found
 
 
-def polish(task: Task, pairs: IntArray, keep_going: object) -> IntArray:
+def polish(task: Task, pairs: IntArray, keep_going: Callable[[], bool]) -> IntArray:
     """Exchange reviews one at a time for cheaper ones, then for ones that lower the largest extra load.
 
     Parameters
@@ -87,9 +89,12 @@ def polish(task: Task, pairs: IntArray, keep_going: object) -> IntArray:
     for _ in range(PASSES):
         changed = False
         for place in range(len(pairs)):
-            if not keep_going():  # type: ignore[operator]
+            load = _loads(task, pairs)
+            if not _may_gain(task, load, int(pairs[place, 0])):
+                continue
+            if not keep_going():
                 return pairs
-            better = _better(task, pairs, place)
+            better = _better(task, pairs, place, load)
             if better is not None:
                 pairs = pairs.copy()
                 pairs[place] = better
@@ -99,14 +104,21 @@ def polish(task: Task, pairs: IntArray, keep_going: object) -> IntArray:
     return pairs
 
 
-def _better(task: Task, pairs: IntArray, place: int) -> tuple[int, int] | None:
+def _loads(task: Task, pairs: IntArray) -> IntArray:
+    """Extra reviews of each reviewer, fixed ones included."""
+    extra = np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]])
+    return np.bincount(extra, minlength=task.constraints.reviews.n_reviewers)
+
+
+def _may_gain(task: Task, load: IntArray, reviewer: int) -> bool:
+    """Whether a stand-in could be cheaper, or lower the largest extra load."""
+    return bool(task.constraints.cost) or bool(load[reviewer] == load.max() > 1)
+
+
+def _better(task: Task, pairs: IntArray, place: int, load: IntArray) -> tuple[int, int] | None:
     """Find a cheaper stand-in, or one as cheap for a reviewer with the largest load whose own stays below it."""
-    fixed = task.constraints.fixed[:, 0]
-    load = np.bincount(np.concatenate([pairs[:, 0], fixed]), minlength=task.constraints.reviews.n_reviewers)
     reviewer, item = int(pairs[place, 0]), int(pairs[place, 1])
     now, most = task.constraints.cost_of(reviewer, item), int(load.max())
-    if not task.constraints.cost and (load[reviewer] < most or most == 1):
-        return None
     for other in substitutes(task, pairs, place):
         price = task.constraints.cost_of(*other)
         lighter = load[reviewer] == most and load[other[0]] + 1 < most
