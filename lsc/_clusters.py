@@ -14,6 +14,7 @@ import numpy as np
 from lsc._assembly import Pattern, assemble, multiply_heavy
 from lsc._tables import IDLE, PATIENCE, Common, Face, ItemArray, Table
 from reviewgraph._compile import Kernel, kernel
+from reviewgraph._union_find import find
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -67,14 +68,6 @@ def system_of(pattern: Pattern) -> System:
 
 
 @kernel
-def _root(parent: IntArray, i: int) -> int:
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@kernel
 def _gather(pattern: Pattern, value: FloatArray, inverse: FloatArray, parent: IntArray, room: ItemArray) -> None:
     """Join items along their ties, the strongest first, while clusters stay small: ``parent`` is a forest.
 
@@ -104,7 +97,7 @@ def _gather(pattern: Pattern, value: FloatArray, inverse: FloatArray, parent: In
         parent[i] = i
     for k in range(ties):
         e = ordered[k]
-        a, b = _root(parent, left[e]), _root(parent, right[e])
+        a, b = find(parent, left[e]), find(parent, right[e])
         if a != b and size[a] + size[b] <= LARGEST:
             parent[b] = a
             size[a] += size[b]
@@ -122,12 +115,12 @@ def _line_up(parent: IntArray, order: IntArray, place: IntArray, stop: IntArray)
             stop[clusters] = 0
             clusters += 1
     for i in range(n):
-        stop[number[_root(parent, i)]] += 1
+        stop[number[find(parent, i)]] += 1
     total = 0
     for c in range(clusters):
         stop[c], total = total, total + stop[c]
     for i in range(n):
-        c = number[_root(parent, i)]
+        c = number[find(parent, i)]
         order[stop[c]], place[i] = i, stop[c]
         stop[c] += 1
     return clusters

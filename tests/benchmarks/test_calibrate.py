@@ -73,6 +73,7 @@ def against_general(benchmark: Any, reviews: Reviews, name: str) -> None:
     hypothesis = kinds(reviews, name)
     lsc.calibrate(reviews, hypothesis)  # compile
     result = benchmark.pedantic(lsc.calibrate, (reviews, hypothesis), rounds=7, warmup_rounds=1)
+    general(table(20, 20, 3), "linear")  # import
     seconds, objective = general(reviews, hypothesis)
     record(benchmark, result)
     ratio = seconds / benchmark.stats.stats.min
