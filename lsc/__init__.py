@@ -16,30 +16,37 @@ if TYPE_CHECKING:
     from lsc.errors import Incomparable as Incomparable
     from lsc.errors import SolverFailed as SolverFailed
     from lsc.errors import UndeterminedWarning as UndeterminedWarning
-    from lsc.estimate import Estimate as Estimate
-    from lsc.hypotheses import Concave as Concave
-    from lsc.hypotheses import Convex as Convex
-    from lsc.hypotheses import Linear as Linear
-    from lsc.hypotheses import Monotone as Monotone
-    from lsc.scoring import ScoringFunction as ScoringFunction
+    from lsc.evidence.scoring_functions import ScoringFunction as ScoringFunction
+    from lsc.methods.estimate import Estimate as Estimate
+    from lsc.model.hypotheses import Concave as Concave
+    from lsc.model.hypotheses import Convex as Convex
+    from lsc.model.hypotheses import Linear as Linear
+    from lsc.model.hypotheses import Monotone as Monotone
 
 _HOME = {
     "Calibration": "calibration",
     "CalibrationError": "errors",
-    "Concave": "hypotheses",
-    "Convex": "hypotheses",
-    "Estimate": "estimate",
+    "Concave": "model.hypotheses",
+    "Convex": "model.hypotheses",
+    "Estimate": "methods.estimate",
     "Incomparable": "errors",
-    "Linear": "hypotheses",
-    "Monotone": "hypotheses",
-    "ScoringFunction": "scoring",
+    "Linear": "model.hypotheses",
+    "Monotone": "model.hypotheses",
+    "ScoringFunction": "evidence.scoring_functions",
     "SolverFailed": "errors",
     "Status": "calibration",
     "UndeterminedWarning": "errors",
     "calibrate": "calibration",
 }
-#: Modules that work without an import of their own, such as lsc.programs.
-_MODULES = ("baselines", "habits", "metrics", "optimality", "programs", "seriation", "simulate")
+#: Modules that are reached as lsc.programs and the like, without an import of their own.
+_MODULES = {
+    "baselines": "methods.baselines",
+    "habits": "words.habits",
+    "metrics": "metrics",
+    "optimality": "evidence.optimality",
+    "programs": "programs",
+    "seriation": "seriation",
+}
 
 __all__ = [*_HOME]
 
@@ -48,7 +55,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f"lsc.{_HOME[name]}"), name)
     if name in _MODULES:
-        return import_module(f"lsc.{name}")
+        return import_module(f"lsc.{_MODULES[name]}")
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 

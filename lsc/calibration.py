@@ -11,15 +11,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from lsc.errors import Incomparable, UndeterminedWarning
-from lsc.estimate import Estimate, plain_averages
-from lsc.formulation import References, Ties, formulate
-from lsc.hypotheses import MAX_SLOPE, Hypothesis, HypothesisLike
-from lsc.optimality import Residuals, residuals, scale
-from lsc.programme import Minimiser, Programme, Shape
-from lsc.reporting import ReportingScale, reporting_scale
-from lsc.scoring import ScoringFunction, fit_through
-from lsc.support import Support, groups_of, support_of
-from lsc.uniqueness import is_noiseless, is_unique
+from lsc.evidence.optimality import Residuals, residuals, scale
+from lsc.evidence.scale import ReportingScale, reporting_scale
+from lsc.evidence.scoring_functions import ScoringFunction, fit_through
+from lsc.evidence.support import Support, groups_of, support_of
+from lsc.evidence.uniqueness import is_noiseless, is_unique
+from lsc.methods.estimate import Estimate, plain_averages
+from lsc.model.formulation import References, Ties, formulate
+from lsc.model.hypotheses import MAX_SLOPE, Hypothesis, HypothesisLike
+from lsc.model.programme import Minimiser, Programme, Shape
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.reviews import FloatArray, Reviews
@@ -97,7 +97,7 @@ class Calibration(Estimate):
     solution: Solution = field(repr=False)
 
     def __repr__(self) -> str:
-        from lsc.display import summary
+        from lsc.words.page import summary
 
         return summary(self)
 
@@ -143,7 +143,7 @@ class Calibration(Estimate):
 
     @cached_property
     def residuals(self) -> Residuals:
-        """Violations of the optimality conditions, computed from the data alone; see :mod:`lsc.optimality`."""
+        """Violations of the optimality conditions, computed from the data alone; see :mod:`lsc.evidence.optimality`."""
         programme, _, quality, perceived, *_ = self.solution
         return residuals(programme, quality, perceived)
 
@@ -184,7 +184,7 @@ class Calibration(Estimate):
 
     @cached_property
     def support(self) -> Support:
-        """What the reviews connect; see :mod:`lsc.support`."""
+        """What the reviews connect; see :mod:`lsc.evidence.support`."""
         return support_of(self.reviews.only_scored(), self.group)
 
     @property
@@ -197,9 +197,9 @@ class Calibration(Estimate):
         """Standard errors on the reported scale, shape (N,), for linear reviewers.
 
         NaN outside the largest recoverable block of the item's group, in other hypothesis classes, and where the data
-        leave fewer than ten degrees of freedom. See :mod:`lsc.errorbars`.
+        leave fewer than ten degrees of freedom. See :mod:`lsc.evidence.errorbars`.
         """
-        from lsc.errorbars import standard_errors
+        from lsc.evidence.errorbars import standard_errors
 
         programme, _, quality, perceived, group, scale = self.solution
         if (programme.shape != Shape.LINEAR).any():
@@ -284,7 +284,7 @@ def calibrate(
         With scores; planned reviews are ignored.
     hypothesis
         How reviewers may differ: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, a
-        :class:`~lsc.hypotheses.Hypothesis`, or a mapping from the label of each reviewer with a score to either.
+        :class:`~lsc.model.hypotheses.Hypothesis`, or a mapping from the label of each reviewer with a score to either.
     max_slope
         C, the steepest slope of a scoring function (10 by default), for hypotheses given by name.
     references
@@ -353,7 +353,7 @@ def _solve(
     given = {"tolerance": tolerance, "max_iterations": max_iterations, "progress": progress}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if solver == "newton":
-        from lsc import newton
+        from lsc.solver import newton
 
         found = newton.minimise(programme, **options)
         exact = is_noiseless(programme, found.quality, found.perceived, part=NEARLY)
@@ -362,9 +362,9 @@ def _solve(
             found = sharper if sharper.converged else found
         return found
     if solver == "cvxpy":
-        from lsc import reference
+        from lsc.solver import general
 
-        return reference.minimise(programme, **options)
+        return general.minimise(programme, **options)
     message = f"solver: expected 'newton' or 'cvxpy', found {solver!r}"
     raise InputError(message)
 

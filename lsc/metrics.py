@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.estimate import best_first, ranks
+from lsc.methods.estimate import best_first, ranks
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray

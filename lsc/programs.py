@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.constraints import Links, differences, equalities, free_ties, inequalities, pick
-from lsc.formulation import References, Ties, formulate
-from lsc.hypotheses import MAX_SLOPE, HypothesisLike
-from lsc.programme import Programme, Shape
+from lsc.model.constraints import Links, differences, equalities, free_ties, inequalities, pick
+from lsc.model.formulation import References, Ties, formulate
+from lsc.model.hypotheses import MAX_SLOPE, HypothesisLike
+from lsc.model.programme import Programme, Shape
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import Reviews
 

@@ -9,24 +9,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from planner.assigning import assign as assign
-    from planner.assignment import Assignment as Assignment
+    from planner.assignments.assigning import assign as assign
+    from planner.assignments.assignment import Assignment as Assignment
     from planner.errors import InvalidPlan as InvalidPlan
-    from planner.extra import Progress as Progress
-    from planner.extra import plan_extra_reviews as plan_extra_reviews
-    from planner.plan import Plan as Plan
-    from planner.plan import PlannedReview as PlannedReview
-    from planner.verify import verify_plan as verify_plan
+    from planner.plans.check.verifying import verify_plan as verify_plan
+    from planner.plans.plan import Plan as Plan
+    from planner.plans.plan import PlannedReview as PlannedReview
+    from planner.plans.planning import Progress as Progress
+    from planner.plans.planning import plan_extra_reviews as plan_extra_reviews
 
 _HOME = {
-    "Assignment": "assignment",
+    "Assignment": "assignments.assignment",
     "InvalidPlan": "errors",
-    "Plan": "plan",
-    "PlannedReview": "plan",
-    "Progress": "extra",
-    "assign": "assigning",
-    "plan_extra_reviews": "extra",
-    "verify_plan": "verify",
+    "Plan": "plans.plan",
+    "PlannedReview": "plans.plan",
+    "Progress": "plans.planning",
+    "assign": "assignments.assigning",
+    "plan_extra_reviews": "plans.planning",
+    "verify_plan": "plans.check.verifying",
 }
 
 __all__ = sorted(_HOME)

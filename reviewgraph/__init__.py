@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
     from reviewgraph.errors import InputError as InputError
     from reviewgraph.errors import ReviewGraphError as ReviewGraphError
-    from reviewgraph.interchange import to_igraph as to_igraph
-    from reviewgraph.interchange import to_networkx as to_networkx
-    from reviewgraph.matrices import to_biadjacency as to_biadjacency
-    from reviewgraph.multigraph import from_review_multigraph as from_review_multigraph
-    from reviewgraph.multigraph import overlap as overlap
-    from reviewgraph.multigraph import review_multigraph as review_multigraph
-    from reviewgraph.multigraph import review_multigraph_igraph as review_multigraph_igraph
+    from reviewgraph.exchange.multigraph import from_review_multigraph as from_review_multigraph
+    from reviewgraph.exchange.multigraph import overlap as overlap
+    from reviewgraph.exchange.multigraph import review_multigraph as review_multigraph
+    from reviewgraph.exchange.multigraph import review_multigraph_igraph as review_multigraph_igraph
+    from reviewgraph.exchange.to_graphs import to_igraph as to_igraph
+    from reviewgraph.exchange.to_graphs import to_networkx as to_networkx
+    from reviewgraph.exchange.to_matrices import to_biadjacency as to_biadjacency
     from reviewgraph.reading import read_reviews as read_reviews
     from reviewgraph.recoverable import Recoverability as Recoverability
     from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
@@ -53,17 +53,17 @@ _HOME = {
     "degrees_of_freedom": "recoverable",
     "doubly_connected_assignment": "designs",
     "doubly_connected_components": "components",
-    "from_review_multigraph": "multigraph",
+    "from_review_multigraph": "exchange.multigraph",
     "is_recovery_resilient": "components",
-    "overlap": "multigraph",
+    "overlap": "exchange.multigraph",
     "random_assignment": "designs",
     "read_reviews": "reading",
     "recoverability": "recoverable",
-    "review_multigraph": "multigraph",
-    "review_multigraph_igraph": "multigraph",
-    "to_biadjacency": "matrices",
-    "to_igraph": "interchange",
-    "to_networkx": "interchange",
+    "review_multigraph": "exchange.multigraph",
+    "review_multigraph_igraph": "exchange.multigraph",
+    "to_biadjacency": "exchange.to_matrices",
+    "to_igraph": "exchange.to_graphs",
+    "to_networkx": "exchange.to_graphs",
     "verify_merges": "components",
 }
 

@@ -160,7 +160,7 @@ class Report:
         return found
 
     def __str__(self) -> str:
-        from reviewgraph.wording import page
+        from reviewgraph.words import page
 
         return page(self)
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph._covers import merge_covers
-from reviewgraph._pairs import merge_pairs, rank_neighbours
-from reviewgraph._union_find import union_pairs
 from reviewgraph.errors import CertificateError
+from reviewgraph.kernels.covers import merge_covers
+from reviewgraph.kernels.pairs import merge_pairs, rank_neighbours
+from reviewgraph.kernels.union_find import union_pairs
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray

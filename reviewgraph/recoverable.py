@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph._pebbles import join_blocks, new_game, play
 from reviewgraph.components import Components, doubly_connected_components
+from reviewgraph.kernels.pebbles import join_blocks, new_game, play
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray

@@ -328,9 +328,9 @@ class Reviews:
     def from_frame(cls, frame: Any, **options: Any) -> Reviews:
         """Build from any data frame that narwhals knows (pandas, polars, pyarrow, ...).
 
-        See :func:`reviewgraph.frames.from_frame`.
+        See :func:`reviewgraph.formats.frames.from_frame`.
         """
-        from reviewgraph.frames import from_frame
+        from reviewgraph.formats.frames import from_frame
 
         return from_frame(frame, **options)
 
@@ -338,22 +338,22 @@ class Reviews:
     def from_biadjacency(
         cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any], **options: Any
     ) -> Reviews:
-        """Build from a reviewers x items matrix. See :func:`reviewgraph.matrices.from_biadjacency`."""
-        from reviewgraph.matrices import from_biadjacency
+        """Build from a reviewers x items matrix. See :func:`reviewgraph.exchange.to_matrices.from_biadjacency`."""
+        from reviewgraph.exchange.to_matrices import from_biadjacency
 
         return from_biadjacency(matrix, **options)
 
     @classmethod
     def from_networkx(cls, graph: nx.Graph, **options: Any) -> Reviews:
-        """Build from a bipartite graph of networkx. See :func:`reviewgraph.interchange.from_networkx`."""
-        from reviewgraph.interchange import from_networkx
+        """Build from a bipartite graph of networkx. See :func:`reviewgraph.exchange.to_graphs.from_networkx`."""
+        from reviewgraph.exchange.to_graphs import from_networkx
 
         return from_networkx(graph, **options)
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph, **options: Any) -> Reviews:
-        """Build from a bipartite graph of igraph. See :func:`reviewgraph.interchange.from_igraph`."""
-        from reviewgraph.interchange import from_igraph
+        """Build from a bipartite graph of igraph. See :func:`reviewgraph.exchange.to_graphs.from_igraph`."""
+        from reviewgraph.exchange.to_graphs import from_igraph
 
         return from_igraph(graph, **options)
 

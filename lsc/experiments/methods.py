@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lsc.baselines import average, centring, quadratic_programme, ridge_offsets, z_score
-from lsc.bayesian import bayesian
 from lsc.calibration import calibrate
-from lsc.estimate import Estimate
+from lsc.methods.baselines import average, centring, quadratic_programme, ridge_offsets, z_score
+from lsc.methods.bayesian import bayesian
+from lsc.methods.estimate import Estimate
 from reviewgraph.reviews import Reviews
 
 #: Estimates qualities: ``(reviews, n to select, kind of each reviewer or None, rng) -> Estimate``.

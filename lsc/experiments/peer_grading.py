@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc.estimate import plain_averages
 from lsc.experiments.bootstrap import RESAMPLES, intervals, resamples_of
 from lsc.experiments.methods import GRADED_METHODS, METHODS, TITLES
 from lsc.experiments.published import PEER_GRADING
 from lsc.experiments.running import measure
+from lsc.methods.estimate import plain_averages
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import Role
 from reviewgraph.formats.side import Field, read_columns
@@ -181,8 +181,8 @@ def _interval(cell: Mapping[str, Any], name: str, digits: int) -> str:
 
 def save_picture(folder: Path, cells: Sequence[Mapping[str, Any]]) -> None:
     """Write peer-grading.png and peer-grading.svg."""
-    from lsc.experiments.graded_pictures import render_tasks
     from lsc.experiments.output import write_bytes
+    from lsc.experiments.peer_grading_pictures import render_tasks
 
     for suffix, content in render_tasks(cells).items():
         write_bytes(folder / f"peer-grading.{suffix}", content)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from lsc.experiments.methods import PAPER_METHODS
 from lsc.experiments.published import MIXED as MIXED_TABLE
 from lsc.experiments.published import PERFECT, RANK, TABLE_1, Row
-from lsc.settings import MIXED, Setting
+from lsc.simulation.settings import MIXED, Setting
 
 #: Part of the papers that are accepted.
 ACCEPTED = 0.1

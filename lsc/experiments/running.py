@@ -17,7 +17,7 @@ import numpy as np
 from lsc import metrics
 from lsc.experiments.methods import METHODS
 from lsc.experiments.registry import ACCEPTED, Experiment
-from lsc.settings import Setting
+from lsc.simulation.settings import Setting
 from reviewgraph.reviews import FloatArray
 
 #: Measures of one method in one trial, by name; percent where the paper says percent.

@@ -43,7 +43,7 @@ def check(ctx: click.Context, reviews: Reviews, require: Level | None, use_score
 
 def show(report: Report, *, require: Level | None = None, reached: bool = True, use_scores: bool = False) -> None:
     """Print the page, the verdict on a required level, and the next command to type."""
-    from reviewgraph.wording import page
+    from reviewgraph.words import page
 
     click.echo(page(report, use_scores=use_scores))
     if require:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from planner import assign
-from planner._flow import cheapest_assignment, whole_costs
+from planner.assignments.steps.flow import cheapest_assignment, whole_costs
 from reviewgraph import doubly_connected_assignment, is_recovery_resilient, random_assignment
 from reviewgraph.precision import error_variances
 

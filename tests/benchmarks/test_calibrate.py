@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.formulation import formulate, in_units
+from lsc.model.formulation import formulate, in_units
 from lsc.programs import state
-from lsc.simulate import simulate
+from lsc.simulation.draws import simulate
 from reviewgraph import Reviews
 
 NOISE = 0.5

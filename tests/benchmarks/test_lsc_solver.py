@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lsc.newton import minimise
-from lsc.programme import Shape
+from lsc.model.programme import Shape
+from lsc.solver.newton import minimise
 from tests.lsc import programmes
 
 #: (N, M, k, shape, scoring functions, sigma, claim: times faster than CVXPY with Clarabel)

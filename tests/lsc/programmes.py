@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.programme import Programme, Shape
+from lsc.model.programme import Programme, Shape
 
 
 def assignment(n_items, n_reviewers, size, rng):

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from lsc import metrics
-from lsc.baselines import average, centring, quadratic_programme, ridge_offsets, z_score
-from lsc.bayesian import Variances, bayesian, marginal_variances
-from lsc.simulate import simulate
+from lsc.methods.baselines import average, centring, quadratic_programme, ridge_offsets, z_score
+from lsc.methods.bayesian import Variances, bayesian, marginal_variances
+from lsc.simulation.draws import simulate
 from reviewgraph import InputError, Reviews
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from lsc.cli import calibrate
+from lsc.commands.calibrate import calibrate
 
 KEYS = {"item", "quality", "average", "rank", "standard_error", "group"}
 PANEL = [

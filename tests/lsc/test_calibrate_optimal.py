@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import lsc
-from lsc.optimality import residuals
+from lsc.evidence.optimality import residuals
 from tests.lsc.certificates import violations
 from tests.lsc.strategies import Problem, problems
 

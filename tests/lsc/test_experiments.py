@@ -15,21 +15,21 @@ import pytest
 from click.testing import CliRunner
 
 from lsc import metrics
+from lsc.commands.reproduce import SIMULATED, reproduce
 from lsc.experiments import running
 from lsc.experiments.bootstrap import intervals, resampled, resamples_of
-from lsc.experiments.graded_pictures import render_tasks
 from lsc.experiments.methods import GRADED_METHODS, METHODS, PAPER_METHODS, TITLES
 from lsc.experiments.output import save, table
 from lsc.experiments.peer_grading import cells_of as graded_cells
 from lsc.experiments.peer_grading import from_truth, read_hamburg
 from lsc.experiments.peer_grading import table as graded_table
+from lsc.experiments.peer_grading_pictures import render_tasks
 from lsc.experiments.pictures import STYLES
 from lsc.experiments.published import MIXED, PEER_GRADING, RANK, REASONS, TABLE_1, Published
 from lsc.experiments.registry import EXPERIMENTS, Cell, Experiment
 from lsc.experiments.running import run, run_trial
 from lsc.experiments.summary import Verdict, _verdict, cells_of, counts
-from lsc.reproduce_cli import SIMULATED, reproduce
-from lsc.settings import Setting
+from lsc.simulation.settings import Setting
 from reviewgraph import InputError, Reviews
 
 SMALL = Setting(40, 40, 5, noise=0.5)

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lsc import _faces, _projections, newton
-from lsc._assembly import SMALL
-from lsc._clusters import LARGEST, clustered_direction
-from lsc._merit import Merit
-from lsc._newton_kernels import _multiply_far_lines, _multiply_lines, common_line, lines_direction
-from lsc._tables import tabulate
-from lsc.newton import _Bracket, minimise, search
-from lsc.programme import Programme, Shape
+from lsc.model.programme import Programme, Shape
+from lsc.solver import faces, newton, projections
+from lsc.solver.blocks import LARGEST, clustered_direction
+from lsc.solver.lines import _multiply_far_lines, _multiply_lines, common_line, lines_direction
+from lsc.solver.matrix import SMALL
+from lsc.solver.merit import Merit
+from lsc.solver.newton import _Bracket, minimise, search
+from lsc.solver.tables import tabulate
 from reviewgraph.errors import InputError
 from tests.lsc import naive_projections as naive
 from tests.lsc import programmes
@@ -120,7 +120,7 @@ def test_kernels_give_the_same_interpreted_and_compiled(shape, seed):
     compiled, interpreted = state(seed, shape), state(seed, shape)
     x = np.random.default_rng(seed).normal(size=12)
     compiled(x)
-    pairs = [(_faces.project_chains, ()), (_faces.project_bents, ()), (_faces.distances, (True,))]
+    pairs = [(faces.project_chains, ()), (faces.project_bents, ()), (faces.distances, (True,))]
     for kernel, extra in pairs:
         answers = []
         for merit, form in ((compiled, kernel.compiled), (interpreted, kernel.python)):
@@ -165,18 +165,18 @@ CHAIN_KERNELS = ("isotonic", "bounded_isotonic", "spline_fit", "concave_fit", "s
 def test_kernels_of_a_chain_give_the_same_interpreted_and_compiled(name, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 9))
-    room = rng.random((_projections.ROOM_ROWS, n + 2))
-    room[_projections.Y, :n] = np.sort(rng.normal(size=n))
-    room[_projections.Z, :n] = rng.normal(size=n)
-    whole = np.zeros((_projections.WHOLE_ROWS, n + 2), dtype=np.int64)
-    whole[_projections.RANK, :n] = np.arange(n)
-    whole[_projections.BENT, 1:n] = rng.integers(0, 2, n - 1)
+    room = rng.random((projections.ROOM_ROWS, n + 2))
+    room[projections.Y, :n] = np.sort(rng.normal(size=n))
+    room[projections.Z, :n] = rng.normal(size=n)
+    whole = np.zeros((projections.WHOLE_ROWS, n + 2), dtype=np.int64)
+    whole[projections.RANK, :n] = np.arange(n)
+    whole[projections.BENT, 1:n] = rng.integers(0, 2, n - 1)
     arguments = {
         "spline_fit": (0, n, [np.inf, 0.3][seed % 2]),
         "concave_fit": (0, n, 1, [np.inf, 0.3][seed % 2]),
         "sort_ranks": (0, n),
     }.get(name, (n,))
-    kernel, answers = getattr(_projections, name), []
+    kernel, answers = getattr(projections, name), []
     for form in (kernel.compiled, kernel.python):
         mine = room.copy(), whole.copy()
         answers.append((form(*arguments, *mine), *mine))

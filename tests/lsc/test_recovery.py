@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import lsc
-from lsc.simulate import simulate
+from lsc.simulation.draws import simulate
 from reviewgraph import Reviews, doubly_connected_assignment, random_assignment
 from reviewgraph.recoverable import recoverability
 from tests.lsc.certificates import Rule, violations

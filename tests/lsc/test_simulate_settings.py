@@ -9,11 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsc
-from lsc.scores import concave_scores, convex_scores, draw_kinds, linear_scores, monotone_scores, scores_by_kind
-from lsc.settings import MIXED, PRESETS, Realistic, Setting
-from lsc.simulate import simulate
-from lsc.simulate_cli import PRESETS as NAMES
-from lsc.simulate_cli import simulate as command
+from lsc.commands.simulate import PRESETS as NAMES
+from lsc.commands.simulate import simulate as command
+from lsc.simulation.draws import simulate
+from lsc.simulation.scores import (
+    concave_scores,
+    convex_scores,
+    draw_kinds,
+    linear_scores,
+    monotone_scores,
+    scores_by_kind,
+)
+from lsc.simulation.settings import MIXED, PRESETS, Realistic, Setting
 from reviewgraph import InputError, doubly_connected_components, read_reviews
 
 QUALITY = np.linspace(0.0, 10.0, 21)

@@ -6,7 +6,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from planner.assign_cli import assign
+from planner.commands.assign import assign
 from reviewgraph.cli import main
 
 

@@ -237,11 +237,11 @@ def test_a_level_out_of_reach_of_all_allowed_pairs_is_proved():
 
 def test_dropouts_are_judged_as_the_full_closure_does():
     """The kernels that follow a core without each reviewer against the closure of what is left, from many seeds."""
-    from planner._clock import Clock
-    from planner._dropouts import Watch, truly_missing
-    from planner._linking import Linker
-    from planner._network import workspace
-    from planner._problem import Problem
+    from planner.assignments.model.network import workspace
+    from planner.assignments.model.problem import Problem
+    from planner.assignments.steps.dropouts import Watch, truly_missing
+    from planner.assignments.steps.linking import Linker
+    from planner.clock import Clock
 
     rng, agreed, judged = np.random.default_rng(0), 0, 0
     for _ in range(200 if NIGHTLY else 40):

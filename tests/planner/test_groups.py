@@ -13,13 +13,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from naive_joins import fewest_joins, groups_by_price
 from plan_cases import Case, cases
 
-from planner import InvalidPlan, clusters, plan_extra_reviews, verify_plan
-from planner._task import Task, new_task
-from planner.bounds import Bound
-from planner.constraints import constrain
-from planner.reduction import Part, peel, reduce
-from planner.replay import replay_parts
-from planner.verify import with_extra
+from planner import InvalidPlan, plan_extra_reviews, verify_plan
+from planner.plans.check.replay import replay_parts
+from planner.plans.check.verifying import with_extra
+from planner.plans.model.constraints import constrain
+from planner.plans.model.task import Task, new_task
+from planner.plans.proof import listing
+from planner.plans.proof.bounds import Bound
+from planner.plans.proof.fringe import Part, peel, reduce
 from reviewgraph import Reviews
 from reviewgraph.designs import random_assignment
 from reviewgraph.recoverable import degrees_of_freedom
@@ -33,10 +34,10 @@ def task_of(covers: list[set[int]], n_items: int) -> Task:
     return new_task(constrain(Reviews.from_pairs(rows, reviewers=range(len(covers)), items=range(n_items))), 64)
 
 
-def price_of(task: Task) -> tuple[int, list[clusters.Levels]]:
+def price_of(task: Task) -> tuple[int, list[listing.Levels]]:
     """Fewest reviews by listing groups, without a limit."""
     reduction = reduce(task)
-    levels = [clusters.new_levels(task, part) for part in reduction.parts]
+    levels = [listing.new_levels(task, part) for part in reduction.parts]
     for level in levels:
         while level.path is None:
             assert level.rise(store=True, deadline=float("inf"))
@@ -106,7 +107,7 @@ def test_groups_and_fringe_cost_what_the_best_tree_of_merges_costs(case: tuple[l
     for level in levels:
         assert len(level.path or []) == level.value
         assert follows(level.part, level.path or [])
-        wide = clusters.beam(task, level.part, 20, 50, float("inf"))
+        wide = listing.beam(task, level.part, 20, 50, float("inf"))
         assert wide is not None
         assert len(wide) >= level.value
         assert follows(level.part, wide)
@@ -116,7 +117,7 @@ def test_groups_and_fringe_cost_what_the_best_tree_of_merges_costs(case: tuple[l
 def test_every_group_of_few_joins_is_listed(N: int, seed: int) -> None:
     task = new_task(constrain(random_assignment(N, N, 3, np.random.default_rng(seed))), 64)
     (part,) = reduce(task).parts
-    piece, levels = part.piece, clusters.new_levels(task, part)
+    piece, levels = part.piece, listing.new_levels(task, part)
     covers = [
         sum(1 << i for i in piece.item[piece.start[c] : piece.start[c + 1]].tolist()) for c in range(part.blocks.size)
     ]

@@ -16,15 +16,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 import naive_plans
 from plan_cases import Case, cases
 
-from planner import InvalidPlan, Plan, exact, plan_extra_reviews, verify_plan
-from planner._reach import qualities
-from planner._task import new_task
-from planner.bounds import Bound, least_waste
-from planner.constraints import constrain
-from planner.intersection import intersect
-from planner.oracles import Recoverable, can_reach
-from planner.partial import Judge
-from planner.search import begin
+from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
+from planner.plans.model.constraints import constrain
+from planner.plans.model.oracles import Recoverable, can_reach
+from planner.plans.model.reach import qualities
+from planner.plans.model.task import new_task
+from planner.plans.proof import hitting_set
+from planner.plans.proof.bounds import Bound, least_waste
+from planner.plans.search.budget import Judge
+from planner.plans.search.cascading import begin
+from planner.plans.search.intersection import intersect
 from reviewgraph import InputError, Reviews, is_recovery_resilient, read_reviews
 from reviewgraph.components import tie_classes
 from reviewgraph.designs import random_assignment
@@ -129,7 +130,7 @@ def test_matroid_intersection_equals_the_integer_programme() -> None:
         if oracle.reaches(np.empty((0, 2), np.int64)) or not can_reach(oracle):
             continue
         answer = intersect(oracle, float("inf"))
-        outcome = exact.solve(oracle, None, degrees_of_freedom(reviews), time.monotonic() + 20)
+        outcome = hitting_set.solve(oracle, None, degrees_of_freedom(reviews), time.monotonic() + 20)
         assert answer is not None
         assert (answer.pairs is None) == outcome.infeasible
         if answer.pairs is not None and outcome.pairs is not None:

@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 from reviewgraph import (
     CertificateError,
     Reviews,
-    _covers,
-    _pairs,
     connected_components,
     doubly_connected_components,
     is_recovery_resilient,
     verify_merges,
 )
 from reviewgraph.components import covers_all, score_levels, tie_classes
+from reviewgraph.kernels import covers, pairs
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
 
@@ -111,12 +110,12 @@ def test_interpreted_and_compiled_kernels_agree(seed: int) -> None:
         outcomes = []
         for form in ("python", "compiled"):
             order = np.argsort(np.concatenate([reviews.loads, reviews.reviews_per_item]), kind="stable")
-            graph = getattr(_pairs.rank_neighbours, form)(
+            graph = getattr(pairs.rank_neighbours, form)(
                 reviews.reviewer_start, reviews.item, reviews.item_start, reviews.by_item, order, level
             )
             parent, merges = np.arange(M), np.zeros((M - 1, 4), np.int64)
-            count = getattr(_pairs.merge_pairs, form)(graph, int(M), parent, merges)
-            count = getattr(_covers.merge_covers, form)(
+            count = getattr(pairs.merge_pairs, form)(graph, int(M), parent, merges)
+            count = getattr(covers.merge_covers, form)(
                 reviews.reviewer_start, reviews.item, classes, parent, merges, count
             )
             outcomes.append((parent.tolist(), merges[:count].tolist()))

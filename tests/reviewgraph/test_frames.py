@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from reviewgraph import DuplicateReview, InputError, Reviews
-from reviewgraph.frames import from_frame, to_frame
+from reviewgraph.formats.frames import from_frame, to_frame
 
 BUILD = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pa.table}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reviewgraph._compile import Kernel, kernel
+from reviewgraph.kernels.compiling import Kernel, kernel
 
 ROOT = Path(__file__).parents[2]
 

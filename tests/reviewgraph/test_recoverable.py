@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviewgraph import Reviews, _pebbles, degrees_of_freedom, is_recovery_resilient, recoverability
+from reviewgraph import Reviews, degrees_of_freedom, is_recovery_resilient, recoverability
+from reviewgraph.kernels import pebbles
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
 
@@ -92,10 +93,10 @@ def test_interpreted_and_compiled_kernels_agree(seed: int) -> None:
     bodies = np.repeat(np.arange(n_bodies), np.diff(start))[order]
     outcomes = []
     for form in ("python", "compiled"):
-        game = getattr(_pebbles.new_game, form)(n_bodies, n_items)
+        game = getattr(pebbles.new_game, form)(n_bodies, n_items)
         redundant = np.zeros(item.size, np.bool_)
-        rank = getattr(_pebbles.play, form)(game, start, item, redundant)
-        getattr(_pebbles.join_blocks, form)(game, start, item, item_start, bodies)
+        rank = getattr(pebbles.play, form)(game, start, item, redundant)
+        getattr(pebbles.join_blocks, form)(game, start, item, item_start, bodies)
         outcomes.append((rank, redundant.tolist(), game.parent.tolist()))
     assert outcomes[0] == outcomes[1]
 

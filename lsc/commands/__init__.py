@@ -1,0 +1,1 @@
+"""The subcommands calibrate, simulate and reproduce: options, files, exit status; nothing else."""

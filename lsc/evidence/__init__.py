@@ -1,0 +1,1 @@
+"""What supports a solution: residuals, uniqueness, the graph, standard errors, the scale."""

@@ -1,0 +1,40 @@
+"""Standard errors of recovered qualities where all reviewers are linear."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lsc.evidence.support import Support
+from lsc.model.programme import Programme
+from reviewgraph.precision import error_variances
+from reviewgraph.reviews import FloatArray
+
+#: Fewer residual degrees of freedom than this do not tell how noisy the scores are.
+LEAST_DIVISOR = 10
+
+
+def standard_errors(programme: Programme, quality: FloatArray, perceived: FloatArray, support: Support) -> FloatArray:
+    """Return the standard error of each quality, shape (N,), in the units of the programme.
+
+    Block by block of those that are the main one of their group: with the E' scores, N' items and M' reviewers of the
+    block::
+
+        sigma^2 = sum of squared noise / (E' - N' - 2 M' + 2),   standard error_i = sigma sqrt((L^+)_ii),
+
+    L the sum over reviewers of identity minus the projection on span(1, quality), to first order in sigma and relative
+    to the shift and scale of the block. NaN for items outside these blocks and where the divisor is below 10.
+    """
+    owner = np.repeat(np.arange(programme.shape.size), np.diff(programme.start))
+    block = support.block[owner]
+    noise = (perceived - quality[programme.item]) ** 2
+    found = np.full(programme.n_items, np.nan)
+    order = np.argsort(block, kind="stable")
+    for main in support.main_block[support.main_block >= 0].tolist():
+        here = order[slice(*np.searchsorted(block[order], [main, main + 1]))]
+        items, item = np.unique(programme.item[here], return_inverse=True)
+        reviewers, reviewer = np.unique(owner[here], return_inverse=True)
+        divisor = here.size - items.size - 2 * reviewers.size + 2
+        if divisor >= LEAST_DIVISOR:
+            variance = float(noise[here].sum()) / divisor
+            found[items] = np.sqrt(variance * error_variances(reviewer, item, quality[items]))
+    return found

@@ -1,0 +1,244 @@
+"""How far from optimal a solution is, computed from the data alone: no solver is asked."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsc.model.programme import Programme
+from reviewgraph.kernels.compiling import kernel
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import FloatArray
+
+_LINEAR, _MONOTONE, _CONVEX, _CONCAVE = 0, 1, 2, 3
+
+
+class Residuals(NamedTuple):
+    """What a solution violates of the Karush-Kuhn-Tucker conditions of a :class:`~lsc.model.programme.Programme`.
+
+    Parameters
+    ----------
+    primal
+        The largest violation of a constraint, in units of quality.
+    dual
+        The largest component of the gradient that no multiplier of the right sign cancels, in units of quality.
+    gap
+        The sum of multiplier times slack, in units of the objective.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+
+
+def residuals(programme: Programme, quality: FloatArray, perceived: FloatArray) -> Residuals:
+    r"""Check the Karush-Kuhn-Tucker conditions of ``min 1/2 sum (perceived - quality[item])^2``.
+
+    With ``eps = perceived - quality[item]`` they are: the perceived qualities obey every reviewer's class; ``eps`` sums
+    to zero over the reviews of each item that is no reference; and the ``eps`` of every reviewer are a combination of
+    her binding constraints with multipliers of the right sign. The multipliers follow from ``eps`` by summation, since
+    each class is a cone with simple generators: steps (monotone), one slope (linear), ramps (convex, concave).
+
+    Runs in O(E).
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> from lsc.model.formulation import formulate
+    >>> programme, _ = formulate(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)]))
+    >>> residuals(programme, np.array([0.0, 0.1]), np.array([0.0, 0.1]))
+    Residuals(primal=0.0, dual=0.0, gap=0.0)
+    """
+    primal, dual, gap = _reviewer_residuals(
+        *(programme.start, programme.item, programme.score, programme.shape, programme.lower, programme.upper),
+        *(programme.ties_equal, quality, perceived),
+    )
+    pull = np.bincount(programme.item, perceived - quality[programme.item], minlength=programme.n_items)
+    known = programme.is_reference
+    off = np.abs(quality - programme.reference)[known]
+    free = np.abs(pull)[~known]
+    return Residuals(
+        max(float(primal), float(off.max(initial=0.0))),
+        max(float(dual), float(free.max(initial=0.0))),
+        2.0 * float(gap),
+    )
+
+
+def scale(programme: Programme, quality: FloatArray) -> float:
+    """Return the typical size of a difference in quality, against which residuals are to be read.
+
+    It is the standard deviation of the qualities or, where it is larger, of the scores over C; and 1 / C where neither
+    differ.
+    """
+    lower = float(np.median(programme.lower))
+    return max(float(np.std(quality)), lower * float(np.std(programme.score))) or lower
+
+
+@kernel
+def _reviewer_residuals(
+    start: IntArray,
+    item: IntArray,
+    score: FloatArray,
+    shape: IntArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    ties_equal: bool,
+    quality: FloatArray,
+    perceived: FloatArray,
+) -> tuple[float, float, float]:
+    """Largest primal and dual violation and the sum of the gaps over all reviewers."""
+    primal, dual, gap = 0.0, 0.0, 0.0
+    for j in range(start.size - 1):
+        first, last = start[j], start[j + 1]
+        if last == first:
+            continue
+        eps = perceived[first:last] - quality[item[first:last]]
+        rise = score[first:last] - score[first]
+        if not ties_equal and (rise[-1] == 0.0 or shape[j] == _MONOTONE):
+            one = _loose(rise, perceived[first:last], eps, lower[j])
+        else:
+            one = _strict(shape[j], rise, perceived[first:last], eps, lower[j], upper[j], ties_equal)
+        primal, dual, gap = max(primal, one[0]), max(dual, one[1]), gap + one[2]
+    return primal, dual, gap
+
+
+@kernel
+def _strict(
+    shape: int, rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float, upper: float, ties_equal: bool
+) -> tuple[float, float, float]:
+    """Return the violations of one reviewer whose tied reviews are perceived alike.
+
+    Where ties are free a convex function may be flat up to its lowest level: reviews there stand at the level's point
+    or below. A concave one may be flat from its highest level on.
+    """
+    count = rise.size
+    point, push, height = np.zeros(count), np.zeros(count), np.zeros(count)
+    primal, dual, gap = 0.0, float(abs(np.sum(eps))), 0.0
+    level = -1
+    for r in range(count):
+        side = 0.0
+        if not ties_equal and shape == _CONVEX and rise[r] == 0.0:
+            side = 1.0
+        if not ties_equal and shape == _CONCAVE and rise[r] == rise[count - 1]:
+            side = -1.0
+        if r == 0 or rise[r] > rise[r - 1]:
+            level += 1
+            height[level], point[level] = rise[r], perceived[r]
+            if side != 0.0:
+                point[level] = side * np.max(side * perceived[rise == rise[r]])
+        if side == 0.0:
+            primal = max(primal, abs(perceived[r] - point[level]))
+        else:
+            dual = max(dual, side * eps[r])
+            gap += max(0.0, -side * eps[r]) * abs(point[level] - perceived[r])
+        push[level] += eps[r]
+    levels = level + 1
+    if levels == 1:
+        return primal, dual, 0.0
+    dy, step, total = np.diff(height[:levels]), np.diff(point[:levels]), np.zeros(levels - 1)
+    running = 0.0
+    for k in range(levels - 1, 0, -1):  # the derivative by each step: all that it lifts
+        running += push[k]
+        total[k - 1] = running
+    for k in range(levels - 1):
+        primal = max(primal, lower * dy[k] - step[k], step[k] - upper * dy[k])
+    if shape == _MONOTONE:
+        return _bounded(primal, dual, total, step, lower * dy, upper * dy)
+    if shape == _LINEAR:
+        slope = (point[levels - 1] - point[0]) / height[levels - 1]
+        for k in range(levels):
+            primal = max(primal, abs(point[k] - point[0] - slope * height[k]))
+        reach = height[levels - 1]
+        turn = np.array([np.sum(dy * total) / reach])
+        return _bounded(
+            primal, dual, turn, np.array([slope * reach]), np.array([lower * reach]), np.array([upper * reach])
+        )
+    if shape == _CONVEX:  # then the same as concave, read from the top
+        dy, step, total = dy[::-1].copy(), step[::-1].copy(), total[::-1].copy()
+    primal, dual, more = _ramps(primal, dual, dy, step, total, lower, upper)
+    return primal, dual, gap + more
+
+
+@kernel
+def _bounded(
+    primal: float, dual: float, force: FloatArray, step: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[float, float, float]:
+    """Independent steps between bounds: a force up needs a step at its lower bound, a force down one at its upper."""
+    gap = 0.0
+    for k in range(force.size):
+        if force[k] >= 0:
+            gap += force[k] * abs(step[k] - low[k])
+        elif np.isfinite(high[k]):
+            gap -= force[k] * abs(high[k] - step[k])
+        else:
+            dual = max(dual, -force[k])
+    return primal, dual, gap
+
+
+@kernel
+def _ramps(
+    primal: float, dual: float, dy: FloatArray, step: FloatArray, total: FloatArray, lower: float, upper: float
+) -> tuple[float, float, float]:
+    """Slopes that increase from a lower bound to an upper one: slope_l = lower + the sum of w_m over m <= l, w >= 0."""
+    count = dy.size
+    force, reach = np.zeros(count), np.zeros(count)
+    running, length = 0.0, 0.0
+    for m in range(count - 1, -1, -1):
+        running += dy[m] * total[m]
+        length += dy[m]
+        force[m], reach[m] = running, length
+    gap = 0.0
+    ceiling = 0.0
+    if np.isfinite(upper):
+        ceiling = max(0.0, -np.min(force))
+        gap += ceiling * abs(upper - step[count - 1] / dy[count - 1])
+    before, before_dy = lower, 0.0
+    for m in range(count):
+        slope = step[m] / dy[m]
+        bend = slope - before
+        if m > 0:
+            primal = max(primal, -bend * dy[m] * before_dy / (dy[m] + before_dy))
+        before, before_dy = slope, dy[m]
+        multiplier = force[m] + ceiling
+        if multiplier < 0:
+            dual = max(dual, -multiplier / reach[m])
+        else:
+            gap += multiplier * abs(bend)
+    return primal, dual, gap
+
+
+@kernel
+def _loose(rise: FloatArray, perceived: FloatArray, eps: FloatArray, lower: float) -> tuple[float, float, float]:
+    """Return the violations of one reviewer whose tied reviews are free within their level.
+
+    A flow runs upwards through the levels, ``flow`` from each to the next: it presses down on what stands highest
+    in the lower level and lifts what stands lowest in the upper one.
+    """
+    primal, dual, gap = 0.0, float(abs(np.sum(eps))), 0.0
+    flow = 0.0  # nothing presses on the lowest level from below
+    r, count = 0, rise.size
+    before_top, before_rise = 0.0, 0.0
+    while r < count:
+        end = r
+        while end < count and rise[end] == rise[r]:
+            end += 1
+        low, top = np.min(perceived[r:end]), np.max(perceived[r:end])
+        if r > 0:
+            slack = low - before_top - lower * (rise[r] - before_rise)
+            primal = max(primal, -slack)
+            dual = max(dual, -flow)
+            gap += abs(flow * slack)
+        lifted = 0.0
+        for s in range(r, end):
+            if eps[s] > 0:
+                lifted += eps[s]
+                gap += eps[s] * (perceived[s] - low)
+            else:
+                gap += -eps[s] * (top - perceived[s])
+        dual = max(dual, lifted - flow)
+        gap += max(0.0, flow - lifted) * (top - low)
+        flow -= float(np.sum(eps[r:end]))
+        before_top, before_rise = float(top), float(rise[r])
+        r = end
+    return primal, dual, gap

@@ -1,0 +1,1 @@
+"""Estimates other than Least Square Calibration."""

@@ -1,0 +1,1 @@
+"""The terms of calibration: hypothesis classes and the programmes that they make."""

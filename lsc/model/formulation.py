@@ -1,0 +1,225 @@
+"""From reviews, hypotheses and references to the programme that solvers take, and to units that suit them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lsc.model.hypotheses import MAX_SLOPE, HypothesisLike, hypothesis_of
+from lsc.model.programme import Minimiser, Programme
+from reviewgraph.errors import InputError
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import BoolArray, FloatArray, Reviews
+
+#: Reviewers are sorted as rows of one matrix while it has at most this many entries a score.
+MOST_PADDING = 4
+
+#: Scores of one reviewer this many units in the last place of the largest score apart, or fewer, are tied.
+ROUNDING = 8
+
+Ties: TypeAlias = Literal["equal", "free"]
+References: TypeAlias = Mapping[Any, float]
+
+
+class Formulation(NamedTuple):
+    """A programme, and which row of the reviews each of its reviews is."""
+
+    programme: Programme
+    row: IntArray
+
+
+def formulate(
+    reviews: Reviews,
+    hypothesis: HypothesisLike = "linear",
+    *,
+    max_slope: float = MAX_SLOPE,
+    references: References | None = None,
+    ties: Ties = "equal",
+) -> Formulation:
+    """State the programme of Least Square Calibration for these reviews; planned reviews are left out.
+
+    Parameters
+    ----------
+    reviews
+        With scores.
+    hypothesis
+        A name (linear, monotone, convex, concave), a :class:`~lsc.model.hypotheses.Hypothesis`, or a mapping from
+        the label of every reviewer with a score to either.
+    max_slope
+        C, for hypotheses given by name (10 by default).
+    references
+        Known qualities by item label, on the scale and in the direction the scores came in; none by default.
+    ties
+        What equal scores of one reviewer mean: the same perceived quality (``"equal"``, the default), or for monotone
+        reviewers, and for reviewers with constant scores, nothing (``"free"``).
+
+    Raises
+    ------
+    InputError
+        If no review has a score, the mapping misses a reviewer or names one that does not exist, a reference is not
+        an item or not finite, ``ties`` is neither, or ties are free where slopes are bounded from below.
+
+    Examples
+    --------
+    >>> reviews = Reviews.from_pairs([("ann", "p1", 8.0), ("ann", "p2", 6.0)])
+    >>> programme, row = formulate(reviews, "monotone")
+    >>> programme.score.tolist(), row.tolist()
+    ([6.0, 8.0], [1, 0])
+    """
+    if ties not in ("equal", "free"):
+        message = f"ties: expected 'equal' or 'free', found {ties!r}"
+        raise InputError(message)
+    row, start = _rows_by_score(reviews)
+    if not row.size:
+        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
+        raise InputError(message)
+    reviewer = np.repeat(np.arange(reviews.n_reviewers), np.diff(start))
+    shape, lower, upper = _classes(reviews, hypothesis, max_slope, np.diff(start) > 0)
+    if ties == "free" and np.isfinite(upper).any():
+        message = "ties='free': expected no min_slope, found one; a function that rises everywhere gives no tied scores"
+        raise InputError(message)
+    is_reference, reference = _references(reviews, references or {})
+    programme = Programme(
+        n_items=reviews.n_items,
+        start=start,
+        item=reviews.item[row],
+        score=_tied_up_to_rounding(reviews.score[row], reviewer),
+        shape=shape,
+        lower=lower,
+        upper=upper,
+        ties_equal=ties == "equal",
+        is_reference=is_reference,
+        reference=reference,
+    )
+    return Formulation(programme, row)
+
+
+def _rows_by_score(reviews: Reviews) -> tuple[IntArray, IntArray]:
+    """Return the scored rows by reviewer, ascending in score, ties by item, and where each reviewer's begin.
+
+    Rows come sorted by reviewer and item: only each reviewer's own are to be sorted.
+    """
+    rows = np.flatnonzero(reviews.scored)
+    whole = rows.size == reviews.n_reviews
+    size = np.bincount(reviews.reviewer if whole else reviews.reviewer[rows], minlength=reviews.n_reviewers)
+    start = np.zeros(size.size + 1, np.int64)
+    np.cumsum(size, out=start[1:])
+    score = reviews.score if whole else reviews.score[rows]
+    widest = int(size.max(initial=0))
+    if 0 < widest * size.size <= MOST_PADDING * rows.size:
+        order = _sort_padded(start, size, widest, score)
+    else:
+        order = np.lexsort((score, np.repeat(np.arange(size.size), size)))
+    return (order if whole else rows[order]).astype(np.int64, copy=False), start
+
+
+def _sort_padded(start: IntArray, size: IntArray, widest: int, score: FloatArray) -> IntArray:
+    """Return the stable order of the scores of each reviewer: rows of one length, filled up where she has fewer."""
+    if widest * size.size == score.size:
+        return np.asarray((np.argsort(score.reshape(-1, widest), kind="stable") + start[:-1, None]).ravel())
+    hers = np.arange(widest) < size[:, None]
+    table = np.full(hers.shape, np.inf)
+    table[hers] = score
+    order = np.argsort(table, kind="stable")
+    order += start[:-1, None]
+    return np.asarray(order[hers])
+
+
+def _tied_up_to_rounding(score: FloatArray, reviewer: IntArray) -> FloatArray:
+    """Return the scores with those of one reviewer that differ by rounding only made equal.
+
+    Tables hold means and sums: 33.2 and 33.2 + 7e-15 are one score, and a slope between them would mean nothing.
+    """
+    close = np.zeros(score.size, np.bool_)
+    close[1:] = (reviewer[1:] == reviewer[:-1]) & (np.diff(score) <= ROUNDING * np.spacing(np.abs(score).max()))
+    if not (close[1:] & (score[1:] != score[:-1])).any():
+        return score
+    return np.asarray(score[~close][np.cumsum(~close) - 1])
+
+
+def _classes(
+    reviews: Reviews, hypothesis: HypothesisLike, max_slope: float, has_scores: BoolArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the shape and the bounds of every reviewer, each of shape (M,)."""
+    size = reviews.n_reviewers
+    if not isinstance(hypothesis, Mapping):
+        kind = hypothesis_of(hypothesis, max_slope=max_slope)
+        lower, upper = kind.bounds
+        return np.full(size, int(kind.shape), np.int64), np.full(size, lower), np.full(size, upper)
+    code = reviews.reviewer_code
+    unknown = [label for label in hypothesis if label not in code]
+    missing = [
+        reviews.reviewers[j] for j in np.flatnonzero(has_scores).tolist() if reviews.reviewers[j] not in hypothesis
+    ]
+    if unknown or missing:
+        where = f"no reviewer {unknown[0]!r} in the reviews" if unknown else f"none for reviewer {missing[0]!r}"
+        message = f"hypothesis: expected one for every reviewer with a score and for nobody else, found {where}"
+        raise InputError(message)
+    lower, upper = hypothesis_of("linear").bounds  # for reviewers without scores, whom nothing constrains
+    shape, low, high = np.zeros(size, np.int64), np.full(size, lower), np.full(size, upper)
+    for label, given in hypothesis.items():
+        kind = hypothesis_of(given, max_slope=max_slope)
+        shape[code[label]] = int(kind.shape)
+        low[code[label]], high[code[label]] = kind.bounds
+    return shape, low, high
+
+
+def _references(reviews: Reviews, references: References) -> tuple[BoolArray, FloatArray]:
+    known, value = np.zeros(reviews.n_items, np.bool_), np.zeros(reviews.n_items)
+    sign = -1.0 if reviews.lower_is_better else 1.0
+    for label, quality in references.items():
+        if label not in reviews.item_code:
+            message = f"references: expected an item of the reviews, found {label!r}; check its spelling"
+            raise InputError(message)
+        if not math.isfinite(quality):
+            message = f"references: expected a finite quality, found {quality} for item {label!r}"
+            raise InputError(message)
+        known[reviews.item_code[label]] = True
+        value[reviews.item_code[label]] = sign * quality
+    return known, value
+
+
+class Units(NamedTuple):
+    """``quality = origin + unit * quality of the programme in these units``."""
+
+    origin: float
+    unit: float
+
+
+def in_units(programme: Programme) -> tuple[Programme, Units]:
+    """Return the programme in units in which scores and qualities are of the order of one, and these units.
+
+    The programme does not change when all scores are shifted together, nor, with references moved along, when scores
+    and qualities are multiplied by positive numbers; the factors are powers of two, so that multiplying is exact.
+    """
+    spread = float(np.ptp(programme.score))
+    score_unit = _power_of_two(spread)
+    slope_unit = _power_of_two(float(np.median(programme.lower)))
+    unit = score_unit * slope_unit
+    known = programme.reference[programme.is_reference]
+    origin = float(known.min()) if known.size else 0.0
+    scaled = replace(
+        programme,
+        score=(programme.score - programme.score.min()) / score_unit,
+        lower=programme.lower / slope_unit,
+        upper=programme.upper / slope_unit,
+        reference=np.where(programme.is_reference, programme.reference - origin, 0.0) / unit,
+    )
+    return scaled, Units(origin, unit)
+
+
+def _power_of_two(size: float) -> float:
+    return 2.0 ** round(math.log2(size)) if size > 0 else 1.0
+
+
+def out_of_units(found: Minimiser, units: Units) -> Minimiser:
+    """Return a minimiser in the units of the programme as written."""
+    return found._replace(
+        quality=units.origin + units.unit * found.quality,
+        perceived=units.origin + units.unit * found.perceived,
+        objective=units.unit**2 * found.objective,
+    )

@@ -1,0 +1,1 @@
+"""Drawing qualities, reviewers and scores."""

@@ -1,0 +1,1 @@
+"""The fast solver: semismooth Newton and its kernels; the general solver beside it."""

@@ -1,0 +1,240 @@
+"""Projections of all reviewers at once: perceived qualities, the faces they lie on, distances and gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lsc.solver.projections import (
+    BEGIN,
+    BENT,
+    CAP,
+    FIRST,
+    FIT,
+    LEVEL,
+    LINK,
+    LOWEST,
+    NODE,
+    PIVOT,
+    RANK,
+    ROOM_ROWS,
+    SHARE,
+    WHOLE_ROWS,
+    W,
+    Y,
+    Z,
+    bounded_isotonic,
+    concave_fit,
+    isotonic,
+    sort_ranks,
+)
+from lsc.solver.tables import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE, PATIENCE, Face, ItemArray, Table
+from reviewgraph.kernels.compiling import Kernel, kernel
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import FloatArray
+
+
+@kernel
+def _sort_levels(
+    start: int,
+    end: int,
+    item: ItemArray,
+    score: FloatArray,
+    x: FloatArray,
+    order: ItemArray,
+    place: IntArray,
+    room: FloatArray,
+    whole: IntArray,
+) -> None:
+    """Order tied reviews by the present quality: then the partial order of levels is a chain (Kruskal 1964).
+
+    The primary approach to ties of "Nonmetric multidimensional scaling: a numerical method", Psychometrika 29.
+    """
+    for r in range(start, end):
+        room[LOWEST, r - start] = x[item[r]]
+        whole[RANK, r - start] = place[r] - start
+    left = start
+    while left < end:
+        right = left + 1
+        while right < end and score[right] == score[left]:
+            right += 1
+        sort_ranks(left - start, right - start, room, whole)
+        left = right
+    for r in range(start, end):
+        place[r] = start + whole[RANK, r - start]
+        order[r] = item[place[r]]
+
+
+def _project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
+    """Project monotone reviewers on sequences whose steps are bounded, levels in place of reviews where tied."""
+    starts, item, scores, _, _, kinds, lowers, uppers, ties = table
+    order, place, _, ends, _, _, _, _, _, _ = face
+    longest = np.max(starts[1:] - starts[:-1])
+    room, whole = np.empty((ROOM_ROWS, longest + 2)), np.empty((WHOLE_ROWS, longest + 2), np.int64)
+    for j in range(len(kinds)):
+        if kinds[j] != MONOTONE:
+            continue
+        start, end, lower, upper, tied = starts[j], starts[j + 1], lowers[j], uppers[j], ties[j]
+        if not tied:
+            _sort_levels(start, end, item, scores, x, order, place, room, whole)
+        n, before = 0, np.inf
+        for r in range(start, end):
+            score = scores[r]
+            value = x[order[r]] - lower * score
+            if tied and score == before:
+                room[W, n - 1] += 1.0
+                room[Z, n - 1] += (value - room[Z, n - 1]) / room[W, n - 1]
+            else:
+                room[Z, n], room[W, n], whole[BEGIN, n] = value, 1.0, r
+                if n > 0 and upper < np.inf:
+                    room[CAP, n] = (upper - lower) * (score - before)
+                n += 1
+            before = score
+        whole[BEGIN, n] = end
+        blocks = isotonic(n, room, whole) if upper == np.inf else bounded_isotonic(n, room, whole)
+        whole[FIRST, blocks] = n
+        for block in range(blocks):
+            ends[whole[BEGIN, whole[FIRST, block]]] = whole[BEGIN, whole[FIRST, block + 1]]
+        for level in range(n):
+            for r in range(whole[BEGIN, level], whole[BEGIN, level + 1]):
+                perceived[place[r]] = room[FIT, level] + lower * scores[r]
+
+
+project_chains = Kernel(_project_chains, compile_after=PATIENCE)
+
+
+@kernel
+def _read_bent(
+    j: int, table: Table, bends: IntArray, x: FloatArray, room: FloatArray, whole: IntArray
+) -> tuple[int, int]:
+    """Fill the levels of a reviewer, and the free values of the lowest; return how many there are of both."""
+    starts, item, score, _, _, kinds, lowers, _, ties = table
+    start, size, lower, tied = starts[j], starts[j + 1] - starts[j], lowers[j], ties[j]
+    sign, begin, step = (1.0, start, 1) if kinds[j] == CONVEX else (-1.0, start + size - 1, -1)
+    n, free = 0, 0
+    for i in range(size):
+        r = begin + step * i
+        height = sign * score[r]
+        quality = sign * x[item[r]] - lower * height
+        if n == 0 or height != room[Y, n - 1]:
+            room[Y, n], room[Z, n], room[W, n] = height, quality, 1.0
+            whole[BENT, n] = bends[start + n] if tied else 0
+            n += 1
+        else:
+            room[W, n - 1] += 1.0
+            room[Z, n - 1] += (quality - room[Z, n - 1]) / room[W, n - 1]
+        whole[LEVEL, i] = n - 1
+        if n == 1 and not tied:
+            room[LOWEST, free], whole[RANK, free] = quality, free
+            free += 1
+    return n, free
+
+
+@kernel
+def _fit_free(n: int, free: int, rise: float, room: FloatArray, whole: IntArray) -> int:
+    """Fit a broken line to a chain whose lowest level is free; return the number of nodes.
+
+    The highest values of the lowest level join the line one after the other until the rest lie below it.
+    """
+    sort_ranks(0, free, room, whole)
+    nodes, total = 0, 0.0
+    for above in range(free + 1):
+        base = 1 if above == 0 else 0
+        if above > 0:
+            total += room[LOWEST, whole[RANK, free - above]]
+            room[Z, 0], room[W, 0] = total / above, float(above)
+        nodes = concave_fit(base, n, 2, rise, room, whole)
+        if base > 0:
+            slope = (room[FIT, 2] - room[FIT, 1]) / (room[Y, 2] - room[Y, 1]) if n > 2 else 0.0
+            room[FIT, 0] = room[FIT, 1] - slope * (room[Y, 1] - room[Y, 0])
+        if above == free or room[LOWEST, whole[RANK, free - 1 - above]] <= room[FIT, 0]:
+            break
+    return nodes
+
+
+def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
+    """Project convex and concave reviewers on broken lines.
+
+    Slopes fall; rising ones fall when both axes are turned round (``sign`` -1). Free reviews of the lowest level
+    stay where they are if they lie below the beginning of the line.
+    """
+    starts, item, _, _, _, kinds, lowers, uppers, ties = table
+    _, _, _, _, bends, nodes, shares, count, pivot, link = face
+    longest = np.max(starts[1:] - starts[:-1])
+    room, whole = np.empty((ROOM_ROWS, longest + 2)), np.empty((WHOLE_ROWS, longest + 2), np.int64)
+    for j in range(len(kinds)):
+        if kinds[j] != CONVEX and kinds[j] != CONCAVE:
+            continue
+        start, size, lower, rise, tied = starts[j], starts[j + 1] - starts[j], lowers[j], uppers[j] - lowers[j], ties[j]
+        sign, begin, step = (1.0, start, 1) if kinds[j] == CONVEX else (-1.0, start + size - 1, -1)
+        n, free = _read_bent(j, table, bends, x, room, whole)
+        found = concave_fit(0, n, 1, rise, room, whole) if tied else _fit_free(n, free, rise, room, whole)
+        bound = np.inf if tied else room[FIT, 0]
+        count[j] = found
+        for k in range(found):
+            pivot[start + k], link[start + k] = room[PIVOT, k], room[LINK, k]
+        for level in range(n):
+            bends[start + level] = whole[BENT, level]
+        for i in range(size):
+            r, level = begin + step * i, whole[LEVEL, i]
+            height = lower * room[Y, level]
+            if level == 0 and not tied and sign * x[item[r]] - height <= bound:
+                nodes[r] = -1
+                perceived[r] = x[item[r]]
+            else:
+                nodes[r], shares[r] = whole[NODE, level], room[SHARE, level]
+                perceived[r] = sign * (room[FIT, level] + height)
+
+
+project_bents = Kernel(_project_bents, compile_after=PATIENCE)
+
+
+def _distances(
+    table: Table, face: Face, straighten: bool, x: FloatArray, perceived: FloatArray, pull: FloatArray, bend: FloatArray
+) -> tuple[float, float]:
+    """Project linear reviewers, and add up distances and gradients of all.
+
+    ::
+
+        F(x) = sum_j dist^2(x[I_j], K_j),    G(x) = sum_j dist^2(x[I_j], lines in the scores of j)
+
+    The others have been projected to ``perceived`` (E,). Writes half the gradients of F and, where ``straighten``, of G
+    (over reviewers who need not be linear) into ``pull`` and ``bend`` (N,); returns F and G. O(E).
+    """
+    starts, item, _, unit, norms, kinds, lowers, uppers, _ = table
+    sloped = face.sloped
+    pull[:] = 0.0
+    bend[:] = 0.0
+    fit, line = 0.0, 0.0
+    for j in range(len(kinds)):
+        start, end = starts[j], starts[j + 1]
+        if kinds[j] == IDLE:
+            for r in range(start, end):
+                perceived[r] = x[item[r]]
+            continue
+        linear = kinds[j] == LINEAR
+        mean, slope = 0.0, 0.0
+        if linear or straighten:
+            for r in range(start, end):
+                value = x[item[r]]
+                mean += value
+                slope += unit[r] * value
+            mean /= end - start
+        if linear:
+            steep = 0.0
+            if norms[j] > 0.0:
+                steep = min(max(slope, lowers[j] * norms[j]), uppers[j] * norms[j])
+            sloped[j] = norms[j] > 0.0 and steep == slope
+            for r in range(start, end):
+                perceived[r] = mean + steep * unit[r]
+        for r in range(start, end):
+            gap = x[item[r]] - perceived[r]
+            pull[item[r]] += gap
+            fit += gap * gap
+            if straighten and not linear:
+                gap = x[item[r]] - mean - slope * unit[r]
+                bend[item[r]] += gap
+                line += gap * gap
+    return fit, line
+
+
+distances = Kernel(_distances, compile_after=PATIENCE)

@@ -1,0 +1,105 @@
+"""The function the fast solver minimises, with its gradient and Newton direction."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lsc.solver.blocks import clustered_direction, system_of
+from lsc.solver.faces import distances, project_bents, project_chains
+from lsc.solver.lines import common_line, lines_direction
+from lsc.solver.matrix import pattern_of
+from lsc.solver.tables import CONCAVE, CONVEX, MONOTONE, Common, Face, Table, first_face
+from reviewgraph.reviews import BoolArray, FloatArray
+
+
+def inner(a: FloatArray, b: FloatArray) -> float:
+    """Inner product, without the threads of a linear algebra library: they cost more and change last digits."""
+    return float(np.einsum("i,i->", a, b))
+
+
+@dataclass
+class Merit:
+    """Squared distances from the sets of the reviewers, with small weights on two secondary objectives.
+
+    ::
+
+        f(x) = F(x) / 2 + line_weight G(x) / 2 + common_weight (T(x) / 2 - anchor x)
+
+    F sums squared distances from what each reviewer's class allows, G from lines in her scores, T is the squared
+    distance from one line in the raw scores. An anchor equal to half the gradient of T at a point z makes T a squared
+    distance from z: a proximal-point step, which leaves the minimisers of F unbiased.
+    """
+
+    table: Table
+    common: Common
+    fixed: BoolArray
+    line_weight: float = 0.0
+    common_weight: float = 0.0
+    squares: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        n = len(self.fixed)
+        self.face: Face = first_face(self.table)
+        self.perceived = np.zeros(len(self.table.item))
+        self.pull, self.bend, self.tilt = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.anchor = np.zeros(n)
+        self._chains = bool(np.any(self.table.kind == MONOTONE))
+        self._bents = bool(np.any((self.table.kind == CONVEX) | (self.table.kind == CONCAVE)))
+        self.bends = self._chains or self._bents
+        self.direction = np.zeros(n)
+        self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
+        self._slope_free = False
+        if self.bends:
+            self._pattern = pattern_of(self.table, n)
+            self._system = system_of(self._pattern)
+        else:
+            self._vectors = np.zeros(4 * n)
+        self.products = 0
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Value and gradient (zero at known qualities); the face and perceived qualities are those of ``x``."""
+        straighten = self.bends and self.line_weight > 0.0
+        if self._chains:
+            project_chains(self.table, self.face, x, self.perceived)
+        if self._bents:
+            project_bents(self.table, self.face, x, self.perceived)
+        self.squares, line = distances(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
+        common, self._slope_free = common_line(self.common, x, self.tilt)
+        value = 0.5 * self.squares + self.common_weight * (0.5 * common - inner(self.anchor, x))
+        gradient = self.pull + self.common_weight * (self.tilt - self.anchor)
+        if straighten:
+            value += 0.5 * self.line_weight * line
+            gradient += self.line_weight * self.bend
+        gradient[self.fixed] = 0.0
+        return value, gradient
+
+    def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
+        """Return the direction of Newton's method at the point evaluated last, solved to ``tolerance``."""
+        if self.bends:
+            steps, _ = clustered_direction(
+                self.table, self.face, self.common, self._slope_free, self.line_weight, self.common_weight,
+                self._pattern, self._system, self.fixed, gradient, tolerance, max_steps, self.direction,
+            )  # fmt: skip
+        else:
+            steps, _ = lines_direction(
+                self.table, self.face.sloped, self.common, self._slope_free, self.common_weight,
+                self.fixed, gradient, tolerance, max_steps, self.direction, self._vectors,
+            )  # fmt: skip
+        self.products += steps
+        return self.direction
+
+    def norm(self, gradient: FloatArray) -> float:
+        """Length of a gradient per review: each item's part divided by the root of its number of reviews."""
+        return math.sqrt(inner(gradient, self._weight * gradient) / self.common.reviews)
+
+    def stationarity(self) -> float:
+        """Length per review of the gradient of F alone, at the point evaluated last."""
+        return self.norm(np.where(self.fixed, 0.0, self.pull))
+
+    def stay(self, weight: float) -> None:
+        """Measure distances from the point evaluated last, with a weight, instead of secondary objectives."""
+        self.line_weight, self.common_weight = 0.0, weight
+        self.anchor = self.tilt.copy()

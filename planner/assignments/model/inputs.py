@@ -1,0 +1,258 @@
+"""From what a chair has (affinities, demands, loads, conflicts, fixed pairs, a first phase) to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner.assignments.model.problem import Problem
+from reviewgraph.errors import InputError
+from reviewgraph.labels import encode
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import IntArray, Label
+    from reviewgraph.reviews import BoolArray, FloatArray
+
+    Pair = tuple[Label, Label]
+
+#: Pairs that may be listed when unscored ones count too; more would fill the memory.
+MOST_PAIRS = 30_000_000
+
+
+class Scored(NamedTuple):
+    """Scored pairs by code, and the labels."""
+
+    reviewer: IntArray
+    item: IntArray
+    affinity: FloatArray
+    reviewers: Sequence[Label]
+    items: Sequence[Label]
+
+
+def scored_pairs(affinity: Any, reviewers: Iterable[Label] | None, items: Iterable[Label] | None) -> Scored:
+    """Read affinities: a mapping (reviewer, item) -> number, or a reviewers x items matrix, dense or sparse.
+
+    In a dense matrix NaN is an unscored pair, in a sparse one an entry that is not stored.
+    """
+    if isinstance(affinity, Mapping):
+        return _of_mapping(affinity, reviewers, items)
+    if hasattr(affinity, "tocoo"):
+        matrix = affinity.tocoo()
+        row, column, value = matrix.coords[0], matrix.coords[1], matrix.data
+    else:
+        matrix = np.asarray(affinity, np.float64)
+        if matrix.ndim != 2:
+            message = f"affinity: expected a mapping or a reviewers x items matrix, found {matrix.ndim} dimension(s)"
+            raise InputError(message)
+        row, column = np.nonzero(~np.isnan(matrix))
+        value = matrix[row, column]
+    labels = []
+    for name, given, size in (("reviewers", reviewers, matrix.shape[0]), ("items", items, matrix.shape[1])):
+        found = range(size) if given is None else tuple(given)
+        if len(found) != size:
+            message = f"{name}: expected {size} labels, one for each line of affinity, found {len(found)}"
+            raise InputError(message)
+        labels.append(found)
+    return Scored(row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), *labels)
+
+
+def _of_mapping(
+    affinity: Mapping[Pair, float], reviewers: Iterable[Label] | None, items: Iterable[Label] | None
+) -> Scored:
+    for key in affinity:
+        if not isinstance(key, tuple) or len(key) != 2:
+            message = f"affinity: expected (reviewer, item) as a key, found {key!r}"
+            raise InputError(message)
+    declared = (tuple(reviewers or ()), tuple(items or ()))
+    row, reviewer_labels = encode([reviewer for reviewer, _ in affinity], declared[0])
+    column, item_labels = encode([item for _, item in affinity], declared[1])
+    for name, given, found in (("reviewers", reviewers, reviewer_labels), ("items", items, item_labels)):
+        extra = set(found) - set(given) if given is not None else set()
+        if extra:
+            message = f"affinity: {name[:-1]} {next(label for label in found if label in extra)!r} is not in {name}"
+            raise InputError(message)
+    value = np.fromiter((float(number) for number in affinity.values()), np.float64, len(affinity))
+    scored = ~np.isnan(value)
+    return Scored(row[scored], column[scored], value[scored], reviewer_labels, item_labels)
+
+
+def per_label(value: int | Mapping[Any, int], labels: Sequence[Label], name: str) -> IntArray:
+    """One whole number for each label, from one for all or a mapping.
+
+    Raises
+    ------
+    InputError
+        If a number is negative or not whole, or a label is missing from the mapping.
+    """
+    numbers = []
+    for label in labels:
+        if isinstance(value, Mapping) and label not in value:
+            message = f"{name}: expected a number for every label, found none for {label!r}"
+            raise InputError(message)
+        number = value[label] if isinstance(value, Mapping) else value
+        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 0:
+            message = f"{name}: expected a whole number, 0 or more, found {number!r}"
+            raise InputError(message)
+        numbers.append(int(number))
+    return np.array(numbers, np.int64)
+
+
+def codes_of(pairs: Iterable[Pair], scored: Scored, name: str, *, strict: bool) -> tuple[IntArray, IntArray]:
+    """Reviewer and item codes of pairs of labels; unknown ones are refused if strict, else left out."""
+    reviewer_code = {label: code for code, label in enumerate(scored.reviewers)}
+    item_code = {label: code for code, label in enumerate(scored.items)}
+    found = []
+    for reviewer, item in pairs:
+        if reviewer in reviewer_code and item in item_code:
+            found.append((reviewer_code[reviewer], item_code[item]))
+        elif strict:
+            what, label = ("reviewer", reviewer) if reviewer not in reviewer_code else ("item", item)
+            message = f"{name}: the pair ({reviewer!r}, {item!r}) names the unknown {what} {label!r}"
+            raise InputError(message)
+    codes = np.array(sorted(set(found)), np.int64).reshape(-1, 2)
+    return codes[:, 0], codes[:, 1]
+
+
+class Wishes(NamedTuple):
+    """The other arguments of :func:`planner.assign`, as given."""
+
+    demand: int | Mapping[Any, int]
+    load: int | Mapping[Any, int]
+    min_load: int | Mapping[Any, int]
+    conflicts: Iterable[Pair]
+    fixed: Iterable[Pair]
+    institutions: Mapping[Any, Hashable] | None
+    senior: Iterable[Label] | None
+    phase_one: Iterable[Pair]
+    allow_unscored: bool
+
+
+def build(scored: Scored, wishes: Wishes) -> Problem:
+    """Gather everything into a problem.
+
+    The reviews of a first phase become given pairs on top of demands and loads; papers of that phase that are not
+    among the items were left behind and only link.
+
+    Raises
+    ------
+    InputError
+        If a number or label does not fit, or a fixed pair is in conflict or exceeds a demand or load.
+    """
+    demand = per_label(wishes.demand, scored.items, "demand")
+    load = per_label(wishes.load, scored.reviewers, "load")
+    least = per_label(wishes.min_load, scored.reviewers, "min_load")
+    bad = np.flatnonzero(least > load)
+    if bad.size:
+        label = scored.reviewers[int(bad[0])]
+        message = f"min_load: reviewer {label!r} has min_load {least[bad[0]]} above load {load[bad[0]]}"
+        raise InputError(message)
+    if not np.isfinite(scored.affinity).all():
+        message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
+        raise InputError(message)
+    n_items = len(scored.items)
+    scored, old = _with_first_phase(scored, wishes.phase_one)
+    N, M = len(scored.items), len(scored.reviewers)
+    load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
+    old_key = old[1] * M + old[0]
+    conflict = codes_of(wishes.conflicts, scored, "conflicts", strict=False)
+    fixed = codes_of(wishes.fixed, scored, "fixed", strict=True)
+    fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
+    _check_fixed(scored, fixed, fixed_key, barred, demand, load)
+    fixed_key = np.setdiff1d(fixed_key, old_key)
+    key, affinity = _candidates(scored, n_items, np.union1d(barred, old_key), wishes.allow_unscored)
+    given = np.union1d(old_key, fixed_key)
+    missing = np.setdiff1d(given, key)
+    order = np.argsort(np.concatenate([key, missing]), kind="stable")
+    value = np.concatenate([affinity, np.zeros(missing.size)])[order]
+    key = np.concatenate([key, missing])[order]
+    is_old = np.isin(key, old_key)
+    return Problem(
+        item=key // M if M else key,
+        reviewer=key % M if M else key,
+        affinity=np.where(is_old, 0.0, value),
+        given=np.isin(key, given),
+        old=is_old,
+        demand=np.pad(demand, (0, N - n_items)) + np.bincount(old[1], minlength=N),
+        load=load + np.bincount(old[0], minlength=M),
+        least=least + np.where(least > 0, np.bincount(old[0], minlength=M), 0),
+        required=np.arange(N) < n_items,
+        institution=_institutions(scored.reviewers, wishes.institutions),
+        senior=_senior(scored.reviewers, wishes.senior),
+        needs_senior=wishes.senior is not None,
+        reviewers=scored.reviewers,
+        items=scored.items,
+    )
+
+
+def _with_first_phase(scored: Scored, phase_one: Iterable[Pair]) -> tuple[Scored, tuple[IntArray, IntArray]]:
+    """Append the reviewers and papers that only the first phase knows, and give its pairs in codes."""
+    pairs = list(phase_one)
+    known = [set(scored.reviewers), set(scored.items)]
+    extra = [tuple(dict.fromkeys(pair[side] for pair in pairs if pair[side] not in known[side])) for side in (0, 1)]
+    if extra[0] or extra[1]:
+        scored = scored._replace(reviewers=(*scored.reviewers, *extra[0]), items=(*scored.items, *extra[1]))
+    return scored, codes_of(pairs, scored, "phase_one", strict=True)
+
+
+def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: bool) -> tuple[IntArray, FloatArray]:
+    """Pairs that may be assigned, as item * M + reviewer ascending, with their affinities."""
+    M = len(scored.reviewers)
+    key = scored.item * M + scored.reviewer
+    order = np.argsort(key, kind="stable")
+    key, value = key[order], scored.affinity[order]
+    if (key[1:] == key[:-1]).any():
+        message = "affinity: expected each (reviewer, item) pair once, found one twice"
+        raise InputError(message)
+    if allow_unscored:
+        if n_items * M > MOST_PAIRS:
+            message = f"allow_unscored: expected at most {MOST_PAIRS} pairs, found {n_items} papers x {M} reviewers"
+            raise InputError(message)
+        full = np.zeros(n_items * M)
+        full[key] = value
+        key, value = np.arange(n_items * M), full
+    free = ~np.isin(key, barred)
+    return key[free], value[free]
+
+
+def _check_fixed(
+    scored: Scored, fixed: tuple[IntArray, IntArray], key: IntArray, barred: IntArray, demand: IntArray, load: IntArray
+) -> None:
+    clash = np.flatnonzero(np.isin(key, barred))
+    if clash.size:
+        reviewer, item = scored.reviewers[int(fixed[0][clash[0]])], scored.items[int(fixed[1][clash[0]])]
+        message = f"fixed: the pair ({reviewer!r}, {item!r}) is in conflict; remove it from fixed or from conflicts"
+        raise InputError(message)
+    for name, codes, labels, most in (
+        ("item", fixed[1], scored.items, demand),
+        ("reviewer", fixed[0], scored.reviewers, load),
+    ):
+        count = np.bincount(codes, minlength=len(labels))
+        over = np.flatnonzero(count[: most.size] > most)
+        over = np.append(over, most.size + np.flatnonzero(count[most.size :]))
+        if over.size:
+            limit = "demand" if name == "item" else "load"
+            allowed = most[over[0]] if over[0] < most.size else 0
+            message = (
+                f"fixed: {name} {labels[int(over[0])]!r} stands in {count[over[0]]} pairs, above its {limit} {allowed}"
+            )
+            raise InputError(message)
+
+
+def _institutions(reviewers: Sequence[Label], institutions: Mapping[Any, Hashable] | None) -> IntArray:
+    """Give a number to each institution that two reviewers or more have, -1 to the others."""
+    names = [(institutions or {}).get(label) or None for label in reviewers]
+    code: dict[Hashable, int] = {}
+    number = np.array([-1 if name is None else code.setdefault(name, len(code)) for name in names], np.int64)
+    count = np.bincount(number[number >= 0], minlength=len(code) + 1)
+    return np.where((number >= 0) & (count[number] > 1), number, -1)
+
+
+def _senior(reviewers: Sequence[Label], senior: Iterable[Label] | None) -> BoolArray:
+    chosen = set(senior or ())
+    unknown = chosen - set(reviewers)
+    if unknown:
+        message = f"senior: the reviewer {min(unknown, key=repr)!r} is unknown"
+        raise InputError(message)
+    return np.array([label in chosen for label in reviewers], np.bool_)

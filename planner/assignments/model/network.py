@@ -1,0 +1,324 @@
+"""The assignment as a flow: kernels that take one review more, or one less, at the least loss of affinity.
+
+Every paper sends one unit to each of its reviewers, every reviewer sends what she holds to a sink. To change the
+assignment is to push flow around a cycle of the residual graph: a reviewer takes a paper, gives up another, which
+someone else takes, and so on. The cheapest cycle through a given pair is a shortest path, found by Dijkstra's
+algorithm on reduced costs; the potentials that make these non-negative are kept from one change to the next, as
+in the successive shortest path method for minimum-cost flow (Ahuja, Magnanti and Orlin 1993, chapter 9).
+
+Nodes are the items 0..N-1, the reviewers N..N+M-1 and the sink N+M.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from reviewgraph.kernels.compiling import kernel
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import BoolArray
+
+#: Above every distance: costs are below 2**42 and no path is longer than the number of nodes.
+FAR = 1 << 62
+
+
+class Network(NamedTuple):
+    """Pairs that may be assigned, sorted by (item, reviewer), and the present assignment.
+
+    ``cost`` is the negative affinity in whole units. Pairs that are ``locked`` keep their state. The pairs of item
+    i are ``item_start[i]:item_start[i + 1]``. The pairs that reviewer j holds are
+    ``held[held_start[j]:held_start[j] + n_held[j]]``, between ``least[j]`` and ``held_start[j + 1] - held_start[j]``
+    of them; ``panel`` holds the pairs of each item likewise. ``institution`` is negative where unknown;
+    ``wants_senior`` says which items need a senior reviewer, ``special[0]`` whether institution or seniority count.
+    """
+
+    item: IntArray
+    reviewer: IntArray
+    item_start: IntArray
+    assigned: BoolArray
+    locked: BoolArray
+    held_start: IntArray
+    n_held: IntArray
+    held: IntArray
+    panel_start: IntArray
+    n_panel: IntArray
+    panel: IntArray
+    least: IntArray
+    institution: IntArray
+    senior: BoolArray
+    wants_senior: BoolArray
+    special: BoolArray
+    potential: IntArray
+
+
+class Work(NamedTuple):
+    """Scratch space of Dijkstra's algorithm, by node; ``dist`` and ``toward`` are FAR and ``place`` -1 between calls.
+
+    ``via_node`` and ``via_pair`` (-1 for an arc of the sink) lead back to the source; ``path`` lists pairs to flip.
+    ``toward`` is the distance from the holders of a target item to it; ``bound`` holds the distance beyond which
+    nodes need not be looked at, and whether some were not.
+    """
+
+    dist: IntArray
+    via_node: IntArray
+    via_pair: IntArray
+    heap: IntArray
+    place: IntArray
+    touched: IntArray
+    path: IntArray
+    toward: IntArray
+    bound: IntArray
+
+
+def workspace(n_nodes: int) -> Work:
+    """Scratch space for a network of so many nodes."""
+    far, none = np.full(n_nodes, FAR, np.int64), np.full(n_nodes, -1, np.int64)
+    path, bound = np.full(n_nodes + 1, -1, np.int64), np.zeros(2, np.int64)
+    return Work(far, none, none.copy(), none.copy(), none.copy(), none.copy(), path, far.copy(), bound)
+
+
+@kernel
+def settle_potentials(net: Network, cost: IntArray, passes: int) -> bool:
+    """Bellman-Ford from all nodes at once: potentials with non-negative reduced costs.
+
+    False if they were not found in so many passes: the assignment is not optimal within what is not locked.
+    """
+    n_items, sink = net.item_start.size - 1, net.potential.size - 1
+    net.potential[:] = 0
+    pot = net.potential
+    for _ in range(passes):
+        changed = False
+        for p in range(cost.size):
+            if net.locked[p]:
+                continue
+            i, j = net.item[p], n_items + net.reviewer[p]
+            if net.assigned[p]:
+                if pot[j] - cost[p] < pot[i]:
+                    pot[i] = pot[j] - cost[p]
+                    changed = True
+            elif pot[i] + cost[p] < pot[j]:
+                pot[j] = pot[i] + cost[p]
+                changed = True
+        for j in range(net.n_held.size):
+            node = n_items + j
+            if net.n_held[j] < net.held_start[j + 1] - net.held_start[j] and pot[node] < pot[sink]:
+                pot[sink] = pot[node]
+                changed = True
+        for j in range(net.n_held.size):
+            node = n_items + j
+            if net.n_held[j] > net.least[j] and pot[sink] < pot[node]:
+                pot[node] = pot[sink]
+                changed = True
+        if not changed:
+            return True
+    return False
+
+
+@kernel
+def sift_up(work: Work, slot: int) -> None:
+    """Restore the heap above a slot; equal distances stand by node."""
+    node = work.heap[slot]
+    while slot > 0:
+        above = work.heap[(slot - 1) // 2]
+        if (work.dist[above], above) <= (work.dist[node], node):
+            break
+        work.heap[slot] = above
+        work.place[above] = slot
+        slot = (slot - 1) // 2
+    work.heap[slot] = node
+    work.place[node] = slot
+
+
+@kernel
+def pop_heap(work: Work, size: int) -> int:
+    """Take the nearest node from a heap of so many nodes."""
+    top, node = work.heap[0], work.heap[size - 1]
+    work.place[top] = -2
+    size -= 1
+    if size == 0:
+        return top
+    slot = 0
+    while True:
+        below = 2 * slot + 1
+        if below >= size:
+            break
+        left = work.heap[below]
+        if below + 1 < size:
+            right = work.heap[below + 1]
+            if (work.dist[right], right) < (work.dist[left], left):
+                below, left = below + 1, right
+        if (work.dist[node], node) <= (work.dist[left], left):
+            break
+        work.heap[slot] = left
+        work.place[left] = slot
+        slot = below
+    work.heap[slot] = node
+    work.place[node] = slot
+    return top
+
+
+@kernel
+def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
+    """Whether a reviewer may replace another on an item, as far as institution and seniority go."""
+    if not net.special[0]:
+        return True
+    senior = net.senior[entering] or not net.wants_senior[item]
+    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
+        other = net.reviewer[net.panel[slot]]
+        if other == leaving:
+            continue
+        if net.institution[other] == net.institution[entering] and net.institution[other] >= 0:
+            return False
+        senior = senior or net.senior[other]
+    return senior
+
+
+@kernel
+def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: int) -> int:
+    """Relax an arc of the given cost from u to v; returns the number of nodes in the heap."""
+    if work.place[v] == -2:
+        return size
+    reduced = arc + net.potential[u] - net.potential[v]
+    through = work.dist[u] + max(reduced, 0)
+    if through > work.bound[0]:
+        work.bound[1] = 1
+        return size
+    if through >= work.dist[v]:
+        return size
+    if work.toward[v] < FAR:
+        work.bound[0] = min(work.bound[0], through + work.toward[v])
+    if work.dist[v] == FAR:
+        work.heap[size] = v
+        work.place[v] = size
+        size += 1
+    work.dist[v] = through
+    work.via_node[v] = u
+    work.via_pair[v] = pair
+    sift_up(work, work.place[v])
+    return size
+
+
+@kernel
+def look_ahead(net: Network, cost: IntArray, work: Work, item: int, taker: int, forget: bool) -> None:
+    """Note how far the reviewers who may give up an item are from it, or forget it again."""
+    n_items = net.item_start.size - 1
+    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
+        p = net.panel[slot]
+        node = n_items + net.reviewer[p]
+        if forget:
+            work.toward[node] = FAR
+        elif not net.locked[p] and fits(net, item, net.reviewer[p], taker):
+            work.toward[node] = max(net.potential[node] - cost[p] - net.potential[item], 0)
+
+
+@kernel
+def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: IntArray) -> int:
+    """Relax all residual arcs that leave a node; ``ends`` is (source, target, reviewer who takes or gives up)."""
+    n_items, sink = net.item_start.size - 1, net.potential.size - 1
+    if u == sink:
+        for j in range(net.n_held.size):
+            if net.n_held[j] > net.least[j]:
+                size = reach(net, work, size, u, n_items + j, -1, 0)
+    elif u < n_items:
+        leaving = ends[2] if u == ends[0] else work.via_node[u] - n_items
+        base, special = work.dist[u] + net.potential[u], net.special[0]
+        for p in range(net.item_start[u], net.item_start[u + 1]):
+            v = n_items + net.reviewer[p]
+            if base + cost[p] - net.potential[v] >= work.dist[v] or net.locked[p] or net.assigned[p]:
+                continue
+            if not special or fits(net, u, leaving, net.reviewer[p]):
+                size = reach(net, work, size, u, v, p, cost[p])
+    else:
+        j = u - n_items
+        if net.n_held[j] < net.held_start[j + 1] - net.held_start[j]:
+            size = reach(net, work, size, u, sink, -1, 0)
+        for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
+            p = net.held[slot]
+            if net.locked[p] or (net.item[p] == ends[1] and not fits(net, ends[1], j, ends[2])):
+                continue
+            size = reach(net, work, size, u, net.item[p], p, -cost[p])
+    return size
+
+
+@kernel
+def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: int) -> int:
+    """Shortest way to flip a pair: from its reviewer to its item, or back if it is assigned.
+
+    Returns the number of pairs to flip, written to ``work.path`` with the pair itself first; 0 if there is no way,
+    -1 if there is none of a reduced cost up to ``limit``. Either way potentials take up what was learnt, so that the
+    reduced cost of the pair rises. Takes O((A + V) log V) for A arcs and V nodes at worst; the search ends at the
+    target or the limit and looks at the neighbourhood only.
+    """
+    n_items = net.item_start.size - 1
+    i, j = net.item[pair], n_items + net.reviewer[pair]
+    source, target = (i, j) if net.assigned[pair] else (j, i)
+    ends = np.array([source, target, j - n_items])
+    work.dist[source] = 0
+    work.heap[0] = source
+    work.place[source] = 0
+    work.bound[0], work.bound[1] = limit, 0
+    if target == i:
+        look_ahead(net, cost, work, i, j - n_items, False)
+    size, touched, length, far = 1, 0, 0, limit
+    while size > 0:
+        u = pop_heap(work, size)
+        size -= 1
+        work.touched[touched] = u
+        touched += 1
+        if u == target:
+            length, far = 1, work.dist[u]
+            break
+        size = leave(net, cost, work, size, u, ends)
+    if target == i:
+        look_ahead(net, cost, work, i, j - n_items, True)
+    if length > 0:
+        work.path[0], u = pair, target
+        while u != source:
+            if work.via_pair[u] >= 0:
+                work.path[length] = work.via_pair[u]
+                length += 1
+            u = work.via_node[u]
+    if length == 0 and work.bound[1] > 0:
+        length = -1
+    for k in range(touched):
+        if length != 0 and work.dist[work.touched[k]] < far:
+            net.potential[work.touched[k]] += work.dist[work.touched[k]] - far
+        work.dist[work.touched[k]], work.place[work.touched[k]] = FAR, -1
+    for k in range(size):
+        work.dist[work.heap[k]], work.place[work.heap[k]] = FAR, -1
+    return length
+
+
+@kernel
+def flip(net: Network, pairs: IntArray) -> None:
+    """Assign the pairs that are not, and take away those that are; flipping again undoes it."""
+    was = np.empty(pairs.size, np.bool_)
+    for k in range(pairs.size):
+        was[k] = net.assigned[pairs[k]]
+    for k in range(pairs.size):
+        p = pairs[k]
+        if was[k]:
+            j, i = net.reviewer[p], net.item[p]
+            slot = net.held_start[j]
+            while net.held[slot] != p:
+                slot += 1
+            net.n_held[j] -= 1
+            net.held[slot] = net.held[net.held_start[j] + net.n_held[j]]
+            slot = net.panel_start[i]
+            while net.panel[slot] != p:
+                slot += 1
+            net.n_panel[i] -= 1
+            net.panel[slot] = net.panel[net.panel_start[i] + net.n_panel[i]]
+            net.assigned[p] = False
+    for k in range(pairs.size):
+        p = pairs[k]
+        if not was[k]:
+            j, i = net.reviewer[p], net.item[p]
+            net.held[net.held_start[j] + net.n_held[j]] = p
+            net.n_held[j] += 1
+            net.panel[net.panel_start[i] + net.n_panel[i]] = p
+            net.n_panel[i] += 1
+            net.assigned[p] = True

@@ -1,0 +1,115 @@
+"""An assignment problem as arrays: who may review what, how much, and what must hold on each paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.assignments.model.network import Network
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import IntArray, Label
+    from reviewgraph.reviews import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Pairs that may be assigned, sorted by (item, reviewer), and what the assignment must obey.
+
+    Parameters
+    ----------
+    item, reviewer, affinity
+        The pairs, shape (P,); unscored pairs have affinity 0.
+    given
+        Pairs that stand already, shape (P,): fixed ones and the reviews of the first phase.
+    old
+        Those of the first phase, shape (P,): they link but are not part of the answer.
+    demand, load, least
+        Reviews of each item, shape (N,), most and fewest of each reviewer, shape (M,); given pairs count.
+    required
+        Items that the answer must bring to the level, shape (N,); all but those left behind after a first phase.
+    institution
+        A number for each reviewer, shape (M,), negative where unknown.
+    senior
+        Who is senior, shape (M,); ``needs_senior`` says whether every paper needs one.
+    reviewers, items
+        Labels.
+    """
+
+    item: IntArray
+    reviewer: IntArray
+    affinity: FloatArray
+    given: BoolArray
+    old: BoolArray
+    demand: IntArray
+    load: IntArray
+    least: IntArray
+    required: BoolArray
+    institution: IntArray
+    senior: BoolArray
+    needs_senior: bool
+    reviewers: Sequence[Label]
+    items: Sequence[Label]
+
+    @property
+    def n_items(self) -> int:
+        """N, items of the first phase included."""
+        return int(self.demand.size)
+
+    @property
+    def n_reviewers(self) -> int:
+        """M."""
+        return int(self.load.size)
+
+    @property
+    def special(self) -> bool:
+        """Whether something must hold that a flow cannot say."""
+        return self.needs_senior or bool((self.institution >= 0).any())
+
+    def open_demand(self) -> IntArray:
+        """Reviews that each item needs beyond the given ones."""
+        return self.demand - np.bincount(self.item[self.given], minlength=self.n_items)
+
+    def open_loads(self) -> tuple[IntArray, IntArray]:
+        """Most and fewest reviews of each reviewer beyond the given ones."""
+        given = np.bincount(self.reviewer[self.given], minlength=self.n_reviewers)
+        return self.load - given, np.maximum(self.least - given, 0)
+
+    def network(self, chosen: BoolArray) -> Network:
+        """Network in which the chosen pairs are assigned and the given ones locked."""
+        by_item = np.flatnonzero(chosen)
+        by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
+        n_held = np.bincount(self.reviewer[by_item], minlength=self.n_reviewers)
+        n_panel = np.bincount(self.item[by_item], minlength=self.n_items)
+        held_start, panel_start = _starts(self.load), _starts(n_panel)
+        held = np.full(held_start[-1], -1, np.int64)
+        within = np.arange(by_reviewer.size) - np.repeat(_starts(n_held)[:-1], n_held)
+        held[held_start[self.reviewer[by_reviewer]] + within] = by_reviewer
+        return Network(
+            item=self.item.copy(),
+            reviewer=self.reviewer.copy(),
+            item_start=_starts(np.bincount(self.item, minlength=self.n_items)),
+            assigned=chosen.copy(),
+            locked=self.given.copy(),
+            held_start=held_start,
+            n_held=n_held,
+            held=held,
+            panel_start=panel_start,
+            n_panel=n_panel,
+            panel=by_item.copy(),
+            least=self.least.copy(),
+            institution=self.institution.copy(),
+            senior=self.senior.copy(),
+            wants_senior=np.full(self.n_items, self.needs_senior) & self.required,
+            special=np.array([self.special]),
+            potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
+        )
+
+
+def _starts(sizes: IntArray) -> IntArray:
+    start = np.zeros(sizes.size + 1, np.int64)
+    np.cumsum(sizes, out=start[1:])
+    return start

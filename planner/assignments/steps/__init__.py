@@ -1,0 +1,1 @@
+"""The steps to an assignment: flow, panels, connection, drop-outs, conditioning."""

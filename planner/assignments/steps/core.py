@@ -1,0 +1,169 @@
+"""Kernels that grow one component from a seed, as far as the covers carry it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner.assignments.model.network import FAR, Network
+from reviewgraph.kernels.compiling import kernel
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import BoolArray
+
+
+class Groups(NamedTuple):
+    """Sets of reviewers known to be components: ``label`` of each reviewer, members of set c in ``member``."""
+
+    label: IntArray
+    start: IntArray
+    member: IntArray
+
+
+class Grown(NamedTuple):
+    """What the seed reaches: items ``covered``, groups ``joined``, and the one shared item of the others or -1.
+
+    ``first`` counts the items that each group was the first to cover: one that has none could be left out.
+    """
+
+    covered: BoolArray
+    joined: BoolArray
+    witness: IntArray
+    first: IntArray
+
+
+def groups_of(label: IntArray) -> Groups:
+    """Collect the members of each label."""
+    start = np.zeros(int(label.max(initial=-1)) + 2, np.int64)
+    np.cumsum(np.bincount(label, minlength=start.size - 1), out=start[1:])
+    return Groups(label, start, np.argsort(label, kind="stable"))
+
+
+def nothing_grown(n_items: int, n_groups: int) -> Grown:
+    """Space for what :func:`grow` finds."""
+    return Grown(
+        np.zeros(n_items, np.bool_), np.zeros(n_groups, np.bool_), np.full(n_groups, -1), np.zeros(n_groups, int)
+    )
+
+
+@kernel
+def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: int, shared: int, without: int) -> int:
+    """Grow from a group: others join while they share ``shared`` (1 or 2) items with the cover.
+
+    Returns how many required items are covered; reviewer ``without`` does not count (-1: all do). Linear time.
+    """
+    items, waiting = np.empty(grown.covered.size, np.int64), np.empty(grown.joined.size, np.int64)
+    grown.covered[:] = False
+    grown.joined[:] = False
+    grown.witness[:] = -1
+    grown.first[:] = 0
+    grown.joined[seed] = True
+    waiting[0] = seed
+    now, end, joined, entered, reached = 0, 0, 1, 0, 0
+    while entered < joined or now < end:
+        if entered < joined:
+            group = waiting[entered]
+            entered += 1
+            for m in range(groups.start[group], groups.start[group + 1]):
+                j = groups.member[m]
+                if j == without:
+                    continue
+                for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
+                    i = net.item[net.held[slot]]
+                    if not grown.covered[i]:
+                        grown.covered[i] = True
+                        grown.first[group] += 1
+                        items[end] = i
+                        end += 1
+            continue
+        i = items[now]
+        now += 1
+        if required[i]:
+            reached += 1
+        for slot in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+            j = net.reviewer[net.panel[slot]]
+            group = groups.label[j]
+            if j == without or grown.joined[group]:
+                continue
+            if shared == 1 or (grown.witness[group] >= 0 and grown.witness[group] != i):
+                grown.joined[group] = True
+                waiting[joined] = group
+                joined += 1
+            else:
+                grown.witness[group] = i
+    return reached
+
+
+@kernel
+def second_steps(
+    net: Network, cost: IntArray, groups: Groups, grown: Grown, floor: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """For each group outside the core: the least loss of giving it an item of the core, that item, and the next."""
+    n_items, n_groups = net.item_start.size - 1, groups.start.size - 1
+    best, other = np.full(n_groups, FAR, np.int64), np.full(n_groups, FAR, np.int64)
+    best_item = np.full(n_groups, -1, np.int64)
+    for i in range(n_items):
+        if not grown.covered[i]:
+            continue
+        for p in range(net.item_start[i], net.item_start[i + 1]):
+            group = groups.label[net.reviewer[p]]
+            if grown.joined[group] or net.assigned[p] or net.locked[p]:
+                continue
+            loss = max(cost[p] + net.potential[i] - net.potential[n_items + net.reviewer[p]], floor)
+            if loss < best[group]:
+                if best_item[group] != i:
+                    other[group] = best[group]
+                best[group], best_item[group] = loss, i
+            elif best_item[group] != i and loss < other[group]:
+                other[group] = loss
+    return best, best_item, other
+
+
+@kernel
+def brought(net: Network, groups: Groups, grown: Grown, required: BoolArray) -> IntArray:
+    """Count required items outside the cover by the group that would bring them."""
+    weight = np.zeros(groups.start.size - 1, np.int64)
+    for i in range(required.size):
+        if required[i] and not grown.covered[i]:
+            for slot in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+                weight[groups.label[net.reviewer[net.panel[slot]]]] += 1
+    return weight
+
+
+@kernel
+def promise(
+    net: Network, cost: IntArray, groups: Groups, grown: Grown, required: BoolArray, shared: int, floor: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Say what forcing each pair would cost and bring: its loss at least, what must follow, and the items.
+
+    A group that lacks one shared item brings all its items. One that lacks two must take another item of the core
+    afterwards, which is counted as what follows. Items brought are 0 where the pair is of no use.
+    """
+    n_items, n_pairs = net.item_start.size - 1, cost.size
+    weight = brought(net, groups, grown, required)
+    best, best_item, other = second_steps(net, cost, groups, grown, floor)
+    loss, follow, gain = np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
+    for i in range(n_items):
+        direct = 0
+        if not grown.covered[i]:
+            direct = 1 if required[i] else 0
+            for slot in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
+                group = groups.label[net.reviewer[net.panel[slot]]]
+                if grown.witness[group] >= 0 or shared == 1:
+                    direct += weight[group] - 1 if required[i] else weight[group]
+        for p in range(net.item_start[i], net.item_start[i + 1]):
+            group = groups.label[net.reviewer[p]]
+            if net.assigned[p] or net.locked[p] or grown.covered[i] == grown.joined[group]:
+                continue
+            loss[p] = max(cost[p] + net.potential[i] - net.potential[n_items + net.reviewer[p]], floor)
+            if not grown.covered[i]:
+                gain[p] = direct
+            elif grown.witness[group] >= 0 or shared == 1:
+                gain[p] = weight[group] if grown.witness[group] != i else 0
+            else:
+                next_loss = other[group] if best_item[group] == i else best[group]
+                gain[p] = weight[group] if next_loss < FAR else 0
+                follow[p] = next_loss
+    return loss, follow, gain

@@ -1,0 +1,1 @@
+"""What an assignment says to people."""

@@ -1,0 +1,184 @@
+"""Why there is no assignment, in words a chair can check by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.assignments.steps.flow import Shortfall, shortfall
+from reviewgraph import Reviews, connected_components, doubly_connected_components
+
+if TYPE_CHECKING:
+    from planner.assignments.model.problem import Problem
+    from reviewgraph.labels import IntArray, Label
+
+#: Names listed before the rest is only counted.
+NAMED = 6
+
+
+def why_infeasible(problem: Problem) -> str:
+    """Explain a flow that does not exist by a set that needs more than it can get."""
+    load, least = problem.open_loads()
+    demand = problem.open_demand()
+    free = ~problem.given
+    found = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
+    if found is None:
+        return ""
+    return _short_of_reviews(problem, found, demand, load) if found.by_items else _short_ofpapers(problem, found, least)
+
+
+def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:
+    need = "needs" if found.items.size == 1 else "need"
+    total = "1 review" if found.needed == 1 else f"{found.needed} reviews"
+    needy = f"{papers(problem, found.items)} {need} {each(demand[found.items], 'review')} = {total}"
+    if problem.old.any():
+        needy += ", reviewers of the first phase aside where they have read the paper"
+    if not found.reviewers.size:
+        return (
+            f"{needy}, and only {found.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
+            "unscored ones, or lift conflicts."
+        )
+    who = people(problem, found.reviewers)
+    rest = f", and other reviewers have {found.pairs} allowed pairs with these papers" if found.pairs else ""
+    others = "" if found.reviewers.size == problem.n_reviewers else "who may take them "
+    return (
+        f"{needy}; {who} {others}with {each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: "
+        f"{found.needed} > {found.supply + found.pairs}. Raise loads, add reviewers, lower demands or lift conflicts."
+    )
+
+
+def _short_ofpapers(problem: Problem, found: Shortfall, least: IntArray) -> str:
+    who = people(problem, found.reviewers)
+    rest = f", and {found.pairs} other allowed pairs" if found.pairs else ""
+    return (
+        f"{who} must get {each(least[found.reviewers], 'review')} = {found.needed} reviews by their min_load; the "
+        f"{found.items.size} papers open to them need {found.supply}{rest}: {found.needed} > "
+        f"{found.supply + found.pairs}. Lower min_load, raise demands or lift conflicts."
+    )
+
+
+def why_unreachable(problem: Problem, target: str) -> str:
+    """Explain by counting why no assignment within demands and loads reaches the level; empty if that may be.
+
+    Everyone who reviews k papers adds k - 2 new ones to a component at most (k - 1 where one shared paper is enough),
+    whoever starts it 2 more (1 more). Full loads for as few as possible make the most of it.
+    """
+    N = int(problem.required.sum())
+    bare = np.flatnonzero(problem.required & (problem.demand == 0))
+    if bare.size:
+        return (
+            f"{papers(problem, bare)} {'has' if bare.size == 1 else 'have'} demand 0, and what nobody reviews cannot "
+            "be compared. Raise the demand, leave them out, or ask for no level (target none)."
+        )
+    if problem.old.any() or N == 0:
+        return ""
+    shared = 1 if target == "connected" else 2
+    reach = _reach(problem, shared, int(problem.load.max(initial=0)))
+    if reach >= N or (shared >= N and int(problem.load.max(initial=0)) >= N):
+        return ""
+    minus = "k - 2" if shared == 2 else "k - 1"
+    return (
+        f"{N} papers cannot be joined by these {int(problem.demand.sum())} reviews: a reviewer of k papers joins at "
+        f"most {minus} further ones, so even full loads reach {reach} papers, {shared} at the start included. Raise "
+        "demands or let fewer reviewers take more papers each."
+    )
+
+
+def _reach(problem: Problem, shared: int, cap: int) -> int:
+    """Most papers that one component can cover when nobody takes more than ``cap``."""
+    left, reach = int(problem.demand.sum()), shared
+    for load in sorted(problem.load.tolist(), reverse=True):
+        taken = min(load, cap, left)
+        reach += max(taken - shared, 0)
+        left -= taken
+    return reach
+
+
+def why_fragile(problem: Problem, target: str, critical: Iterable[int]) -> str:
+    """Prove, where counting or the closure over all allowed pairs does, that no assignment survives any one reviewer.
+
+    Nobody may be the only reviewer of a paper. Whoever has most reviews, k, takes k - 2 from what the others can
+    join (k - 1 where one shared paper is enough). And without a reviewer even all allowed pairs must be enough;
+    that need only be tried for those who are critical now.
+    """
+    N, shared = int(problem.required.sum()), 1 if target == "connected" else 2
+    single = np.flatnonzero(problem.required & (problem.demand == 1))
+    if single.size:
+        return (
+            f"Proved impossible: {papers(problem, single)} {'gets' if single.size == 1 else 'get'} one review only, "
+            "and whoever writes it is critical. Raise that demand to 2 or more."
+        )
+    caps = range(shared, int(problem.load.max(initial=0)) + 1)
+    reach = max((_reach(problem, shared, cap) - (cap - shared) for cap in caps), default=0)
+    if not problem.old.any() and shared < N and reach < N:
+        minus = "k - 2" if shared == 2 else "k - 1"
+        return (
+            f"Proved impossible: without the busiest reviewer the others can join {reach} of {N} papers at most, "
+            f"because a reviewer of k papers joins at most {minus} further ones. Raise demands or loads."
+        )
+    return _hangs_on(problem, shared, critical)
+
+
+def _hangs_on(problem: Problem, shared: int, critical: Iterable[int]) -> str:
+    """Name a reviewer without whom even the assignment of all allowed pairs would miss the level."""
+    for j in critical:
+        if joined_by_all(problem, shared, without=j) < int(problem.required.sum()):
+            return (
+                f"Proved impossible: reviewer {problem.reviewers[j]} stays critical, because without this reviewer "
+                "even all allowed pairs together miss the level. Score more pairs, allow unscored ones, or lift "
+                "conflicts."
+            )
+    return ""
+
+
+def why_apart(problem: Problem, target: str) -> str:
+    """Prove that even all allowed pairs together miss the level; empty if they reach it."""
+    N, shared = int(problem.required.sum()), 1 if target == "connected" else 2
+    reach = joined_by_all(problem, shared)
+    if reach == N:
+        return ""
+    how = "share two papers" if shared == 2 else "share a paper"
+    return (
+        f"Even if every allowed pair were assigned, one group of reviewers who {how} would cover {reach} of {N} "
+        "papers at most. Score pairs between the groups, allow unscored ones, or lift conflicts."
+    )
+
+
+def joined_by_all(problem: Problem, shared: int, without: int = -1) -> int:
+    """Most required papers that one component covers if every allowed pair is assigned: a bound for all others."""
+    N = int(problem.required.sum())
+    keep = (problem.load[problem.reviewer] >= min(shared, N)) & (problem.reviewer != without)
+    table = Reviews.from_codes(
+        problem.reviewer[keep], problem.item[keep], reviewers=problem.n_reviewers, items=problem.n_items
+    )
+    components = doubly_connected_components(table) if shared > 1 else connected_components(table)
+    pairs = np.unique(components.labels[table.reviewer] * problem.n_items + table.item)
+    weight = problem.required[pairs % problem.n_items].astype(np.float64)
+    return int(np.bincount(pairs // problem.n_items, weight, 1).max(initial=0))
+
+
+def each(numbers: IntArray, what: str, of: str = "") -> str:
+    """Say a number that all have, or from what to what they have."""
+    distinct = np.unique(numbers)
+    if distinct.size == 1:
+        return f"{what} {distinct[0]}" if of else f"{distinct[0]} {what}{'s' if distinct[0] != 1 else ''} each"
+    return f"{what} {distinct[0]} to {distinct[-1]}" if of else f"{distinct[0]} to {distinct[-1]} {what}s"
+
+
+def papers(problem: Problem, codes: IntArray) -> str:
+    """Count papers and name them, or the first of them."""
+    return f"{codes.size} paper{'s' if codes.size != 1 else ''}{_names(problem.items, codes)}"
+
+
+def people(problem: Problem, codes: IntArray, kind: str = "reviewer") -> str:
+    """Count reviewers and name them, or the first of them."""
+    return f"{codes.size} {kind}{'s' if codes.size != 1 else ''}{_names(problem.reviewers, codes)}"
+
+
+def _names(labels: Sequence[Label], codes: Iterable[int]) -> str:
+    named = [str(labels[int(code)]) for code in codes]
+    if len(named) > NAMED:
+        return f" ({', '.join(named[:3])}, ...)"
+    return f" ({', '.join(named)})"

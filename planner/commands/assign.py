@@ -1,0 +1,201 @@
+"""``reviewgraph assign``: who reviews what, so that the scores will be comparable."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reviewgraph.cli.options import output_option
+from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from planner.assignments.assignment import Assignment, Target
+
+
+@click.command()
+@click.option("--items", "items_file", required=True, metavar="FILE", help="All papers (item[,demand,title]).")
+@click.option(
+    "--reviewers",
+    "reviewers_file",
+    required=True,
+    metavar="FILE",
+    help="All reviewers (reviewer[,load,min_load,institution,senior]). No two of one institution review a paper; "
+    "where somebody is senior, every paper gets a senior reviewer.",
+)
+@click.option("--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity).")
+@click.option("--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
+@click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
+@click.option("--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")
+@click.option("--demand", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="Reviews a paper.")
+@click.option("--load", type=click.IntRange(0), default=5, show_default=True, metavar="N", help="Most a reviewer gets.")
+@click.option("--min-load", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Fewest she gets.")
+@click.option(
+    "--phase-one", metavar="FILE", help="Reviews of a first phase (REVIEWS): they link, beyond demand and load."
+)
+@click.option(
+    "--target",
+    type=click.Choice(["double", "recoverable", "connected", "none"]),
+    default="double",
+    show_default=True,
+    help="The level to reach: comparable for certain, coincidences aside, or if reviewers differ in severity only.",
+)
+@click.option("--survive", is_flag=True, help="The level shall hold after any one reviewer drops out.")
+@click.option(
+    "--design",
+    type=click.Choice(["random", "double"]),
+    help="Instead: every reviewer gets exactly her load at random (Algorithm 2 of the paper), or at random and "
+    "doubly connected (Algorithm 3).",
+)
+@click.option(
+    "--conditioning",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    metavar="PART",
+    help="Part of the affinity that may be given up for smaller errors, such as 0.0005.",
+)
+@click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
+@output_option("Write the assignment as CSV (item,reviewer,affinity).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@refusing
+@click.pass_context
+def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: Any) -> None:
+    """Assign reviewers to papers: most affinity, within demands, loads and conflicts, and comparable scores.
+
+    Ctrl-C ends the search and gives the best assignment so far, with the level that it has.
+    """
+    chosen = _design(ctx, **options) if options["design"] else _assign(**options)
+    empty = chosen.reviews.n_reviews == 0 and chosen.status != "optimal"
+    if output and empty:
+        say(f"{output}: not written, since there is no assignment")
+    elif output:
+        write_whole(output, csv_text(_columns(chosen)))
+    if as_json:
+        print_json(_report(chosen))
+    else:
+        _show(chosen, None if empty else output)
+    if chosen.status not in ("optimal", "feasible"):
+        ctx.exit(1)
+
+
+def _assign(
+    items_file: str, reviewers_file: str, affinity: str | None, conflicts: str | None, fixed: str | None,
+    phase_one: str | None, target: Target, seed: int, time_limit: float | None, **options: Any,
+) -> Assignment:  # fmt: skip
+    from planner.assignments.assigning import assign as solve
+    from reviewgraph.formats import side
+    from reviewgraph.reading import read_reviews
+
+    items = side.read_items(items_file, note=say)
+    reviewers = side.read_reviewers(reviewers_file, note=say)
+    scores = side.read_affinity(affinity, note=say) if affinity else {}
+    barred = side.read_pairs(conflicts, note=say) if conflicts else []
+    unknown = sum(reviewer not in reviewers or item not in items for reviewer, item in barred)
+    if unknown:
+        say(f"{conflicts}: {unknown} of {len(barred)} conflicts name papers or reviewers that are not listed; ignored")
+    institutions = {label: entry.institution for label, entry in reviewers.items() if entry.institution}
+    senior = [label for label, entry in reviewers.items() if entry.senior]
+    return solve(
+        scores,
+        demand=_filled({label: entry.demand for label, entry in items.items()}, options["demand"]),
+        load=_filled({label: entry.load for label, entry in reviewers.items()}, options["load"]),
+        min_load=_filled({label: entry.min_load for label, entry in reviewers.items()}, options["min_load"]),
+        items=items,
+        reviewers=reviewers,
+        conflicts=barred,
+        fixed=side.read_pairs(fixed, note=say) if fixed else (),
+        institutions=institutions,
+        senior=senior or None,
+        target=target,
+        survive=int(options["survive"]),
+        phase_one=read_reviews(phase_one, note=say, duplicates="last") if phase_one else None,
+        conditioning=options["conditioning"],
+        allow_unscored=options["allow_unscored"] or affinity is None,
+        seed=seed,
+        time_limit=time_limit,
+        progress=say,
+    )
+
+
+def _filled(numbers: Mapping[str, int | None], default: int) -> dict[str, int]:
+    return {label: default if number is None else number for label, number in numbers.items()}
+
+
+def _design(
+    ctx: click.Context, items_file: str, reviewers_file: str, design: str, load: int, seed: int, **options: Any
+) -> Assignment:
+    """Algorithm 2 or 3, which know loads alone."""
+    from planner.assignments.designs import design_assignment
+    from reviewgraph.cli.output import Refusal
+    from reviewgraph.formats import side
+
+    for name in (
+        "affinity",
+        "conflicts",
+        "fixed",
+        "phase_one",
+        "demand",
+        "min_load",
+        "survive",
+        "allow_unscored",
+        "conditioning",
+    ):
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            message = f"--design: expected loads alone with it, found --{name.replace('_', '-')}; drop one of the two"
+            raise Refusal(message)
+    items = side.read_items(items_file, note=say)
+    reviewers = side.read_reviewers(reviewers_file, note=say)
+    loads = _filled({label: entry.load for label, entry in reviewers.items()}, load)
+    return design_assignment(tuple(items), loads, design, seed)
+
+
+def _columns(chosen: Assignment) -> dict[str, list[Any]]:
+    table = chosen.reviews
+    order = table.by_item.tolist()
+    return {
+        "item": [table.items[table.item[e]] for e in order],
+        "reviewer": [table.reviewers[table.reviewer[e]] for e in order],
+        "affinity": [float(chosen.affinities[e]) for e in order],
+    }
+
+
+def _report(chosen: Assignment) -> dict[str, Any]:
+    columns = _columns(chosen)
+    names = ("item", "reviewer", "affinity")
+    return {
+        "status": chosen.status,
+        "target": chosen.target,
+        "reviews": [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        "affinity": chosen.affinity,
+        "affinity_unconstrained": chosen.affinity_unconstrained,
+        "price_percent": chosen.price,
+        "price_percent_at_least": chosen.least_price,
+        "mean_affinity": chosen.mean_affinity,
+        "minimum_affinity": chosen.minimum_affinity,
+        "forced": chosen.forced,
+        "critical": chosen.critical,
+        "survives": chosen.survives,
+        "standard_error": dict(zip(("before", "after"), chosen.standard_error, strict=True))
+        if chosen.standard_error
+        else None,
+        "explanation": chosen.explanation,
+    }
+
+
+def _show(chosen: Assignment, output: str | None) -> None:
+    from planner.assignments.words.page import page
+
+    click.echo(page(chosen))
+    if chosen.status == "infeasible":
+        return
+    if output:
+        require = "" if chosen.target == "none" else f" --require {chosen.target}"
+        click.echo(f"\nNext: reviewgraph check {shlex.quote(output)}{require}")
+    else:
+        click.echo("\nNext: the same with -o assignment.csv, which writes the assignment.")

@@ -1,0 +1,1 @@
+"""Which reviews to add."""

@@ -1,0 +1,1 @@
+"""Plans and their bounds computed again, with code of their own."""

@@ -1,0 +1,1 @@
+"""The terms of planning: levels, rules, tasks, oracles, structures that grow."""

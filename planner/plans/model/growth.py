@@ -1,0 +1,362 @@
+"""Kernels that grow doubly connected blocks, reviews added one at a time.
+
+In a structure that Repeat-Union2 has closed, one more review lets exactly one block grow: every other pair of
+blocks shares what it shared before. So what a review brings is found by growing that one block, item by item, and
+forgotten by raising a stamp; nothing is copied and nothing undone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from reviewgraph.kernels.compiling import kernel
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import IntArray
+
+
+class Structure(NamedTuple):
+    """Blocks of reviewers and the items they cover.
+
+    A (block, item) pair is an entry; entries stand in two families of linked lists. ``root`` is the union-find
+    forest of blocks; ``head``, ``tail`` (by block) and ``after`` (by entry) list a block's entries, ``first`` (by
+    item) and ``beside`` (by entry) an item's; ``part`` and ``last`` (by block) list the blocks that were joined in
+    one. ``cover`` counts the items of a block, ``entries[0]`` the entries. ``class_of`` maps an item to its tie class
+    (itself where scores do not count): blocks join when they share items of two classes.
+    """
+
+    root: IntArray
+    head: IntArray
+    tail: IntArray
+    part: IntArray
+    last: IntArray
+    cover: IntArray
+    first: IntArray
+    after: IntArray
+    beside: IntArray
+    block: IntArray
+    item: IntArray
+    class_of: IntArray
+    entries: IntArray
+
+
+class Growth(NamedTuple):
+    """Working space of :func:`grow`, and what it found.
+
+    The grown block holds ``items[:extent[0]]`` and is made of ``blocks[:extent[1]]``. ``seen`` (by item), ``taken`` and
+    ``hit`` (by block) hold the stamp ``extent[2]`` of the growth that last reached them; ``hit_class`` is the class
+    of the first item that a block shares with the grown one.
+
+    The largest block, the anchor, is not walked through again for every trial: ``inside`` (by item) marks its items
+    and ``touch`` (by block) the class that another block shares with it (-1: none); ``touched`` lists the blocks hit
+    in a trial and ``near`` the distinct blocks of an item. ``anchor`` holds its name, and the mark of its items.
+    """
+
+    items: IntArray
+    blocks: IntArray
+    seen: IntArray
+    taken: IntArray
+    hit: IntArray
+    hit_class: IntArray
+    extent: IntArray
+    inside: IntArray
+    touch: IntArray
+    touched: IntArray
+    near: IntArray
+    near_mark: IntArray
+    anchor: IntArray
+
+
+def working_space(n_blocks: int, n_items: int) -> Growth:
+    """Return empty working space for structures of this size."""
+    by_block, by_item = np.zeros((8, n_blocks), np.int64), np.zeros((3, n_items), np.int64)
+    return Growth(
+        *(by_item[0], by_block[0], by_item[1], by_block[1], by_block[2], by_block[3], np.zeros(5, np.int64)),
+        *(by_item[2], by_block[4], by_block[5], by_block[6], by_block[7], np.zeros(3, np.int64)),
+    )
+
+
+def new_structure(block: IntArray, item: IntArray, n_blocks: int, class_of: IntArray, room: int) -> Structure:
+    """Return blocks with their covers, given as distinct (block, item) pairs, and room for more entries."""
+    by_block, by_item = np.full((5, n_blocks), -1, np.int64), np.full((1, class_of.size), -1, np.int64)
+    by_entry = np.full((4, block.size + room), -1, np.int64)
+    state = Structure(
+        np.arange(n_blocks),
+        *(by_block[0], by_block[1], by_block[2], np.arange(n_blocks), np.zeros(n_blocks, np.int64)),
+        *(by_item[0], by_entry[0], by_entry[1], by_entry[2], by_entry[3]),
+        np.ascontiguousarray(class_of, np.int64).copy(),
+        np.zeros(1, np.int64),
+    )
+    enter_all(state, block.astype(np.int64), item.astype(np.int64))
+    return state
+
+
+def copy_structure(state: Structure) -> Structure:
+    """Return a copy that may change alone."""
+    return Structure(*(array.copy() for array in state))
+
+
+@kernel
+def restore(state: Structure, saved: Structure) -> None:
+    """Make a structure what another of the same size is."""
+    count = saved.entries[0]
+    state.root[:], state.head[:], state.tail[:] = saved.root, saved.head, saved.tail
+    state.part[:], state.last[:], state.cover[:] = saved.part, saved.last, saved.cover
+    state.first[:], state.entries[0] = saved.first, count
+    state.after[:count], state.beside[:count] = saved.after[:count], saved.beside[:count]
+    state.block[:count], state.item[:count] = saved.block[:count], saved.item[:count]
+
+
+@kernel
+def find_block(root: IntArray, block: int) -> int:
+    """Root of a block; the path to it is halved on the way."""
+    while root[block] != block:
+        root[block] = root[root[block]]
+        block = root[block]
+    return block
+
+
+@kernel
+def enter(state: Structure, block: int, item: int) -> None:
+    """Write an entry: a block covers an item it did not cover."""
+    block, entry = find_block(state.root, block), state.entries[0]
+    state.entries[0] = entry + 1
+    state.block[entry], state.item[entry], state.after[entry] = block, item, -1
+    state.beside[entry] = state.first[item]
+    state.first[item] = entry
+    state.cover[block] += 1
+    if state.head[block] < 0:
+        state.head[block] = entry
+    else:
+        state.after[state.tail[block]] = entry
+    state.tail[block] = entry
+
+
+@kernel
+def enter_all(state: Structure, block: IntArray, item: IntArray) -> None:
+    """Write many entries."""
+    for entry in range(block.size):
+        enter(state, block[entry], item[entry])
+
+
+@kernel
+def covers_item(state: Structure, block: int, item: int) -> bool:
+    """Whether a block covers an item; costs the number of entries of the item."""
+    block, entry = find_block(state.root, block), state.first[item]
+    while entry >= 0:
+        if find_block(state.root, state.block[entry]) == block:
+            return True
+        entry = state.beside[entry]
+    return False
+
+
+@kernel
+def take(state: Structure, space: Growth, block: int) -> None:
+    """Let the growing block take in a block with its items."""
+    stamp = space.extent[2]
+    if space.taken[block] == stamp:
+        return
+    space.taken[block] = stamp
+    space.blocks[space.extent[1]] = block
+    space.extent[1] += 1
+    entry = state.head[block]
+    while entry >= 0:
+        thing = state.item[entry]
+        if space.seen[thing] != stamp:
+            space.seen[thing] = stamp
+            space.items[space.extent[0]] = thing
+            space.extent[0] += 1
+        entry = state.after[entry]
+
+
+@kernel
+def grow(state: Structure, space: Growth, a: int, b: int) -> None:
+    """Join block a with block b (b = a: none) and grow until no other block shares items of two classes."""
+    space.extent[0] = space.extent[1] = 0
+    space.extent[2] += 1
+    stamp, done = space.extent[2], 0
+    take(state, space, find_block(state.root, a))
+    take(state, space, find_block(state.root, b))
+    while done < space.extent[0]:
+        thing = space.items[done]
+        done += 1
+        entry = state.first[thing]
+        while entry >= 0:
+            other = find_block(state.root, state.block[entry])
+            if space.taken[other] != stamp:
+                if space.hit[other] != stamp:
+                    space.hit[other], space.hit_class[other] = stamp, state.class_of[thing]
+                elif space.hit_class[other] != state.class_of[thing]:
+                    take(state, space, other)
+            entry = state.beside[entry]
+
+
+@kernel
+def drop_anchor(state: Structure, space: Growth) -> int:
+    """Make the block with the largest cover the anchor of trials; returns its name."""
+    main = 0
+    for block in range(state.root.size):
+        if state.root[block] == block and (state.cover[block] > state.cover[main] or state.root[main] != main):
+            main = block
+    space.anchor[0] = main
+    space.anchor[1] += 1
+    mark = space.anchor[1]
+    space.touch[:] = -1
+    entry = state.head[main]
+    while entry >= 0:
+        thing = state.item[entry]
+        if space.inside[thing] != mark:
+            space.inside[thing] = mark
+            other = state.first[thing]
+            while other >= 0:
+                space.touch[find_block(state.root, state.block[other])] = state.class_of[thing]
+                other = state.beside[other]
+        entry = state.after[entry]
+    return main
+
+
+@kernel
+def take_on_trial(state: Structure, space: Growth, block: int) -> None:
+    """Let a trial take in a block other than the anchor."""
+    stamp, mark = space.extent[2], space.anchor[1]
+    space.taken[block] = stamp
+    entry = state.head[block]
+    while entry >= 0:
+        thing = state.item[entry]
+        if space.seen[thing] != stamp:
+            space.seen[thing] = stamp
+            space.items[space.extent[0]] = thing
+            space.extent[0] += 1
+            space.extent[4] += int(space.inside[thing] != mark)
+        entry = state.after[entry]
+
+
+@kernel
+def try_take(state: Structure, space: Growth, block: int) -> None:
+    """Let a trial take in a block; the anchor comes with those that share one more class with it."""
+    stamp = space.extent[2]
+    if space.taken[block] == stamp:
+        return
+    if block != space.anchor[0]:
+        take_on_trial(state, space, block)
+        return
+    space.taken[block] = stamp
+    space.extent[3] = 1
+    for place in range(space.extent[1]):
+        other = space.touched[place]
+        shared = space.touch[other]
+        if space.taken[other] != stamp and shared >= 0 and shared != space.hit_class[other]:
+            take_on_trial(state, space, other)
+
+
+@kernel
+def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
+    """Items of the block that :func:`grow` would make of two blocks, found without walking through the anchor."""
+    space.extent[0] = space.extent[1] = space.extent[3] = space.extent[4] = 0
+    space.extent[2] += 1
+    stamp, mark, done = space.extent[2], space.anchor[1], 0
+    try_take(state, space, a)
+    try_take(state, space, b)
+    while done < space.extent[0]:
+        thing = space.items[done]
+        done += 1
+        if space.extent[3] == 1 and space.inside[thing] == mark:
+            continue
+        kind, entry = state.class_of[thing], state.first[thing]
+        while entry >= 0:
+            other = find_block(state.root, state.block[entry])
+            entry = state.beside[entry]
+            if space.taken[other] == stamp:
+                continue
+            if space.hit[other] != stamp:
+                space.hit[other], space.hit_class[other] = stamp, kind
+                space.touched[space.extent[1]] = other
+                space.extent[1] += 1
+                if space.extent[3] == 1 and space.touch[other] >= 0 and space.touch[other] != kind:
+                    try_take(state, space, other)
+            elif space.hit_class[other] != kind:
+                try_take(state, space, other)
+    if space.extent[3] == 1:
+        return int(space.extent[4] + state.cover[space.anchor[0]])
+    return int(space.extent[0])
+
+
+@kernel
+def settle(state: Structure, space: Growth) -> int:
+    """Make the last growth permanent; returns the name of the block."""
+    name = space.blocks[0]
+    for position in range(1, space.extent[1]):
+        other = space.blocks[position]
+        state.root[other] = name
+        state.part[state.last[name]] = other
+        state.last[name] = state.last[other]
+        if state.head[other] >= 0:
+            if state.head[name] < 0:
+                state.head[name] = state.head[other]
+            else:
+                state.after[state.tail[name]] = state.head[other]
+            state.tail[name] = state.tail[other]
+    state.cover[name] = space.extent[0]
+    return int(name)
+
+
+@kernel
+def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size: int) -> int:
+    """Add the first ``size`` reviews to a closed structure and close it; returns the largest cover.
+
+    One growth from each block that was given a review is enough: a block that grows later looks at all others.
+    """
+    most = state.cover.max()
+    for entry in range(size):
+        if not covers_item(state, block[entry], item[entry]):
+            enter(state, block[entry], item[entry])
+    for entry in range(size):
+        grow(state, space, block[entry], block[entry])
+        name = settle(state, space)
+        most = max(most, state.cover[name])
+    return int(most)
+
+
+@kernel
+def withdraw(state: Structure, tail_before: int) -> None:
+    """Undo the last :func:`enter`, if the structure has not changed since; the block's tail was ``tail_before``."""
+    entry = state.entries[0] - 1
+    state.entries[0] = entry
+    block, item = state.block[entry], state.item[entry]
+    state.first[item] = state.beside[entry]
+    state.cover[block] -= 1
+    state.tail[block] = tail_before
+    if tail_before < 0:
+        state.head[block] = -1
+    else:
+        state.after[tail_before] = -1
+
+
+@kernel
+def extend_unfinished(
+    state: Structure, space: Growth, block: IntArray, item: IntArray, order: IntArray, leaves: IntArray
+) -> None:
+    """Add reviews in the given order as long as no block covers all items; ``leaves`` marks those that would finish."""
+    n_items = state.first.size
+    for k in order:
+        root = find_block(state.root, block[k])
+        leaves[k] = 0
+        if covers_item(state, root, item[k]):
+            continue
+        tail = state.tail[root]
+        enter(state, root, item[k])
+        grow(state, space, root, root)
+        if space.extent[0] < n_items:
+            settle(state, space)
+        else:
+            withdraw(state, tail)
+            leaves[k] = 1
+
+
+@kernel
+def leaving(state: Structure, block: IntArray, item: IntArray, leaves: IntArray) -> None:
+    """Mark the reviews whose item their block does not cover."""
+    for k in range(block.size):
+        leaves[k] = 0 if covers_item(state, block[k], item[k]) else 1

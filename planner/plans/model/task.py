@@ -1,0 +1,139 @@
+"""A planning task as the kernels see it: blocks of the existing and the fixed reviews, and who may still read what."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner.plans.model.growth import (
+    Growth,
+    Structure,
+    close,
+    copy_structure,
+    find_block,
+    new_structure,
+    working_space,
+)
+from planner.plans.search.cascade import Board, Moves
+from reviewgraph.components import Components, doubly_connected_components, tie_classes
+
+if TYPE_CHECKING:
+    from planner.plans.model.constraints import Constraints
+    from reviewgraph.kernels.compiling import Kernel
+    from reviewgraph.labels import IntArray
+
+#: Entries from which the kernels are compiled at once, and from which they are if Numba is there already: a first plan
+#: and its bounds take plain Python seconds below the one, and a first compilation takes half a minute.
+COMPILE_FROM, COMPILE_WARM = 2_500, 200
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The structure that existing and fixed reviews make, closed; and what the search needs beside it.
+
+    Parameters
+    ----------
+    constraints
+        What the plan must respect.
+    components
+        The doubly connected components of the existing reviews; blocks are numbered as they are.
+    start
+        The structure with the fixed reviews in it, closed. Nobody may change it.
+    spare, room
+        What is left after the fixed reviews.
+    """
+
+    constraints: Constraints
+    components: Components
+    start: Structure
+    spare: IntArray
+    room: IntArray
+
+    @property
+    def n_items(self) -> int:
+        """N."""
+        return self.constraints.reviews.n_items
+
+    @cached_property
+    def space(self) -> Growth:
+        """Working space for growths."""
+        return working_space(len(self.components), self.n_items)
+
+    @property
+    def home(self) -> IntArray:
+        """Shape (M,): the block of each reviewer."""
+        return self.components.labels
+
+    @property
+    def is_done(self) -> bool:
+        """Whether one block covers all items without a further review."""
+        return int(self.start.cover.max(initial=0)) >= self.n_items
+
+    def form(self, kernel: Kernel[..., Any]) -> Any:
+        """Return the form of a kernel that suits the size of the task."""
+        entries = int(self.start.entries[0])
+        warm = entries >= COMPILE_WARM and "numba" in sys.modules
+        return kernel.compiled if warm or entries >= COMPILE_FROM else kernel.python
+
+    def warm_up(self) -> None:
+        """Compile from now on, if the task is not tiny: a long search is to come."""
+        if int(self.start.entries[0]) >= COMPILE_WARM:
+            import_module("numba")
+
+    def board(self, seed: int) -> Board:
+        """Return spare loads and limits that a search may use up."""
+        order = np.argsort(self.components.labels, kind="stable").astype(np.int64)
+        member_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.components.sizes)])
+        return Board(
+            self.home.astype(np.int64),
+            member_start,
+            order,
+            np.bincount(self.constraints.fixed[:, 0], minlength=self.spare.size).astype(np.int64),
+            self.spare.copy(),
+            self.room.copy(),
+            self.constraints.barred_start,
+            self.constraints.barred,
+            np.array([seed & 0x7FFFFFFF], np.int64),
+        )
+
+    def moves(self, length: int) -> Moves:
+        """Return room for a plan of some length."""
+        return Moves(*np.full((3, length), -1, np.int64), np.zeros(1, np.int64))  # type: ignore[call-arg]
+
+    def after(self, pairs: IntArray) -> Structure:
+        """Return the closed structure after some more reviews, shape (P, 2)."""
+        state = copy_structure(self.start)
+        block, item = self.home[pairs[:, 0]].astype(np.int64), np.ascontiguousarray(pairs[:, 1])
+        self.form(close)(state, self.space, block, item, block.size)
+        return state
+
+    def reaches(self, pairs: IntArray) -> bool:
+        """Whether some more reviews let one block cover all items."""
+        return int(self.after(pairs).cover.max(initial=0)) >= self.n_items
+
+    def block_labels(self, state: Structure) -> IntArray:
+        """Shape (B,): the root of each block of the start."""
+        return np.array([find_block.python(state.root, block) for block in range(len(self.components))], np.int64)
+
+
+def new_task(constraints: Constraints, room_for: int, *, use_scores: bool = False) -> Task:
+    """Contract the existing reviews to doubly connected components, and add the fixed reviews."""
+    reviews = constraints.reviews
+    components = doubly_connected_components(reviews, use_scores=use_scores)
+    class_of = tie_classes(components.reviews) if use_scores else np.arange(reviews.n_items)
+    block = np.repeat(np.arange(len(components)), components.cover_sizes)
+    fixed = constraints.fixed
+    start = new_structure(block, components.cover_item, len(components), class_of, room_for + len(fixed))
+    task = Task(
+        constraints,
+        components,
+        start,
+        constraints.spare - np.bincount(fixed[:, 0], minlength=reviews.n_reviewers),
+        constraints.room - np.bincount(fixed[:, 1], minlength=reviews.n_items),
+    )
+    return task if not len(fixed) else Task(constraints, components, task.after(fixed), task.spare, task.room)

@@ -1,0 +1,1 @@
+"""Lower bounds: how few reviews there can be."""

@@ -1,0 +1,180 @@
+"""The exact method: an implicit hitting set.
+
+minimise    the number of reviews, then their cost, then the largest extra load
+subject to  spare loads and limits, and for every closed structure X that misses the target:
+            the reviews that leave X (whose item the reviewer's block in X does not cover) are at least r(X)
+
+with r(X) = max(1, links missing in X). A review that is needed to bring a reviewer to as many items as a link takes
+is lost and does not count. The structures come from an oracle: solve, close the chosen reviews, stop if the target is
+reached, otherwise cut the structure off, and for *double* larger ones made from it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from planner.plans.model.oracles import Oracle
+    from reviewgraph.labels import IntArray
+
+#: Costs are rounded to this for the solver.
+COST_UNIT = 1e-6
+#: Share of the time that the solver has used when it stops for want of time; less means that Ctrl-C stopped it.
+STOPPED = 0.8
+
+
+@dataclass
+class Outcome:
+    """What the exact method knows when it ends: a plan or none, and what is proved about it."""
+
+    pairs: IntArray | None = None
+    lower: int = 0
+    infeasible: bool = False
+    proved: bool = False
+    rounds: int = 0
+
+
+@dataclass
+class Master:
+    """The integer programme over candidate reviews, in CP-SAT."""
+
+    oracle: Oracle
+    model: Any = None
+    take: list[Any] = field(default_factory=list)
+    heaviest: Any = None
+    seen: set[bytes] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """State variables, loads and limits."""
+        from ortools.sat.python import cp_model
+
+        self.task, self.candidates = self.oracle.task, self.oracle.allowed
+        self.model = cp_model.CpModel()
+        self.take = [self.model.new_bool_var("") for _ in range(len(self.candidates))]
+        task, fixed = self.task, np.bincount(self.task.constraints.fixed[:, 0], minlength=self.task.home.size)
+        self.heaviest = self.model.new_int_var(0, len(self.candidates) + int(fixed.max(initial=0)), "")
+        for j, group in self._groups(0):
+            total = sum(group)
+            self.model.add(total <= int(min(task.spare[j], len(group))))
+            self.model.add(self.heaviest >= total + int(fixed[j]))
+        for i, group in self._groups(1):
+            self.model.add(sum(group) <= int(min(task.room[i], len(group))))
+        self._activate()
+
+    def _groups(self, column: int) -> list[tuple[int, list[Any]]]:
+        found: dict[int, list[Any]] = {}
+        for variable, key in zip(self.take, self.candidates[:, column].tolist(), strict=True):
+            found.setdefault(key, []).append(variable)
+        return list(found.items())
+
+    def _activate(self) -> None:
+        """Reviewers of d < t items: none, or at least t + 1 - d new reviews, of which t - d are lost."""
+        self.lost: dict[int, tuple[Any, int]] = {}
+        threshold = self.oracle.threshold
+        cover = self.task.start.cover[self.task.block_labels(self.task.start)[self.task.home]]
+        for j, group in self._groups(0):
+            if cover[j] < threshold < self.task.n_items:
+                active = self.model.new_bool_var("")
+                self.lost[j] = (active, int(threshold - cover[j]))
+                self.model.add(sum(group) >= int(threshold + 1 - cover[j]) * active)
+                self.model.add(sum(group) <= len(group) * active)
+
+    def demand(self, leaves: IntArray, least: int, alone: set[int]) -> None:
+        """At least ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost."""
+        terms = [self.take[k] for k in np.flatnonzero(leaves)]
+        if least > 1:
+            terms += [-lost * active for j, (active, lost) in self.lost.items() if j in alone]
+        self.model.add(sum(terms) >= least)
+
+    def cut(self, pairs: IntArray) -> None:
+        """Cut off the structure that some reviews make, and larger ones."""
+        for leaves, least, alone in self.oracle.cuts(pairs):
+            key = leaves.tobytes()
+            if key not in self.seen:
+                self.seen.add(key)
+                self.demand(leaves, least, alone)
+
+    def solve(self, seconds: float, goal: Any, hint: IntArray | None, seed: int) -> tuple[str, IntArray, int]:
+        """Return the status (optimal, feasible, infeasible, unknown), the reviews taken and the bound on the goal."""
+        from ortools.sat.python import cp_model
+
+        self.model.minimize(goal)
+        if hint is not None:
+            self.model.clear_hints()
+            chosen = set(map(tuple, hint.tolist()))
+            for variable, pair in zip(self.take, self.candidates.tolist(), strict=True):
+                self.model.add_hint(variable, tuple(pair) in chosen)
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = seed
+        solver.parameters.max_time_in_seconds = max(seconds, 0.01)
+        status = solver.solve(self.model)
+        if status in (cp_model.FEASIBLE, cp_model.UNKNOWN) and solver.wall_time < STOPPED * seconds:
+            raise KeyboardInterrupt  # the solver takes Ctrl-C for itself and returns early
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            taken = np.array([k for k, x in enumerate(self.take) if solver.value(x)], np.int64)
+            name = "optimal" if status == cp_model.OPTIMAL else "feasible"
+            return name, taken, int(np.ceil(solver.best_objective_bound - 1e-6))
+        return ("infeasible" if status == cp_model.INFEASIBLE else "unknown"), np.empty(0, np.int64), 0
+
+
+def solve(oracle: Oracle, best: IntArray | None, lower: int, deadline: float) -> Outcome:
+    """Find the best plan and prove it, or as much as time allows.
+
+    Parameters
+    ----------
+    oracle
+        The task, and what its target asks of a plan.
+    best
+        A plan known already, shape (P, 2), or None.
+    lower
+        A bound known already.
+    deadline
+        On the clock of :func:`time.monotonic`.
+    """
+    master, outcome = Master(oracle), Outcome(best, lower)
+    count: Any = sum(master.take)
+    master.model.add(count >= lower)
+    master.cut(np.empty((0, 2), np.int64))
+    costs = oracle.task.constraints.cost
+    goals: list[Any] = [count]
+    if costs:
+        unit = [round(oracle.task.constraints.cost_of(*pair) / COST_UNIT) for pair in oracle.allowed.tolist()]
+        goals.append(sum(u * x for u, x in zip(unit, master.take, strict=True)))
+    goals.append(master.heaviest)
+    for level, goal in enumerate(goals):
+        value = _settle_goal(master, goal, outcome, level, deadline)
+        if value is None:
+            break
+        master.model.add(goal <= value)
+        outcome.proved = level >= len(goals) - 2
+    return outcome
+
+
+def _settle_goal(master: Master, goal: Any, outcome: Outcome, level: int, deadline: float) -> int | None:
+    """Minimise one goal to the end; None when time runs out or no plan exists."""
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        status, taken, bound = master.solve(left, goal, outcome.pairs, outcome.rounds)
+        outcome.rounds += 1
+        if status == "infeasible":
+            outcome.infeasible = level == 0
+        if status in ("infeasible", "unknown"):
+            return None
+        if level == 0:
+            outcome.lower = max(outcome.lower, bound)
+            if outcome.pairs is not None and outcome.lower >= len(outcome.pairs):
+                return len(outcome.pairs)
+        pairs = master.candidates[taken]
+        if not master.oracle.reaches(pairs):
+            master.cut(pairs)
+            continue
+        if status == "optimal" or outcome.pairs is None or (level == 0 and len(pairs) < len(outcome.pairs)):
+            outcome.pairs = pairs
+        return bound if status == "optimal" else None

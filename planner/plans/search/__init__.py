@@ -1,0 +1,1 @@
+"""Finding plans: cascades, matroid greedy and intersection, exchanges, budgets."""

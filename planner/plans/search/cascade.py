@@ -1,0 +1,382 @@
+"""Kernels that plan by cascades: add the review after which a block grows largest, until one block covers all.
+
+A review that joins two blocks sharing one item may be read on either side, about any item of the other: all give
+the same block. So the search chooses pairs of blocks first, and then a reviewer who may read an item.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from planner.plans.model.growth import (
+    Growth,
+    Structure,
+    close,
+    covers_item,
+    drop_anchor,
+    enter,
+    find_block,
+    grow,
+    restore,
+    settle,
+    try_join,
+)
+from reviewgraph.kernels.compiling import kernel
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import IntArray
+
+
+#: Reviewers of a block compared by their extra loads before one is asked.
+FEW = 64
+
+
+class Board(NamedTuple):
+    """Who may still read what.
+
+    Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` is
+    what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not
+    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``dice[0]`` is the state of the
+    random numbers.
+    """
+
+    home: IntArray
+    member_start: IntArray
+    member: IntArray
+    load: IntArray
+    spare: IntArray
+    room: IntArray
+    barred_start: IntArray
+    barred: IntArray
+    dice: IntArray
+
+
+class Moves(NamedTuple):
+    """A plan in the making: reviewer, item, and the block of the reviewer; ``size[0]`` of them."""
+
+    reviewer: IntArray
+    item: IntArray
+    block: IntArray
+    length: IntArray
+
+
+@kernel
+def roll(dice: IntArray, sides: int) -> int:
+    """Random number 0..sides-1 (a linear congruence, its high bits)."""
+    dice[0] = (dice[0] * 1103515245 + 12345) & 0x7FFFFFFF
+    return int(((dice[0] >> 8) * sides) >> 23)
+
+
+@kernel
+def may_read(board: Board, reviewer: int, item: int) -> bool:
+    """Whether a reviewer has spare load, the item room, and nothing bars the pair."""
+    if board.spare[reviewer] <= 0 or board.room[item] <= 0:
+        return False
+    low, end = board.barred_start[reviewer], board.barred_start[reviewer + 1]
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if board.barred[middle] < item:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low == end or board.barred[low] != item)
+
+
+@kernel
+def reader(state: Structure, board: Board, block: int, item: int) -> int:
+    """Reviewer of a block who may read an item, the least loaded of the first few, or -1."""
+    part, best, looked = find_block(state.root, block), -1, 0
+    while part >= 0 and looked < FEW:
+        low, high = board.member_start[part], board.member_start[part + 1]
+        shift = roll(board.dice, high - low) if high - low > 1 else 0
+        for place in range(high - low):
+            reviewer = board.member[low + (place + shift) % (high - low)]
+            if may_read(board, reviewer, item):
+                looked += 1
+                if best < 0 or board.load[reviewer] < board.load[best]:
+                    best = reviewer
+                if board.load[best] == 0:
+                    return best
+        part = state.part[part]
+    return best
+
+
+@kernel
+def review_across(state: Structure, board: Board, a: int, b: int) -> tuple[int, int]:
+    """Review by a member of block a of an item that only b covers, or (-1, -1)."""
+    entry = state.head[find_block(state.root, b)]
+    while entry >= 0:
+        item = state.item[entry]
+        if board.room[item] > 0 and not covers_item(state, a, item):
+            reviewer = reader(state, board, a, item)
+            if reviewer >= 0:
+                return reviewer, item
+        entry = state.after[entry]
+    return -1, -1
+
+
+@kernel
+def review_between(state: Structure, board: Board, a: int, b: int) -> tuple[int, int]:
+    """Review that gives either of two blocks an item of the other, the smaller one first; or (-1, -1)."""
+    if state.cover[a] > state.cover[b]:
+        a, b = b, a
+    reviewer, item = review_across(state, board, b, a)
+    if reviewer < 0:
+        reviewer, item = review_across(state, board, a, b)
+    return reviewer, item
+
+
+@kernel
+def best_join(state: Structure, space: Growth, board: Board, noise: int, local: int) -> tuple[int, int, int, int]:
+    """Two blocks that share an item and grow largest when joined, and a review that joins them; or -1 four times.
+
+    The size is blurred by up to ``noise`` items. With ``local`` one of the two is the largest block, if that is
+    possible, and more than one reviewer.
+    """
+    best, reviewer, item, left, right = -1, -1, -1, -1, -1
+    main = drop_anchor(state, space)
+    if local and state.part[main] >= 0:
+        for b in range(state.root.size):
+            if space.touch[b] >= 0 and b != main and state.cover[b] > 1:
+                value = try_join(state, space, main, b) * 64 + roll(board.dice, 64 * noise + 8)
+                if value > best:
+                    j, i = review_between(state, board, main, b)
+                    if j >= 0:
+                        best, reviewer, item, left, right = value, j, i, main, b
+        if best >= 0:
+            return reviewer, item, left, right
+    for thing in range(state.first.size):
+        count = blocks_of(state, space, thing)
+        for x in range(count):
+            for y in range(x):
+                a, b = space.near[x], space.near[y]
+                value = try_join(state, space, a, b) * 64 + roll(board.dice, 64 * noise + 8)
+                if value > best:
+                    j, i = review_between(state, board, a, b)
+                    if j >= 0:
+                        best, reviewer, item, left, right = value, j, i, a, b
+    return reviewer, item, left, right
+
+
+@kernel
+def blocks_of(state: Structure, space: Growth, thing: int) -> int:
+    """List the distinct blocks that cover an item and one item more in ``near``; returns how many."""
+    space.anchor[2] += 1
+    count, entry = 0, state.first[thing]
+    while entry >= 0:
+        block = find_block(state.root, state.block[entry])
+        if state.cover[block] > 1 and space.near_mark[block] != space.anchor[2]:
+            space.near_mark[block] = space.anchor[2]
+            space.near[count] = block
+            count += 1
+        entry = state.beside[entry]
+    return count
+
+
+@kernel
+def reach_out(state: Structure, board: Board) -> tuple[int, int]:
+    """Review by the largest block of an item it lacks, of a large block if possible; or the other way round.
+
+    The way on when no two blocks that share an item can be joined: disconnected pieces, items nobody reviews,
+    reviewers without spare load.
+    """
+    main = 0
+    for block in range(state.root.size):
+        if state.root[block] == block and state.cover[block] > state.cover[main]:
+            main = block
+    best, reviewer, item = -1, -1, -1
+    for thing in range(state.first.size):
+        if board.room[thing] <= 0 or covers_item(state, main, thing):
+            continue
+        value, entry = 0, state.first[thing]
+        while entry >= 0:
+            value = max(value, state.cover[find_block(state.root, state.block[entry])])
+            entry = state.beside[entry]
+        if value > best:
+            j = reader(state, board, main, thing)
+            if j >= 0:
+                best, reviewer, item = value, j, thing
+    if reviewer >= 0:
+        return reviewer, item
+    best = -1
+    for block in range(state.root.size):
+        if state.root[block] == block and block != main:
+            load = 0
+            part = block
+            while part >= 0:
+                for place in range(board.member_start[part], board.member_start[part + 1]):
+                    load = max(load, board.spare[board.member[place]])
+                part = state.part[part]
+            value = state.cover[block] * 4 + min(load, 3)
+            if load > 0 and value > best:
+                j, i = review_across(state, board, block, main)
+                if j >= 0:
+                    best, reviewer, item = value, j, i
+    return reviewer, item
+
+
+@kernel
+def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: int, local: int, most: int) -> bool:
+    """Add reviews until one block covers all items; false when none can be added or ``most`` are not enough.
+
+    A cascade that stopped at ``most`` may be continued.
+    """
+    n_items = state.first.size
+    while state.cover.max() < n_items:
+        if moves.length[0] >= most:
+            return False
+        reviewer, item, a, b = best_join(state, space, board, noise, local)
+        if reviewer < 0:
+            reviewer, item = reach_out(state, board)
+            if reviewer < 0:
+                return False
+        add_move(board, moves, reviewer, item)
+        enter(state, board.home[reviewer], item)
+        if a >= 0:
+            grow(state, space, a, b)
+        else:
+            grow(state, space, board.home[reviewer], board.home[reviewer])
+        settle(state, space)
+    return True
+
+
+@kernel
+def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: IntArray, right: IntArray) -> None:
+    """Do joins of blocks, as far as there is room, leaving out those that are implied or that nobody may do."""
+    for k in range(left.size):
+        a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
+        if a == b or moves.length[0] >= moves.reviewer.size:
+            continue
+        reviewer, item = review_between(state, board, a, b)
+        if reviewer >= 0:
+            add_move(board, moves, reviewer, item)
+            enter(state, board.home[reviewer], item)
+            grow(state, space, a, b)
+            settle(state, space)
+
+
+@kernel
+def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
+    """Write a review down and take it from the spare loads."""
+    place = moves.length[0]
+    moves.reviewer[place], moves.item[place], moves.block[place] = reviewer, item, board.home[reviewer]
+    moves.length[0] = place + 1
+    board.load[reviewer] += 1
+    board.spare[reviewer] -= 1
+    board.room[item] -= 1
+
+
+@kernel
+def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
+    """Take back the reviews whose ``keep`` is 0."""
+    write = 0
+    for place in range(moves.length[0]):
+        if keep[place]:
+            moves.reviewer[write], moves.item[write] = moves.reviewer[place], moves.item[place]
+            moves.block[write] = moves.block[place]
+            write += 1
+        else:
+            board.load[moves.reviewer[place]] -= 1
+            board.spare[moves.reviewer[place]] += 1
+            board.room[moves.item[place]] += 1
+    moves.length[0] = write
+
+
+@kernel
+def prune(start: Structure, state: Structure, space: Growth, board: Board, moves: Moves, keep: IntArray) -> None:
+    """Remove reviews without which the plan still does it, one at a time, from a random place on."""
+    size = moves.length[0]
+    if size == 0:
+        return
+    shift, n_items = roll(board.dice, size), start.first.size
+    keep[:size] = 1
+    for turn in range(size):
+        place = (turn + shift) % size
+        keep[place] = 0
+        restore(state, start)
+        most = 0
+        for other in range(size):
+            if keep[other] and not covers_item(state, moves.block[other], moves.item[other]):
+                enter(state, moves.block[other], moves.item[other])
+        for other in range(size):
+            if keep[other]:
+                grow(state, space, moves.block[other], moves.block[other])
+                most = max(most, space.extent[0])
+                settle(state, space)
+        if most < n_items:
+            keep[place] = 1
+    drop_moves(board, moves, keep)
+
+
+@kernel
+def improve(
+    start: Structure,
+    state: Structure,
+    space: Growth,
+    board: Board,
+    moves: Moves,
+    trial: Moves,
+    keep: IntArray,
+    local: int,
+    rounds: int,
+) -> int:
+    """Take some reviews out and complete the plan anew, ``rounds`` times, keeping what is not longer.
+
+    Returns how many rounds made the plan shorter.
+    """
+    gained = 0
+    for _ in range(rounds):
+        size = moves.length[0]
+        if size < 2:
+            break
+        out = 1 + roll(board.dice, min(size, 12))
+        keep[:size] = 1
+        if roll(board.dice, 2):
+            for _ in range(out):
+                keep[roll(board.dice, size)] = 0
+        else:
+            begin = roll(board.dice, size)
+            for place in range(out):
+                keep[(begin + place) % size] = 0
+        trial.length[0] = size
+        trial.reviewer[:size], trial.item[:size] = moves.reviewer[:size], moves.item[:size]
+        trial.block[:size] = moves.block[:size]
+        drop_moves(board, trial, keep)
+        restore(state, start)
+        close(state, space, trial.block, trial.item, trial.length[0])
+        done = cascade(state, space, board, trial, roll(board.dice, 6), local | roll(board.dice, 2), size)
+        if done and roll(board.dice, 64 if local else 8) == 0:
+            prune(start, state, space, board, trial, keep)
+        if done:
+            gained += int(trial.length[0] < size)
+            for place in range(trial.length[0]):
+                moves.reviewer[place], moves.item[place] = trial.reviewer[place], trial.item[place]
+                moves.block[place] = trial.block[place]
+            moves.length[0] = trial.length[0]
+        else:
+            for place in range(trial.length[0]):
+                board.load[trial.reviewer[place]] -= 1
+                board.spare[trial.reviewer[place]] += 1
+                board.room[trial.item[place]] += 1
+            for place in range(size):
+                board.load[moves.reviewer[place]] += 1
+                board.spare[moves.reviewer[place]] -= 1
+                board.room[moves.item[place]] -= 1
+    return gained
+
+
+@kernel
+def finishing_pairs(state: Structure, space: Growth, left: IntArray, right: IntArray) -> int:
+    """List pairs of blocks that share an item and cover all items once joined; returns how many, at most the room."""
+    count, n_items = 0, state.first.size
+    drop_anchor(state, space)
+    for thing in range(n_items):
+        near = blocks_of(state, space, thing)
+        for x in range(near):
+            for y in range(x):
+                a, b = space.near[x], space.near[y]
+                if count < left.size and try_join(state, space, a, b) == n_items:
+                    left[count], right[count] = a, b
+                    count += 1
+    return count

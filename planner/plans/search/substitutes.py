@@ -1,0 +1,157 @@
+"""Reviews that can stand in for one of a plan: for a reviewer who declines, for lower costs, for smaller loads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.plans.model.growth import find_block
+from planner.plans.search.cascade import finishing_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from planner.plans.model.growth import Structure
+    from planner.plans.model.task import Task
+    from reviewgraph.labels import IntArray
+
+#: Pairs of blocks looked at, and pairs of a reviewer and an item listed, at most.
+MOST_BLOCKS, MOST_PAIRS = 2_000, 20_000
+#: Passes over a plan in search of cheaper or lighter reviews.
+PASSES = 3
+#: Stand-ins listed for the targets whose levels are tested one pair at a time.
+ENOUGH = 20
+
+
+def substitutes(task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:
+    """Return allowed pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
+    rest = np.delete(pairs, place, axis=0)
+    state = task.after(rest)
+    load = np.bincount(rest[:, 0], minlength=task.constraints.reviews.n_reviewers)
+    used = np.bincount(rest[:, 1], minlength=task.n_items)
+    found: set[tuple[int, int]] = set()
+    members, covers = _members(task, state), _covers(task, state)
+    for block, item in _finishing(task, state, covers):
+        if task.room[item] <= used[item]:
+            continue
+        for j in members[block]:
+            if task.spare[j] > load[j] and task.constraints.may_read(j, item):
+                found.add((j, item))
+        if len(found) > MOST_PAIRS:
+            break
+    found.discard((int(pairs[place, 0]), int(pairs[place, 1])))
+    cost = task.constraints.cost_of
+    return sorted(found, key=lambda pair: (cost(*pair), load[pair[0]], pair))
+
+
+def _finishing(task: Task, state: Structure, covers: dict[int, set[int]]) -> list[tuple[int, int]]:
+    """Return (block, item) pairs after which one block covers all items."""
+    left, right = np.empty((2, MOST_BLOCKS), np.int64)
+    count = task.form(finishing_pairs)(state, task.space, left, right)
+    chosen: dict[tuple[int, int], None] = {}
+    for a, b in zip(left[:count].tolist(), right[:count].tolist(), strict=True):
+        for one, other in ((a, b), (b, a)):
+            chosen.update(dict.fromkeys((one, item) for item in sorted(covers[other] - covers[one])))
+    for block, cover in covers.items():
+        if len(cover) == task.n_items - 1:
+            (item,) = set(range(task.n_items)) - cover
+            chosen[block, item] = None
+    return list(chosen)
+
+
+def _members(task: Task, state: Structure) -> dict[int, list[int]]:
+    label = task.block_labels(state)[task.home]
+    found: dict[int, list[int]] = {}
+    for reviewer, block in enumerate(label.tolist()):
+        found.setdefault(block, []).append(reviewer)
+    return found
+
+
+def _covers(task: Task, state: Structure) -> dict[int, set[int]]:
+    count = int(state.entries[0])
+    found: dict[int, set[int]] = {}
+    for block, item in zip(state.block[:count].tolist(), state.item[:count].tolist(), strict=True):
+        found.setdefault(find_block.python(state.root, block), set()).add(item)
+    return found
+
+
+def polish(task: Task, pairs: IntArray, keep_going: Callable[[], bool]) -> IntArray:
+    """Exchange reviews one at a time for cheaper ones, then for ones that lower the largest extra load.
+
+    Parameters
+    ----------
+    task, pairs
+        A plan that reaches the target, shape (P, 2).
+    keep_going
+        Called without arguments before every exchange; stops the polishing when it says False.
+    """
+    for _ in range(PASSES):
+        changed = False
+        for place in range(len(pairs)):
+            load = _loads(task, pairs)
+            if not _may_gain(task, load, int(pairs[place, 0])):
+                continue
+            if not keep_going():
+                return pairs
+            better = _better(task, pairs, place, load)
+            if better is not None:
+                pairs = pairs.copy()
+                pairs[place] = better
+                changed = True
+        if not changed:
+            break
+    return pairs
+
+
+def _loads(task: Task, pairs: IntArray) -> IntArray:
+    """Extra reviews of each reviewer, fixed ones included."""
+    extra = np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]])
+    return np.bincount(extra, minlength=task.constraints.reviews.n_reviewers)
+
+
+def _may_gain(task: Task, load: IntArray, reviewer: int) -> bool:
+    """Whether a stand-in could be cheaper, or lower the largest extra load."""
+    return bool(task.constraints.cost) or bool(load[reviewer] == load.max() > 1)
+
+
+def _better(task: Task, pairs: IntArray, place: int, load: IntArray) -> tuple[int, int] | None:
+    """Find a cheaper stand-in, or one as cheap for a reviewer with the largest load whose own stays below it."""
+    reviewer, item = int(pairs[place, 0]), int(pairs[place, 1])
+    now, most = task.constraints.cost_of(reviewer, item), int(load.max())
+    for other in substitutes(task, pairs, place):
+        price = task.constraints.cost_of(*other)
+        lighter = load[reviewer] == most and load[other[0]] + 1 < most
+        if price < now - 1e-12 or (price <= now and lighter):
+            return other
+        if price > now:
+            break
+    return None
+
+
+def stand_ins(
+    task: Task, target: str, pairs: IntArray, pair: tuple[int, int], *, use_scores: bool
+) -> list[tuple[int, int]]:
+    """Return what may replace one review of a plan for some target; see :func:`substitutes`.
+
+    ``task`` knows no fixed reviews; they are among ``pairs``.
+    """
+    from planner.plans.check.verifying import reaches, with_extra
+
+    place = [tuple(row) for row in pairs.tolist()].index(pair)
+    if target == "double" and not use_scores:
+        return substitutes(task, pairs, place)
+    rest = np.delete(pairs, place, axis=0)
+    load = np.bincount(rest[:, 0], minlength=task.spare.size)
+    used = np.bincount(rest[:, 1], minlength=task.room.size)
+    found = []
+    for j in np.flatnonzero(task.spare > load).tolist():
+        for i in task.constraints.readable(j).tolist():
+            if (j, i) == pair or used[i] >= task.room[i] or [j, i] in rest.tolist():
+                continue
+            table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]), use_scores=use_scores)
+            if reaches(table, target, use_scores=use_scores):
+                found.append((j, i))
+        if len(found) > ENOUGH:
+            break
+    return sorted(found, key=lambda other: (task.constraints.cost_of(*other), load[other[0]], other))

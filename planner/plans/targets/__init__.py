@@ -1,0 +1,1 @@
+"""How each level of connection is reached."""

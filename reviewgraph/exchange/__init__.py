@@ -1,0 +1,1 @@
+"""Reviews as graphs and matrices of other libraries, and the review multigraph."""

@@ -1,0 +1,1 @@
+"""Kernels that all three packages use, and when they are compiled."""
