@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from reviewgraph.components import Components, connected_components, covers_all, doubly_connected_components
 from reviewgraph.errors import InputError
+from reviewgraph.levels import LEVELS, level_named
 from reviewgraph.recoverable import Recoverability, recoverability
 
 if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
-
-Level: TypeAlias = Literal["double", "recoverable", "connected"]
-LEVELS: tuple[Level, ...] = ("double", "recoverable", "connected")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +57,9 @@ class Structure:
         return bool((self.reviews.reviews_per_item > 0).all()) and len(set(self.connected.item_labels.tolist())) < 2
 
     @property
-    def level(self) -> Level | None:
-        """The highest level that holds, or none."""
-        holds = (self.recovery_resilient, self.recoverable, self.is_connected)
-        return next((level for level, held in zip(LEVELS, holds, strict=True) if held), None)
+    def level(self) -> str | None:
+        """The name of the highest level that holds, or none."""
+        return next((level.name for level in LEVELS if level.holds(self)), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return sizes and findings as the command's ``--json`` prints them."""
@@ -118,8 +115,8 @@ class Report:
         return self.structure.degrees_of_freedom
 
     @property
-    def level(self) -> Level | None:
-        """The highest level that holds for the structure, or none."""
+    def level(self) -> str | None:
+        """The name of the highest level that holds for the structure, or none."""
         return self.structure.level
 
     @cached_property
@@ -127,27 +124,21 @@ class Report:
         """Whether the scores themselves make all items comparable for certain; false without scores."""
         return self.scored is not None and covers_all(self.scored, use_scores=True)
 
-    def reaches(self, level: Level, *, use_scores: bool = False) -> bool:
-        """Whether a level holds; with ``use_scores`` by the reviews that have scores, and ``double`` by the scores.
+    def reaches(self, level: str, *, use_scores: bool = False) -> bool:
+        """Whether a level holds, with ``use_scores`` by the reviews that have scores and, where ties matter, by ties.
 
         Raises
         ------
         InputError
-            If ``use_scores`` is asked of a table without scores, or the level has another name.
+            If ``use_scores`` is asked of a table without scores, or no level has the name.
         """
-        if level not in LEVELS:
-            message = f"level: expected one of {', '.join(LEVELS)}, found {level!r}"
-            raise InputError(message)
+        asked = level_named(level)
         if not use_scores:
-            held = self.structure.level
-        elif self.scored is None:
+            return asked.holds(self.structure)
+        if self.scored is None:
             message = "use_scores: expected a table with scores, found planned reviews only"
             raise InputError(message)
-        elif level == "double":
-            return self.scored_recovery_resilient
-        else:
-            held = (self.as_of_now or self.structure).level
-        return held is not None and LEVELS.index(held) <= LEVELS.index(level)
+        return self.scored_recovery_resilient if asked.heeds_ties else asked.holds(self.as_of_now or self.structure)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""

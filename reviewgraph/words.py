@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph.levels import level_named
+
 if TYPE_CHECKING:
     from reviewgraph.checking import Report, Structure
     from reviewgraph.components import Components
@@ -41,18 +43,8 @@ def verdict(structure: Structure) -> str:
     papers = f"All {structure.reviews.n_items:,} papers are" if structure.reviews.n_items != 1 else "The one paper is"
     groups = f"{_n(len(structure.doubly_connected), 'group')} (doubly connected components)"
     missing = f"{_n(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
-    if structure.level == "double":
-        return f"{papers} comparable for certain (one doubly connected component covers them all)."
-    if structure.level == "recoverable":
-        return (
-            f"{papers} comparable unless qualities line up by coincidence (generically recoverable); "
-            f"not for certain: they fall into {groups}."
-        )
-    if structure.level == "connected":
-        return (
-            f"{papers} comparable only if reviewers differ just in severity (connected). "
-            f"If they also stretch or compress the scale: {missing}; the papers fall into {groups}."
-        )
+    if structure.level is not None:
+        return level_named(structure.level).verdict(papers, groups, missing)
     unreviewed = int((structure.reviews.reviews_per_item == 0).sum())
     nobody = f" {_n(unreviewed, 'paper')} nobody reviews." if unreviewed else ""
     pieces = len(structure.connected)

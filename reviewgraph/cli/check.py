@@ -8,9 +8,10 @@ import click
 
 from reviewgraph.cli.options import given_table, table_options
 from reviewgraph.cli.output import print_json
+from reviewgraph.levels import NAMES
 
 if TYPE_CHECKING:
-    from reviewgraph.checking import Level, Report
+    from reviewgraph.checking import Report
     from reviewgraph.reviews import Reviews
 
 
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 @table_options
 @click.option(
     "--require",
-    type=click.Choice(["double", "recoverable", "connected"]),
+    type=click.Choice(NAMES),
     help="Exit with status 1 if this level is missed.",
 )
 @click.option("--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def check(ctx: click.Context, reviews: Reviews, require: Level | None, use_scores: bool, as_json: bool) -> None:
+def check(ctx: click.Context, reviews: Reviews, require: str | None, use_scores: bool, as_json: bool) -> None:
     """Check whether REVIEWS (reviewer, paper and perhaps score) put all papers on one scale.
 
     Several files are read as one table, so that a plan is checked with its reviews: check reviews.csv plan.csv
@@ -32,7 +33,7 @@ def check(ctx: click.Context, reviews: Reviews, require: Level | None, use_score
     from reviewgraph.checking import check as examine
 
     report = examine(reviews)
-    reached = report.reaches(require or "connected", use_scores=use_scores)
+    reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
     if as_json:
         print_json(report.to_dict())
     else:
@@ -41,7 +42,7 @@ def check(ctx: click.Context, reviews: Reviews, require: Level | None, use_score
         ctx.exit(1)
 
 
-def show(report: Report, *, require: Level | None = None, reached: bool = True, use_scores: bool = False) -> None:
+def show(report: Report, *, require: str | None = None, reached: bool = True, use_scores: bool = False) -> None:
     """Print the page, the verdict on a required level, and the next command to type."""
     from reviewgraph.words import page
 

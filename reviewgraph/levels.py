@@ -1,0 +1,156 @@
+"""The levels of connection: each one object, with its name, its words for people and its test.
+
+A level lives here and nowhere else: the command's choices, the words of pages and the checks of arguments all come
+from :data:`LEVELS`. What it takes to *reach* a level is the planner's business (``planner.plans.targets``), which
+holds one target a level and says so at import where one is missing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from reviewgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from reviewgraph.checking import Structure
+
+
+class Level(ABC):
+    """What may be said of comparing items, given who reviews what.
+
+    Attributes
+    ----------
+    name
+        What commands, JSON and arguments call it.
+    term
+        The term of the field.
+    words
+        What a chair may say of the papers: "the papers are ...".
+    differ
+        How reviewers may differ for it to hold.
+    shared
+        Items that two groups of reviewers must share to become one.
+    heeds_ties
+        Whether tied scores count less than scores that differ.
+    """
+
+    name: ClassVar[str]
+    term: ClassVar[str]
+    words: ClassVar[str]
+    differ: ClassVar[str]
+    shared: ClassVar[int]
+    heeds_ties: ClassVar[bool] = False
+
+    @abstractmethod
+    def holds(self, structure: Structure) -> bool:
+        """Whether a table of reviews is at this level, scores left aside."""
+
+    @abstractmethod
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Return what a chair may say where this is the highest level that holds.
+
+        Parameters
+        ----------
+        papers
+            "All 7 papers are".
+        groups
+            How many doubly connected components there are.
+        missing
+            How many links are missing.
+        """
+
+    def __repr__(self) -> str:
+        return f"<Level: {self.name}, {self.words}>"
+
+
+class Double(Level):
+    """Doubly connected: one component covers all items (Theorem 3.4 of [Tan21]_)."""
+
+    name = "double"
+    term = "doubly connected"
+    words = "comparable for certain"
+    differ = "in severity and in how widely they spread their scores"
+    shared = 2
+    heeds_ties = True
+
+    def holds(self, structure: Structure) -> bool:
+        """Look for a doubly connected component that covers all items."""
+        return structure.recovery_resilient
+
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Say so."""
+        return f"{papers} {self.words} (one doubly connected component covers them all)."
+
+
+class Recoverable(Level):
+    """Generically recoverable: no degrees of freedom for almost every vector of qualities."""
+
+    name = "recoverable"
+    term = "generically recoverable"
+    words = "comparable unless qualities line up by coincidence"
+    differ = "the same"
+    shared = 2
+
+    def holds(self, structure: Structure) -> bool:
+        """Ask the count matroid."""
+        return structure.recoverable
+
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Say so, and what is short of certainty."""
+        return f"{papers} {self.words} ({self.term}); not for certain: they fall into {groups}."
+
+
+class Connected(Level):
+    """Connected: one piece of the reviewer-item graph holds all items."""
+
+    name = "connected"
+    term = "connected"
+    words = "comparable only if reviewers differ just in severity"
+    differ = "in severity only"
+    shared = 1
+
+    def holds(self, structure: Structure) -> bool:
+        """Count the pieces."""
+        return structure.is_connected
+
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Say so, and what is missing where reviewers also differ in scale."""
+        return (
+            f"{papers} {self.words} ({self.term}). "
+            f"If they also stretch or compress the scale: {missing}; the papers fall into {groups}."
+        )
+
+
+#: All levels, the strongest first; each implies those after it.
+LEVELS: tuple[Level, ...] = (Double(), Recoverable(), Connected())
+
+#: Their names, in the same order.
+NAMES: tuple[str, ...] = tuple(level.name for level in LEVELS)
+
+
+def level_named(name: str, argument: str = "level") -> Level:
+    """Return the level of a name.
+
+    Parameters
+    ----------
+    name
+        One of :data:`NAMES`.
+    argument
+        What the message calls the argument.
+
+    Raises
+    ------
+    InputError
+        If no level bears the name.
+
+    Examples
+    --------
+    >>> level_named("double").words
+    'comparable for certain'
+    """
+    for level in LEVELS:
+        if level.name == name:
+            return level
+    message = f"{argument}: expected one of {', '.join(NAMES)}, found {name!r}"
+    raise InputError(message)
