@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from planner.assignments.assignment import Assignment, Target
 from planner.assignments.model.inputs import Wishes, build, scored_pairs
 from planner.assignments.stages import Run
-from planner.clock import Clock
+from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.reviews import Reviews
 

@@ -22,8 +22,8 @@ from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
 from planner.assignments.words.why_no_panels import why_no_panels
 from planner.assignments.words.why_none import why_apart, why_fragile, why_infeasible, why_unreachable
-from planner.clock import Clock
 from reviewgraph import check
+from reviewgraph.clock import Clock
 from reviewgraph.kernels.compiling import Kernel
 from reviewgraph.reviews import Reviews
 

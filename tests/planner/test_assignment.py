@@ -241,7 +241,7 @@ def test_dropouts_are_judged_as_the_full_closure_does():
     from planner.assignments.model.problem import Problem
     from planner.assignments.steps.dropouts import Watch, truly_missing
     from planner.assignments.steps.linking import Linker
-    from planner.clock import Clock
+    from reviewgraph.clock import Clock
 
     rng, agreed, judged = np.random.default_rng(0), 0, 0
     for _ in range(200 if NIGHTLY else 40):

@@ -21,7 +21,7 @@ from planner.assignments.steps.core import Groups, Grown, groups_of, grow, nothi
 from reviewgraph import Reviews, connected_components, doubly_connected_components
 
 if TYPE_CHECKING:
-    from planner.clock import Clock
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
-    from planner.clock import Clock
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 

@@ -13,7 +13,7 @@ from planner.assignments.words.why_none import each, papers, people
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
-    from planner.clock import Clock
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 

@@ -55,7 +55,7 @@ class Clock:
         def stop(number: int, frame: object) -> None:
             self.interrupted = True
             signal.signal(signal.SIGINT, usual)
-            say("stopping; the best assignment so far comes next (Ctrl-C again to give up)")
+            say("stopping; the best so far comes next (Ctrl-C again to give up)")
 
         if usual is not signal.default_int_handler:
             yield
