@@ -13,10 +13,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+from reviewgraph.arrays import IntArray as IntArray
 
 Label: TypeAlias = Hashable
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _DIGITS = re.compile(r"([0-9]+)")
 _ONE_NUMBER = re.compile(r"[^0-9]*([0-9]+)[^0-9]*")

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ACTION, ITEM, REVIEWER, SCORE, TITLE, locate, named, normalise, require_named
+from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
-from reviewgraph.formats.tables import Column, Path, Rows, Table, open_table
+from reviewgraph.formats.tables import Column, Path, Rows, Table
 from reviewgraph.formats.values import ask_direction, is_no_review, parse_scale, read_scores, say_bad_score
-from reviewgraph.labels import IntArray, Label, inverse, natural_order
-from reviewgraph.reviews import BoolArray, Duplicates, FloatArray, Reviews
+from reviewgraph.labels import Label, inverse, natural_order
+from reviewgraph.reviews import Duplicates, Reviews
 
 if TYPE_CHECKING:
     from reviewgraph.formats.values import Scores
@@ -76,7 +79,7 @@ def read_reviews(
     ...     path = Path(folder) / "scores.csv"
     ...     _ = path.write_text("paper,email,rating\n3,ann@x.org,8: accept\n4,ann@x.org,\n")
     ...     read_reviews(path)
-    <Reviews: 1 reviewers, 2 items, 2 reviews (1 scored, 1 planned)>
+    <Reviews: 1 reviewer, 2 items, 2 reviews (1 scored, 1 planned)>
     """
     say = note or _say_nothing
     grades = parse_scale(scale, lower_is_better=lower_is_better)
@@ -99,18 +102,15 @@ def read_reviews(
     item, found = _joined([part.item for part in parts], declared or ())
     if declared is not None and len(found) > len(declared):
         _refuse_undeclared(found, declared, item, place)
-    return Reviews.from_codes(
-        reviewer,
-        item,
+    columns_read = Columns(
+        *(reviewer, item, reviewers, found),
         np.concatenate([part.score for part in parts]),
-        scored=np.concatenate([part.scored for part in parts]),
-        reviewers=reviewers,
-        items=found,
-        duplicates=duplicates,
-        row_name=place,
+        np.concatenate([part.scored for part in parts]),
         titles=_titles(parts) | {item: title for item, title in (declared or {}).items() if title},
         lower_is_better=lower_is_better,
+        row_name=place,
     )
+    return Reviews.from_columns(columns_read, duplicates=duplicates)
 
 
 class _Part(NamedTuple):

@@ -51,7 +51,7 @@ def imported(path: Path) -> Iterator[str]:
 def test_the_walk_over_modules_finds_imports() -> None:
     assert {path.parts[0] for path in MODULES} == set(MAY_IMPORT)
     found = set(imported(Path("reviewgraph/reviews.py")))
-    assert {"numpy", "reviewgraph.labels", "reviewgraph.exchange.to_graphs"} <= found
+    assert {"numpy", "reviewgraph.labels", "reviewgraph.formats.graphs"} <= found
 
 
 @every_module

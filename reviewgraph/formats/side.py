@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
+from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote
-from reviewgraph.formats.tables import Column, Path, Table, open_table
+from reviewgraph.formats.tables import Column, Path, Table
 from reviewgraph.formats.values import parse_flag, parse_number, parse_whole
 
 Note = Callable[[str], object]
