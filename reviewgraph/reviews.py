@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
-from reviewgraph.errors import DuplicateReview, InputError
-from reviewgraph.formats.problems import quote
+from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label, encode
 from reviewgraph.results import Result
+from reviewgraph.rows import Duplicates as Duplicates
+from reviewgraph.rows import checked_scores, merge_duplicates, refuse_out_of_range, say_twice
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from reviewgraph.columns import Columns
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-Duplicates: TypeAlias = Literal["error", "last", "mean"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -261,17 +261,17 @@ class Reviews(Result):
         if left.size != right.size:
             message = f"reviewer and item: expected equal lengths, found {left.size} and {right.size}"
             raise InputError(message)
-        _in_range(left, len(reviewer_labels), "reviewer", row_name)
-        _in_range(right, len(item_labels), "item", row_name)
-        values, known = _scores(score, scored, left.size, row_name)
+        refuse_out_of_range(left, len(reviewer_labels), "reviewer", row_name)
+        refuse_out_of_range(right, len(item_labels), "item", row_name)
+        values, known = checked_scores(score, scored, left.size, row_name)
         order = np.lexsort((right, left))
-        pairs = _merge_duplicates(
+        pairs = merge_duplicates(
             left[order],
             right[order],
             (-values if lower_is_better else values)[order],
             known[order],
             duplicates,
-            lambda row, again: _say_twice(
+            lambda row, again: say_twice(
                 reviewer_labels[int(left[row])], item_labels[int(right[row])], row_name(row), row_name(again)
             ),
             order,
@@ -446,71 +446,3 @@ def _starts(codes: IntArray, size: int) -> IntArray:
     start = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(codes, minlength=size), out=start[1:])
     return start
-
-
-def _in_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:
-    bad = np.flatnonzero((codes < 0) | (codes >= size))
-    if bad.size:
-        message = f"{what}: expected codes from 0 to {size - 1}, found {codes[bad[0]]} in {row_name(int(bad[0]))}"
-        raise InputError(message)
-
-
-def _scores(
-    score: npt.ArrayLike | None, scored: npt.ArrayLike | None, size: int, row_name: Callable[[int], str]
-) -> tuple[FloatArray, BoolArray]:
-    if score is None:
-        return np.full(size, np.nan), np.zeros(size, np.bool_)
-    values = np.array(score, np.float64).ravel()
-    known = np.ones(size, np.bool_) if scored is None else np.asarray(scored, np.bool_).ravel()
-    if values.size != size or known.size != size:
-        message = f"score: expected {size} scores, one a review, found {values.size}"
-        raise InputError(message)
-    bad = np.flatnonzero(known & ~np.isfinite(values))
-    if bad.size:
-        message = (
-            f"score: expected a finite number, found {values[bad[0]]} in {row_name(int(bad[0]))}; "
-            "a review without a score is a planned one: give None, or scored=False"
-        )
-        raise InputError(message)
-    values[~known] = np.nan
-    return values, known
-
-
-def _short(label: Hashable) -> str:
-    """Return a label in quotes, cut where it is long."""
-    return quote(label) if isinstance(label, str) else repr(label)
-
-
-def _say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> str:
-    return (
-        f"reviewer {_short(reviewer)} reviews item {_short(item)} twice: {first} and {second}; "
-        "remove one, or say which counts with duplicates='last' or 'mean' (--duplicates last|mean)"
-    )
-
-
-def _merge_duplicates(
-    reviewer: IntArray,
-    item: IntArray,
-    score: FloatArray,
-    scored: BoolArray,
-    policy: Duplicates,
-    say: Callable[[int, int], str],
-    row: IntArray,
-) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
-    """One row a pair; rows come sorted by pair and, within a pair, in their first order (``row`` before sorting)."""
-    new = np.ones(reviewer.size, np.bool_)
-    new[1:] = (reviewer[1:] != reviewer[:-1]) | (item[1:] != item[:-1])
-    if new.all():
-        return reviewer, item, score, scored
-    if policy == "error":
-        second = int(np.flatnonzero(~new)[0])
-        raise DuplicateReview(say(int(row[second - 1]), int(row[second])))
-    group = np.cumsum(new) - 1
-    known = np.bincount(group, weights=scored) > 0
-    value = np.full(known.size, np.nan)
-    if policy == "last":
-        value[group[scored]] = score[scored]  # rows stand in order, so the last assignment is the last row
-    else:
-        total = np.bincount(group[scored], weights=score[scored], minlength=known.size)
-        value[known] = total[known] / np.bincount(group[scored], minlength=known.size)[known]
-    return reviewer[new], item[new], value, known

@@ -160,7 +160,9 @@ def test_graphs_of_other_people_are_read() -> None:
 
 
 def test_labels_of_matrices_keep_the_order_given() -> None:
-    reviews = Reviews.from_biadjacency(np.array([[1.0, 2.0]]), reviewers=["z"], items=["p2", "p1"], lower_is_better=True)
+    reviews = Reviews.from_biadjacency(
+        np.array([[1.0, 2.0]]), reviewers=["z"], items=["p2", "p1"], lower_is_better=True
+    )
     assert reviews.items == ["p2", "p1"]
     assert reviews.score.tolist() == [-1.0, -2.0]
     assert to_biadjacency(reviews).toarray().tolist() == [[1.0, 2.0]]
