@@ -84,6 +84,14 @@ def test_arrows_between_rooms_are_those_of_the_plan() -> None:
     assert not found, "\n".join(f"{arrow}: {example}" for arrow, example in sorted(found.items()))
 
 
+def test_the_map_has_a_word_on_every_room() -> None:
+    words = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
+    headings = set(re.split(r",\s*", ", ".join(re.findall(r"^\*\*(.*?)\.\*\*", words, re.M | re.S))))
+    quiet = {"_version", "__main__"}
+    for package, rooms in ROOMS.items():
+        assert {room.replace(".", "/") for room in rooms} - quiet <= headings, package
+
+
 def test_the_plan_itself_has_no_circle() -> None:
     for package, rooms in ROOMS.items():
         drawn = nx.DiGraph([(room, target) for room, targets in rooms.items() for target in targets.split()])
