@@ -264,6 +264,7 @@ class Reviews(Result):
         refuse_out_of_range(left, len(reviewer_labels), "reviewer", row_name)
         refuse_out_of_range(right, len(item_labels), "item", row_name)
         values, known = checked_scores(score, scored, left.size, row_name)
+        # The sort is stable, so rows of one pair keep their order, which the policy "last" goes by.
         order = np.lexsort((right, left))
         pairs = merge_duplicates(
             left[order],
@@ -334,6 +335,7 @@ class Reviews(Result):
             if not isinstance(row, tuple | list) or len(row) not in (2, 3):
                 message = f"pairs: expected (reviewer, item) or (reviewer, item, score), found {row!r} in row {number}"
                 raise InputError(message)
+        # None becomes 0.0 beside a mask: an array of numbers has no other way to hold it.
         score = [row[2] if len(row) == 3 else None for row in rows]
         known = np.array([y is not None for y in score], np.bool_)
         try:

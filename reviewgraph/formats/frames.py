@@ -68,6 +68,7 @@ def from_frame(
     except TypeError as error:
         message = f"frame: expected an eager data frame (pandas, polars, pyarrow ...), found {type(frame).__name__}"
         raise InputError(message) from error
+    # Columns are found as in a file; cells keep the types of the frame.
     grades, wanted, problems = parse_scale(scale, lower_is_better=lower_is_better), dict(columns or {}), Problems()
     header = list(map(str, table.columns))
     require_named([header], ROLES, wanted)
@@ -98,6 +99,7 @@ def _scores(column: Any, scale: Sequence[str], problems: Problems) -> tuple[Floa
         score = np.full(known.size, np.nan)
         score[known] = column.filter(~column.is_null()).to_numpy()
         return score, known
+    # Text is read as in a file: each distinct cell once.
     cells = [value if there else "" for value, there in zip(column.to_list(), known.tolist(), strict=True)]
     code = {text: number for number, text in enumerate(dict.fromkeys(map(str, cells)))}
     codes, values = np.array([code[str(cell)] for cell in cells], np.int64), list(code)

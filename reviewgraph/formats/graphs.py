@@ -137,6 +137,7 @@ def _from_vertices(
     which = np.array(side, np.int64)
     code = np.empty(which.size, np.int64)
     distinct: list[Sequence[Label]] = []
+    # Each side is numbered by itself: a reviewer and an item may bear the same label, two reviewers may not.
     for at, name in enumerate(SIDES):
         members = np.flatnonzero(which == at)
         code[members], found = encode([labels[vertex] for vertex in members.tolist()])
@@ -145,6 +146,7 @@ def _from_vertices(
             twice = found[int(np.flatnonzero(np.bincount(code[members]) > 1)[0])]
             message = f"{name}: expected one vertex a label, found two vertices with the label {twice!r}"
             raise InputError(message)
+    # An edge must join the sides; it may be written in either direction.
     ends = np.array(edges, np.int64).reshape(-1, 2)
     alike = np.flatnonzero(which[ends[:, 0]] == which[ends[:, 1]])
     if alike.size:

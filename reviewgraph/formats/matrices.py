@@ -75,6 +75,7 @@ def from_biadjacency(
             f"of the matrix, found {len(row_labels)} and {len(column_labels)}"
         )
         raise InputError(message)
+    # What is stored is a review; of those, NaN may mean that the score is yet to come.
     row, column, value = _entries(table, sparse, scored, nan_is_planned)
     known = ~np.isnan(value) if nan_is_planned else np.ones(value.size, np.bool_)
     return Columns(
