@@ -22,7 +22,8 @@ class Clock:
     """
 
     def __init__(self, seconds: float | None) -> None:
-        self.deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self.began = time.monotonic()
+        self.deadline = math.inf if seconds is None else self.began + seconds
         self.interrupted = False
 
     def over(self) -> bool:
@@ -32,6 +33,14 @@ class Clock:
     def left(self) -> float:
         """Seconds until the limit."""
         return max(self.deadline - time.monotonic(), 0.0)
+
+    def spent(self) -> float:
+        """Seconds since the clock was made."""
+        return time.monotonic() - self.began
+
+    def share(self, part: float) -> Clock:
+        """Return a clock of its own for a part of the seconds that are left."""
+        return Clock(part * self.left())
 
     def heeding(self, say: Callable[[str], object]) -> Callable[[str], None]:
         """Wrap a listener so that a Ctrl-C that reaches it stops the clock and does not tear the search apart."""
