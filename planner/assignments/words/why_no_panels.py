@@ -10,6 +10,7 @@ import numpy as np
 from planner.assignments.steps.flow import shortfall
 from planner.assignments.steps.panels import broken_items, feasible
 from planner.assignments.words.why_none import each, papers, people
+from reviewgraph.words import noun
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -44,7 +45,7 @@ def _full_without_senior(problem: Problem) -> str:
     bad = np.flatnonzero(problem.required & (problem.demand > 0) & (problem.open_demand() <= 0) & (have == 0))
     if not bad.size:
         return ""
-    has = "has" if bad.size == 1 else "have"
+    has = noun(bad.size, "has", "have")
     return f"{papers(problem, bad)} {has} all reviews fixed, and none by a senior reviewer. Lift one of them."
 
 
