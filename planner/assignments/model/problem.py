@@ -33,8 +33,8 @@ class Problem:
         Items that the answer must bring to the level, shape (N,); all but those left behind after a first phase.
     institution
         A number for each reviewer, shape (M,), negative where unknown.
-    senior
-        Who is senior, shape (M,); ``needs_senior`` says whether every paper needs one.
+    senior, needs_senior
+        Who is senior, shape (M,), and whether every paper needs one of them.
     reviewers, items
         Labels.
     """

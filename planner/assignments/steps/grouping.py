@@ -24,7 +24,7 @@ class _State(NamedTuple):
     """What :meth:`Core.regroup` finds: all of it is replaced together, and put back together."""
 
     groups: Groups
-    label: int
+    seed: int
     sizes: IntArray
     grown: Grown
     spare: Grown
@@ -50,8 +50,8 @@ class Core:
         Required items.
     count
         Those that the core covers.
-    groups, grown
-        The groups, and what the core covers and has joined.
+    groups, seed, grown
+        The groups, the one that the core grows from, and what it covers and has joined.
     """
 
     net: Network
@@ -66,6 +66,11 @@ class Core:
     def groups(self) -> Groups:
         """Groups of reviewers."""
         return self._now.groups
+
+    @property
+    def seed(self) -> int:
+        """The group that the core grows from."""
+        return self._now.seed
 
     @property
     def grown(self) -> Grown:
@@ -149,7 +154,7 @@ class Core:
                 return True
             self._now = now
             return False
-        count = self._grow(now.groups, now.spare, now.label)
+        count = self._grow(now.groups, now.spare, now.seed)
         if count < least:
             return False
         self._now = now._replace(grown=now.spare, spare=now.grown, covered=count)

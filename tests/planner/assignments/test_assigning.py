@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import signal
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +14,7 @@ from scipy.sparse import coo_array
 from planner import assign
 from reviewgraph import Reviews, check
 from reviewgraph.errors import InputError
-
-_spec = importlib.util.spec_from_file_location("naive_assignment", Path(__file__).with_name("naive_assignment.py"))
-naive = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(naive)
+from tests.planner.assignments import naive_assignment as naive
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
