@@ -349,33 +349,43 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
 
 
 @kernel
+def drop(net: Network, p: int) -> None:
+    """Take a pair from its reviewer and its item; the last entry of each fills the hole."""
+    j, i = net.reviewer[p], net.item[p]
+    slot = net.held_start[j]
+    while net.held[slot] != p:
+        slot += 1
+    net.n_held[j] -= 1
+    net.held[slot] = net.held[net.held_start[j] + net.n_held[j]]
+    slot = net.panel_start[i]
+    while net.panel[slot] != p:
+        slot += 1
+    net.n_panel[i] -= 1
+    net.panel[slot] = net.panel[net.panel_start[i] + net.n_panel[i]]
+    net.assigned[p] = False
+
+
+@kernel
+def take(net: Network, p: int) -> None:
+    """Give a pair to its reviewer and its item."""
+    j, i = net.reviewer[p], net.item[p]
+    net.held[net.held_start[j] + net.n_held[j]] = p
+    net.n_held[j] += 1
+    net.panel[net.panel_start[i] + net.n_panel[i]] = p
+    net.n_panel[i] += 1
+    net.assigned[p] = True
+
+
+@kernel
 def flip(net: Network, pairs: IntArray) -> None:
     """Assign the pairs that are not, and take away those that are; flipping again undoes it."""
     was = np.empty(pairs.size, np.bool_)
     for k in range(pairs.size):
         was[k] = net.assigned[pairs[k]]
-    # Removals first, so that nobody holds more than she may in between; the last entry fills the hole.
+    # Removals first, so that nobody holds more than she may in between.
     for k in range(pairs.size):
-        p = pairs[k]
         if was[k]:
-            j, i = net.reviewer[p], net.item[p]
-            slot = net.held_start[j]
-            while net.held[slot] != p:
-                slot += 1
-            net.n_held[j] -= 1
-            net.held[slot] = net.held[net.held_start[j] + net.n_held[j]]
-            slot = net.panel_start[i]
-            while net.panel[slot] != p:
-                slot += 1
-            net.n_panel[i] -= 1
-            net.panel[slot] = net.panel[net.panel_start[i] + net.n_panel[i]]
-            net.assigned[p] = False
+            drop(net, pairs[k])
     for k in range(pairs.size):
-        p = pairs[k]
         if not was[k]:
-            j, i = net.reviewer[p], net.item[p]
-            net.held[net.held_start[j] + net.n_held[j]] = p
-            net.n_held[j] += 1
-            net.panel[net.panel_start[i] + net.n_panel[i]] = p
-            net.n_panel[i] += 1
-            net.assigned[p] = True
+            take(net, pairs[k])

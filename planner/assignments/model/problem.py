@@ -80,6 +80,7 @@ class Problem:
 
     def network(self, chosen: BoolArray) -> Network:
         """Network in which the chosen pairs are assigned and the given ones locked."""
+        # Pairs are sorted by item, so panels lie one behind the other; a reviewer's block is as long as her load.
         by_item = np.flatnonzero(chosen)
         by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
         n_held = np.bincount(self.reviewer[by_item], minlength=self.n_reviewers)

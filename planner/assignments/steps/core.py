@@ -67,6 +67,23 @@ def coverage(label: IntArray, reviewer: IntArray, item: IntArray, required: Bool
 
 
 @kernel
+def open_group(net: Network, groups: Groups, grown: Grown, group: int, without: int, items: IntArray, end: int) -> int:
+    """Cover what a group reads; items new to the cover go to the end of a queue, whose new length is returned."""
+    for m in range(groups.start[group], groups.start[group + 1]):
+        j = groups.member[m]
+        if j == without:
+            continue
+        for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
+            i = net.item[net.held[slot]]
+            if not grown.covered[i]:
+                grown.covered[i] = True
+                grown.first[group] += 1
+                items[end] = i
+                end += 1
+    return end
+
+
+@kernel
 def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: int, shared: int, without: int) -> int:
     """Grow from a group: others join while they share ``shared`` (1 or 2) items with the cover.
 
@@ -84,19 +101,8 @@ def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: 
     while entered < joined or now < end:
         # Groups first: all that they cover is covered before the next item is looked at.
         if entered < joined:
-            group = waiting[entered]
+            end = open_group(net, groups, grown, waiting[entered], without, items, end)
             entered += 1
-            for m in range(groups.start[group], groups.start[group + 1]):
-                j = groups.member[m]
-                if j == without:
-                    continue
-                for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
-                    i = net.item[net.held[slot]]
-                    if not grown.covered[i]:
-                        grown.covered[i] = True
-                        grown.first[group] += 1
-                        items[end] = i
-                        end += 1
             continue
         # Invariant: a group outside has shared no looked-at item, or its witness alone.
         i = items[now]

@@ -118,6 +118,7 @@ def solve(programme: Programme, value: Any, seconds: float) -> Ending:
         )
         for rows in programme.rows
     ]
+    # A time limit may end it with an answer that is not the best, or with none, which is status 1 and no proof.
     answer = milp(
         -np.asarray(value, np.float64),
         integrality=np.ones(size),

@@ -112,7 +112,8 @@ def _clash(problem: Problem, clock: Clock) -> str:
     free = replace(problem, least=np.zeros_like(problem.least))
     if whole.sum() > MOST_PAPERS or feasible(free, whole, clock):
         least = " within everybody's min_load" if problem.least.any() else ""
-        return f"The papers {cannot}{least} (proved by an integer programme over all papers they touch)."
+        return f"The papers {cannot}{least} (proved over all papers they touch, by two solvers)."
+    # A smallest set that cannot be served even alone says more than "all papers".
     core = _shrink(free, whole, clock)
     codes = np.flatnonzero(core)
     pairs = core[problem.item] & (problem.load[problem.reviewer] > 0)
