@@ -135,4 +135,4 @@ class Ledger:
             count = None if self.pairs is None else len(self.pairs)
             best = "no plan yet" if count is None else f"{count} {noun(count, 'review')}"
             words = f"best so far: {best}   at least {self.lower_bound} {noun(self.lower_bound, 'is', 'are')} needed"
-            self.report(PlanProgress(self.clock.spent(), words, None, count, self.lower_bound))
+            self.report(PlanProgress(self.clock.elapsed(), words, None, count, self.lower_bound))
