@@ -97,7 +97,6 @@ def read_columns(
 
 def _values(table: Table, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
     """Return the value of each row, noting the rows whose cell has none."""
-    # Each distinct cell is parsed once; rows take the meaning of their cell.
     blank = [not cell.strip() for cell in column.values]
     meaning = [None if empty else field.parse(cell) for cell, empty in zip(column.values, blank, strict=True)]
     wrong = {code for code, value in enumerate(meaning) if value is None and (field.role.required or not blank[code])}
