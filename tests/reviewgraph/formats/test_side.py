@@ -37,12 +37,23 @@ def test_pairs_of_items_and_reviewers(write):
     assert side.read_pairs(write("# Paper ID\tReviewer Email\n7\tr\n")) == [("r", "7")]
 
 
+def test_pairs_as_codes_are_those_as_labels(write):
+    name = write("reviewer,paper\nb,3\na,3\nb,3\na,1\n")
+    table = side.read_pair_table(name)
+    assert table.value is None
+    found = [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+    assert found == side.read_pairs(name) == [("b", "3"), ("a", "3"), ("a", "1")]
+
+
+def by_pair(table):
+    rows = zip(table.reviewer, table.item, table.value, strict=True)
+    return {(table.reviewers[j], table.items[i]): value for j, i, value in rows}
+
+
 def test_numbers_by_pair(write):
-    assert side.read_affinity(write("item,reviewer,affinity\np,a,0.5\np,b,-1e-3\n")) == {
-        ("a", "p"): 0.5,
-        ("b", "p"): -0.001,
-    }
-    assert side.read_affinity(write("paper,email,preference\np,a,-100\n")) == {("a", "p"): -100.0}
+    table = side.read_affinity(write("item,reviewer,affinity\np,a,0.5\np,b,-1e-3\n"))
+    assert by_pair(table) == {("a", "p"): 0.5, ("b", "p"): -0.001}
+    assert by_pair(side.read_affinity(write("paper,email,preference\np,a,-100\n"))) == {("a", "p"): -100.0}
     assert side.read_cost(write("item,reviewer,cost\np,a,2\n")) == {("a", "p"): 2.0}
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -119,3 +121,24 @@ def test_bad_input_is_one_message_and_status_2(folder, arguments, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_help_names_every_level_and_design_and_loads_nothing_heavy():
+    script = (
+        "import sys\nfrom planner.commands.assign import assign\n"
+        "try:\n    assign(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(*{'numpy', 'scipy', 'numba', 'ortools'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []
+    words = " ".join(done.stdout.split())
+    assert "[double|recoverable|connected|none]" in words
+    assert "[random|double]" in words
+    assert "comparable for certain" in words
+
+
+def test_many_conflicts_are_counted_as_the_naive_way_does(folder):
+    rows = [("p0", "r0"), ("p1", "nobody"), ("gone", "r1"), ("gone", "nobody"), ("p1", "r1")]
+    (folder / "conflicts.csv").write_text("item,reviewer\n" + "".join(f"{i},{r}\n" for i, r in rows))
+    result = run("--conflicts", "conflicts.csv", "--json")
+    assert "conflicts.csv: 3 of 5 conflicts name papers or reviewers that are not listed; ignored" in result.stderr
