@@ -20,8 +20,7 @@ from reviewgraph.formats.tables import Column, Path, Table
 from reviewgraph.formats.values import parse_flag, parse_number, parse_whole
 
 if TYPE_CHECKING:
-    from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import FloatArray
+    from reviewgraph.arrays import FloatArray, IntArray
 
 Note = Callable[[str], object]
 Pair = tuple[str, str]
