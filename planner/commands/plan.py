@@ -9,7 +9,7 @@ import click
 
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
-from reviewgraph.levels import LEVELS, NAMES
+from reviewgraph.levels import LEVELS, NAMES, Double
 
 if TYPE_CHECKING:
     from planner.plans.plan import Plan
@@ -25,7 +25,7 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 @click.option(
     "--target",
     type=click.Choice(NAMES),
-    default=NAMES[0],
+    default=Double.name,
     show_default=True,
     help=f"The level to reach: {'; '.join(f'{level.name}, {level.words}' for level in LEVELS)}.",
 )

@@ -19,7 +19,7 @@ from planner.plans.targets import target_named
 from planner.plans.words import effects, partial, refusals
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
-from reviewgraph.levels import LEVELS
+from reviewgraph.levels import LEVELS, Double
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Pair
@@ -35,7 +35,7 @@ BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.5
 
 def plan_extra_reviews(
     reviews: Reviews,
-    target: str = LEVELS[0].name,
+    target: str = Double.name,
     *,
     conflicts: Iterable[Pair] = (),
     capacity: Mapping[Label, int] | None = None,

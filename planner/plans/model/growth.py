@@ -150,6 +150,7 @@ def find_block(root: IntArray, block: int) -> int:
 @kernel
 def enter(state: Structure, block: int, item: int) -> None:
     """Write an entry: a block covers an item it did not cover."""
+    # A new entry stands first among those of its item and last among those of its block: withdraw() relies on it.
     block, entry = find_block(state.root, block), state.entries[COUNT]
     state.entries[COUNT] = entry + 1
     state.block[entry], state.item[entry], state.after[entry] = block, item, -1
@@ -184,6 +185,7 @@ def covers_item(state: Structure, block: int, item: int) -> bool:
 @kernel
 def take(state: Structure, space: Growth, block: int) -> None:
     """Let the growing block take in a block with its items."""
+    # Nothing is cleared between growths: a mark counts only if it is the stamp of this one.
     stamp = space.extent[STAMP]
     if space.taken[block] == stamp:
         return
@@ -208,6 +210,8 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
     stamp, done = space.extent[STAMP], 0
     take(state, space, find_block(state.root, a))
     take(state, space, find_block(state.root, b))
+    # Repeat-Union2 from one block: the items before ``done`` have told every block that covers them. A block that
+    # is told by two items of different classes joins, and its items wait their turn.
     while done < space.extent[ITEMS]:
         thing = space.items[done]
         done += 1
@@ -225,10 +229,12 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
 @kernel
 def drop_anchor(state: Structure, space: Growth) -> int:
     """Make the block with the largest cover the anchor of trials; returns its name."""
+    # The largest cover among the roots; of equals the first.
     main = 0
     for block in range(state.root.size):
         if state.root[block] == block and (state.cover[block] > state.cover[main] or state.root[main] != main):
             main = block
+    # The structure is closed: another block shares items of one class with the anchor at most, so one number says all.
     space.anchor[NAME] = main
     space.anchor[MARK] += 1
     mark = space.anchor[MARK]
@@ -271,6 +277,7 @@ def try_take(state: Structure, space: Growth, block: int) -> None:
     if block != space.anchor[NAME]:
         take_on_trial(state, space, block)
         return
+    # Who was hit once in this trial and shares another class with the anchor shares two with the union.
     space.taken[block] = stamp
     space.extent[ANCHORED] = 1
     for place in range(space.extent[BLOCKS]):
@@ -289,6 +296,7 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
     try_take(state, space, a)
     try_take(state, space, b)
     while done < space.extent[ITEMS]:
+        # With the anchor in, its items need not be walked: ``touch`` holds what they would tell.
         thing = space.items[done]
         done += 1
         if space.extent[ANCHORED] == 1 and space.inside[thing] == mark:
@@ -307,6 +315,7 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
                     try_take(state, space, other)
             elif space.hit_class[other] != kind:
                 try_take(state, space, other)
+    # The anchor's items were not collected, those beyond it were counted.
     if space.extent[ANCHORED] == 1:
         return int(space.extent[BEYOND] + state.cover[space.anchor[NAME]])
     return int(space.extent[ITEMS])
@@ -315,6 +324,7 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
 @kernel
 def settle(state: Structure, space: Growth) -> int:
     """Make the last growth permanent; returns the name of the block."""
+    # The first block keeps its name; the lists of the others are hung on the end of its own.
     name = space.blocks[0]
     for position in range(1, space.extent[BLOCKS]):
         other = space.blocks[position]
@@ -337,6 +347,7 @@ def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size
 
     One growth from each block that was given a review is enough: a block that grows later looks at all others.
     """
+    # All reviews first: only then is a growth from one block told of all that it can take.
     most = state.cover.max()
     for entry in range(size):
         if not covers_item(state, block[entry], item[entry]):
@@ -374,6 +385,7 @@ def extend_unfinished(
         leaves[k] = 0
         if covers_item(state, root, item[k]):
             continue
+        # The structure stays closed and unfinished: a review after which a block covers all is taken back.
         tail = state.tail[root]
         enter(state, root, item[k])
         grow(state, space, root, root)

@@ -1,4 +1,4 @@
-"""Tables of reviews with more reviews in them, all by code; and who may still read what, as pairs."""
+"""Tables of reviews with more reviews or reviewers in them, all by code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import numpy as np
 
 from reviewgraph.components import connected_components
 from reviewgraph.labels import encode
-from reviewgraph.recoverable import degrees_of_freedom
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from planner.plans.model.constraints import Constraints
     from reviewgraph.labels import IntArray, Label
 
 
@@ -72,27 +70,3 @@ def with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
 def pieces(reviews: Reviews) -> int:
     """Pieces of the reviewer-item graph that hold items."""
     return int(np.unique(connected_components(reviews).item_labels).size)
-
-
-def allowed_pairs(rules: Constraints, table: Reviews, spare: IntArray) -> IntArray:
-    """Shape (K, 2): pairs that are allowed and no reviews yet."""
-    found = [no_pairs()]
-    for j in np.flatnonzero(spare > 0).tolist():
-        items = np.setdiff1d(rules.readable(j), table.items_of(j))
-        found.append(np.column_stack([np.full(items.size, j), items]))
-    return np.concatenate(found)
-
-
-def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:
-    """Links that some reviewers can make whatever they read, and that the loads of the others allow at most.
-
-    p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
-    """
-    pairs = allowed_pairs(rules, table, spare)
-    count = np.bincount(pairs[:, 0], minlength=spare.size)
-    useful = np.maximum(np.minimum(spare, count) - np.maximum(2 - table.loads, 0), 0)
-    chosen = np.isin(pairs[:, 0], short) & (table.loads[pairs[:, 0]] >= 2)
-    others = np.ones(spare.size, np.bool_)
-    others[short[table.loads[short] >= 2]] = False
-    before, after = degrees_of_freedom(table), degrees_of_freedom(with_extra(table, pairs[chosen]))
-    return before - after, int(useful[others].sum())

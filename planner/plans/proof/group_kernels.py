@@ -102,6 +102,7 @@ def new_pool(groups: int, members: int) -> Pool:
 @kernel
 def take_in(piece: Piece, desk: Desk, done: int) -> None:
     """Cover the items of the trail from place ``done`` on, and take in what then shares two."""
+    # ``shared`` counts the covered items of every component; at two it joins the trail, and its items are covered next.
     while done < desk.size[TRAIL]:
         component = desk.trail[done]
         done += 1
@@ -136,6 +137,7 @@ def put(desk: Desk, component: int) -> None:
 @kernel
 def take_back(piece: Piece, desk: Desk, trail: int, covers: int, near: int) -> None:
     """Return to the group that had these sizes."""
+    # The lists are stacks: what came after these sizes is undone.
     for place in range(covers, desk.size[COVERS]):
         thing = desk.covers[place]
         desk.covered[thing] = 0
@@ -158,6 +160,7 @@ def lay_out(piece: Piece, desk: Desk, pool: Pool, group: int) -> None:
 @kernel
 def spot_of(pool: Pool, group: int) -> int:
     """Place in the table of a group of the same members, or the free place where it belongs."""
+    # Open addressing, linear probing; the table is at most half full, so a free place is near.
     low, length = pool.begin[group], pool.begin[group + 1] - pool.begin[group]
     mask, mixed = pool.table.size - 1, 0
     for place in range(low, low + length):
@@ -189,6 +192,7 @@ def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool
     low = pool.begin[count]
     if count >= pool.parent.size or low + length > pool.member.size:
         return False
+    # Written behind the last group, and part of the pool only if no other group has the same members.
     pool.member[low : low + length] = np.sort(desk.trail[:length])
     pool.begin[count + 1] = low + length
     spot = spot_of(pool, count)
@@ -211,6 +215,7 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
     for group in range(first, pool.size[GROUPS]):
         if work <= 0:
             return PAUSE, group
+        # The desk holds the group at the head of the inner loop; each join is made on top of it and taken back.
         lay_out(piece, desk, pool, group)
         trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
         work -= near
@@ -313,11 +318,13 @@ def unite(
             for spot in range(post_start[thing], post_start[thing + 1]):
                 other = post[spot]
                 work -= 1
+                # Postings tell how many items are shared; at the second one the union is made, once.
                 if last[other] != group:
                     last[other], hits[other] = group, 0
                 hits[other] += 1
                 if hits[other] != 2:
                     continue
+                # Lemma 3: a union counts only if its parent shared one paper at most, else joins reach it.
                 if small.added[other] >= 0 and overlap(piece, desk, earlier, small.parent[other]) == 2:
                     continue
                 for member in range(small.begin[other], small.begin[other + 1]):

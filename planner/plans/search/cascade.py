@@ -47,6 +47,7 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
     """Whether a reviewer has spare load, the item room, and nothing bars the pair."""
     if board.spare[reviewer] <= 0 or board.room[item] <= 0:
         return False
+    # Bisection: everything before ``low`` is smaller than the item, nothing from ``high`` on is.
     low, end = board.barred_start[reviewer], board.barred_start[reviewer + 1]
     high = end
     while low < high:
@@ -61,6 +62,7 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
 @kernel
 def reader(state: Structure, board: Board, block: int, item: int) -> int:
     """Reviewer of a block who may read an item, the least loaded of the first few, or -1."""
+    # The reviewers of each part from a random one on, so that no index is asked more often than others.
     part, best, looked = find_block(state.root, block), -1, 0
     while part >= 0 and looked < FEW:
         low, high = board.member_start[part], board.member_start[part + 1]
@@ -109,6 +111,7 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int, local: 
     The size is blurred by up to ``noise`` items. With ``local`` one of the two is the largest block, if that is
     possible, and more than one reviewer.
     """
+    # Sizes are told in 64ths, so that the last digits break ties at random even without noise.
     best, reviewer, item, left, right = -1, -1, -1, -1, -1
     main = drop_anchor(state, space)
     if local and state.part[main] >= 0:
@@ -121,6 +124,7 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int, local: 
                         best, reviewer, item, left, right = value, j, i, main, b
         if best >= 0:
             return reviewer, item, left, right
+    # Every two blocks that share an item; a pair is only kept if somebody may write the review that joins it.
     for thing in range(state.first.size):
         count = blocks_of(state, space, thing)
         for x in range(count):
@@ -160,6 +164,7 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
     for block in range(state.root.size):
         if state.root[block] == block and state.cover[block] > state.cover[main]:
             main = block
+    # An item that the largest block lacks, preferably one of a large block, with which it then shares it.
     best, reviewer, item = -1, -1, -1
     for thing in range(state.first.size):
         if board.room[thing] <= 0 or covers_item(state, main, thing):
@@ -174,6 +179,7 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
                 best, reviewer, item = value, j, thing
     if reviewer >= 0:
         return reviewer, item
+    # Nobody in it may: let another block read one of its items, the larger and the more loads to spare the better.
     best = -1
     for block in range(state.root.size):
         if state.root[block] == block and block != main:
@@ -197,6 +203,7 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
 
     A cascade that stopped at ``most`` may be continued.
     """
+    # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
     n_items = state.first.size
     while state.cover.max() < n_items:
         if moves.length[COUNT] >= most:
@@ -245,6 +252,7 @@ def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
 @kernel
 def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
     """Take back the reviews whose ``keep`` is 0."""
+    # What is kept moves up; what is dropped gives its load and its room back.
     write = 0
     for place in range(moves.length[COUNT]):
         if keep[place]:
@@ -266,6 +274,7 @@ def prune(start: Structure, state: Structure, space: Growth, board: Board, moves
         return
     shift, n_items = roll(board.dice, size), start.first.size
     keep[:size] = 1
+    # The reviews marked in ``keep`` reach the target; one that they do without stays out for good.
     for turn in range(size):
         place = (turn + shift) % size
         keep[place] = 0
@@ -305,6 +314,7 @@ def improve(
         size = moves.length[COUNT]
         if size < 2:
             break
+        # Take out up to twelve reviews: anywhere, or in a row, which are those that joined neighbours.
         out = 1 + roll(board.dice, min(size, 12))
         keep[:size] = 1
         if roll(board.dice, 2):
@@ -314,6 +324,7 @@ def improve(
             begin = roll(board.dice, size)
             for place in range(out):
                 keep[(begin + place) % size] = 0
+        # Complete what is left by another cascade, which may not be longer.
         trial.length[COUNT] = size
         trial.reviewer[:size], trial.item[:size] = moves.reviewer[:size], moves.item[:size]
         trial.block[:size] = moves.block[:size]
@@ -323,6 +334,7 @@ def improve(
         done = cascade(state, space, board, trial, roll(board.dice, 6), local | roll(board.dice, 2), size)
         if done and roll(board.dice, 64 if local else 8) == 0:
             prune(start, state, space, board, trial, keep)
+        # The board follows the plan that stays: loads of the one that is given up are returned.
         if done:
             gained += int(trial.length[COUNT] < size)
             for place in range(trial.length[COUNT]):

@@ -43,10 +43,12 @@ def offer(
             break
         if taken[r] or cap[owner[r]] <= 0 or room[item[r]] <= 0:
             continue
+        # An item that points into the body's own rigid body depends on it: nothing to gather.
         part, thing = find(game.parent, body[r]), n_bodies + item[r]
         inside = game.out[thing, 0]
         if inside >= 0 and find(game.parent, inside) == part:
             continue
+        # Three pebbles: independent, one of them covers the review. Fewer: all that was searched is rigid.
         held, stamp = gather(game, part, thing, stamp)
         if held == 3:
             game.out[thing, 0], game.review[thing, 0] = part, 0

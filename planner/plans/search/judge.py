@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.reach import expected_error
-from planner.plans.model.tables import allowed_pairs, with_extra
+from planner.plans.model.tables import with_extra
 
 if TYPE_CHECKING:
     from planner.plans.model.target import Target

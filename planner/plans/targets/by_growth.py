@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.ledger import Bound
-from planner.plans.model.tables import allowed_pairs, no_pairs, with_extra
+from planner.plans.model.tables import no_pairs, with_extra
 from planner.plans.proof import bounds, hitting_set
 from planner.plans.search import cascading
 from planner.plans.search.substitutes import polish

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from planner.plans.model.allowed import useful_loads
 from planner.plans.model.oracle import Cut, Oracle
-from planner.plans.model.tables import no_pairs, useful_loads
+from planner.plans.model.tables import no_pairs
 from planner.plans.model.target import Groups
 from planner.plans.proof import bounds
 from planner.plans.search import cascading, intersection

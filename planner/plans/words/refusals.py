@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.model.tables import allowed_pairs, no_pairs, with_extra
+from planner.plans.model.allowed import allowed_pairs
+from planner.plans.model.tables import no_pairs, with_extra
 from reviewgraph.words import noun
 
 if TYPE_CHECKING:
