@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from reviewgraph.errors import CertificateError
 from reviewgraph.kernels.covers import merge_covers
 from reviewgraph.kernels.pairs import merge_pairs, rank_neighbours
 from reviewgraph.kernels.union_find import union_pairs
+from reviewgraph.results import Result
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Components:
+class Components(Result):
     """A partition of the reviewers, each part with the items it covers and the merges that prove it one.
 
     Parameters
@@ -45,8 +47,17 @@ class Components:
     merges: IntArray
     reviews: Reviews = field(repr=False)
 
-    def __repr__(self) -> str:
-        return f"<Components: {len(self)}, the largest covers {self.largest_cover} of {self.reviews.n_items} items>"
+    def to_dict(self) -> dict[str, Any]:
+        """Return how many components there are, and how many items the largest cover holds."""
+        return {"components": len(self), "largest_cover": self.largest_cover}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a reviewer: the label, and the component."""
+        return {"reviewer": list(self.reviews.reviewers), "component": self.labels.tolist()}
+
+    def headline(self) -> str:
+        """Return the same in half a line."""
+        return f"{len(self):,}, the largest covers {self.largest_cover:,} of {counted(self.reviews.n_items, 'item')}"
 
     def __len__(self) -> int:
         """Return the number of components, unreviewed items included where they are pieces of their own."""

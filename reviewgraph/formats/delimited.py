@@ -66,6 +66,7 @@ class Delimited:
 
     def _read_lines(self, positions: Sequence[int], problems: Problems, file: int) -> Rows:
         width = len(self.header)
+        # One dictionary a column turns cells into codes as they come; no row is kept.
         lines: array[int] = array("q")
         slots: list[tuple[int, dict[str, int], array[int]]] = [(place, {}, array("q")) for place in positions]
         ragged: list[tuple[int, int]] = []
@@ -95,6 +96,7 @@ class Delimited:
             problems.add(file, last + 1, f"{self.place(last + 1)}: {_say_quoting(error)}")
 
     def _find_header(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[str], int]:
+        # The delimiter is the one under which most columns have names that we know, then the one that makes most columns.
         best: tuple[tuple[int, int], str, list[str], int] | None = None
         failure = ""
         for delimiter in DELIMITERS:

@@ -19,8 +19,8 @@ from reviewgraph.kernels.compiling import kernel
 from reviewgraph.kernels.union_find import find
 
 if TYPE_CHECKING:
+    from reviewgraph.arrays import BoolArray
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray
 
 #: Values of ``Game.out`` beside vertices: a pebble that covers nothing, and a pebble that does not exist.
 FREE, NONE = -1, -2

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from reviewgraph import DuplicateReview, InputError, Reviews
 from reviewgraph.exchange.multigraph import from_review_multigraph, overlap, review_multigraph, review_multigraph_igraph
-from reviewgraph.exchange.to_graphs import from_igraph, from_networkx, to_igraph, to_networkx
-from reviewgraph.exchange.to_matrices import from_biadjacency, to_biadjacency
+from reviewgraph.exchange.to_graphs import to_igraph, to_networkx
+from reviewgraph.exchange.to_matrices import to_biadjacency
 
 # Few labels, so that reviewers and items share them, and near-twins: 7, "7" and "007" are three labels.
 LABELS: list[Any] = [0, 7, "7", "007", "ann", ("item", 1), ("reviewer", "ann"), 12, ""]
@@ -58,7 +58,7 @@ def _plain(score: float | None) -> float | None:
 
 
 def through_matrix(reviews: Reviews) -> Reviews:
-    return from_biadjacency(
+    return Reviews.from_biadjacency(
         to_biadjacency(reviews),
         nan_is_planned=True,
         reviewers=reviews.reviewers,
@@ -69,8 +69,8 @@ def through_matrix(reviews: Reviews) -> Reviews:
 
 
 ROADS = {
-    "networkx": lambda reviews: from_networkx(to_networkx(reviews)),
-    "igraph": lambda reviews: from_igraph(to_igraph(reviews)),
+    "networkx": lambda reviews: Reviews.from_networkx(to_networkx(reviews)),
+    "igraph": lambda reviews: Reviews.from_igraph(to_igraph(reviews)),
     "matrix": through_matrix,
     "multigraph": lambda reviews: from_review_multigraph(review_multigraph(reviews)),
     "multigraph of igraph": lambda reviews: from_review_multigraph(review_multigraph_igraph(reviews)),
@@ -150,17 +150,19 @@ def test_graphs_of_other_people_are_read() -> None:
     graph = nx.DiGraph([("p1", "ann"), ("bob", "p1")])
     nx.set_node_attributes(graph, {"ann": 0, "bob": 0, "p1": 1}, "bipartite")
     graph.edges["bob", "p1"]["rating"] = 4
-    assert from_networkx(graph, score="rating").to_dict() == {
+    assert Reviews.from_networkx(graph, score="rating").to_dict() == {
         "reviewer": ["ann", "bob"],
         "item": ["p1", "p1"],
         "score": [None, 4.0],
     }
     nameless = igraph.Graph.Bipartite([1, 0, 0], [(1, 0), (0, 2)])
-    assert from_igraph(nameless).to_dict()["reviewer"] == [1, 2]
+    assert Reviews.from_igraph(nameless).to_dict()["reviewer"] == [1, 2]
 
 
 def test_labels_of_matrices_keep_the_order_given() -> None:
-    reviews = from_biadjacency(np.array([[1.0, 2.0]]), reviewers=["z"], items=["p2", "p1"], lower_is_better=True)
+    reviews = Reviews.from_biadjacency(
+        np.array([[1.0, 2.0]]), reviewers=["z"], items=["p2", "p1"], lower_is_better=True
+    )
     assert reviews.items == ["p2", "p1"]
     assert reviews.score.tolist() == [-1.0, -2.0]
     assert to_biadjacency(reviews).toarray().tolist() == [[1.0, 2.0]]
@@ -168,13 +170,13 @@ def test_labels_of_matrices_keep_the_order_given() -> None:
 
 def test_what_counts_as_a_review_in_a_matrix() -> None:
     dense = np.array([[0.0, np.nan], [np.nan, 3.0]])
-    assert from_biadjacency(dense).to_dict()["score"] == [0.0, 3.0]
-    assert from_biadjacency(dense, nan_is_planned=True).to_dict()["score"] == [0.0, None, None, 3.0]
-    assert from_biadjacency(np.eye(2, dtype=bool), scored=False).to_dict()["score"] == [None, None]
+    assert Reviews.from_biadjacency(dense).to_dict()["score"] == [0.0, 3.0]
+    assert Reviews.from_biadjacency(dense, nan_is_planned=True).to_dict()["score"] == [0.0, None, None, 3.0]
+    assert Reviews.from_biadjacency(np.eye(2, dtype=bool), scored=False).to_dict()["score"] == [None, None]
     stored_zero = scipy.sparse.coo_array(([0, 5], ([0, 1], [1, 1])), shape=(2, 2))
-    assert from_biadjacency(stored_zero).to_dict()["score"] == [0.0, 5.0]
-    assert from_biadjacency(scipy.sparse.csc_matrix(stored_zero), scored=False).n_reviews == 2
-    assert to_biadjacency(from_biadjacency(stored_zero), scored=False).toarray().tolist() == [[0, 1], [0, 1]]
+    assert Reviews.from_biadjacency(stored_zero).to_dict()["score"] == [0.0, 5.0]
+    assert Reviews.from_biadjacency(scipy.sparse.csc_matrix(stored_zero), scored=False).n_reviews == 2
+    assert to_biadjacency(Reviews.from_biadjacency(stored_zero), scored=False).toarray().tolist() == [[0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize(
@@ -189,14 +191,14 @@ def test_what_counts_as_a_review_in_a_matrix() -> None:
 )
 def test_matrices_that_are_no_tables_are_refused(matrix: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        from_biadjacency(matrix, **options)
+        Reviews.from_biadjacency(matrix, **options)
 
 
 def test_an_entry_stored_twice_is_a_duplicate() -> None:
     twice = scipy.sparse.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(1, 2))
     with pytest.raises(DuplicateReview, match=r"row 0, column 1 of the matrix and row 0, column 1"):
-        from_biadjacency(twice)
-    assert from_biadjacency(twice, duplicates="mean").score.tolist() == [1.5]
+        Reviews.from_biadjacency(twice)
+    assert Reviews.from_biadjacency(twice, duplicates="mean").score.tolist() == [1.5]
 
 
 def bipartite(edges: list[tuple[Any, ...]], **sides: int | None) -> nx.MultiGraph:
@@ -222,7 +224,7 @@ def bipartite(edges: list[tuple[Any, ...]], **sides: int | None) -> nx.MultiGrap
 )
 def test_graphs_that_are_not_bipartite_are_refused(graph: nx.MultiGraph, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
-        from_networkx(graph)
+        Reviews.from_networkx(graph)
 
 
 def test_one_label_for_two_vertices_of_a_side_is_refused() -> None:
@@ -230,13 +232,13 @@ def test_one_label_for_two_vertices_of_a_side_is_refused() -> None:
     graph.add_node("ann", bipartite=0)
     graph.add_node(("reviewer", "ann"), bipartite=0)
     with pytest.raises(InputError, match=r"reviewer: expected one vertex a label, found two vertices .* 'ann'"):
-        from_networkx(graph)
+        Reviews.from_networkx(graph)
     twins = igraph.Graph(2)
     twins.vs["type"], twins.vs["name"] = [True, True], ["p", "p"]
     with pytest.raises(InputError, match="item: expected one vertex a label"):
-        from_igraph(twins)
+        Reviews.from_igraph(twins)
     with pytest.raises(InputError, match="type: expected 0 for a reviewer or 1 for an item, found None at vertex 0"):
-        from_igraph(igraph.Graph(1))
+        Reviews.from_igraph(igraph.Graph(1))
 
 
 @pytest.mark.parametrize("build", [to_networkx, review_multigraph, review_multigraph_igraph])

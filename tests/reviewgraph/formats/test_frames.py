@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from reviewgraph import DuplicateReview, InputError, Reviews
-from reviewgraph.formats.frames import from_frame, to_frame
+from reviewgraph.results import frame_of
 
 BUILD = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pa.table}
 
@@ -27,8 +27,8 @@ def test_columns_by_name_and_null_as_planned(build):
 
 
 def test_numbers_and_text_are_two_labels(build):
-    as_numbers = from_frame(build({"reviewer": ["r", "r"], "item": [7, 12]}))
-    as_text = from_frame(build({"reviewer": ["r", "r"], "item": ["7", "12"]}))
+    as_numbers = Reviews.from_frame(build({"reviewer": ["r", "r"], "item": [7, 12]}))
+    as_text = Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["7", "12"]}))
     assert (as_numbers.items, as_text.items) == ((7, 12), ("7", "12"))
     assert as_numbers.item.tolist() == as_text.item.tolist()
     assert not as_numbers.scored.any()
@@ -36,55 +36,55 @@ def test_numbers_and_text_are_two_labels(build):
 
 def test_objects_keep_their_types():
     frame = pandas.DataFrame({"reviewer": ["r"] * 3, "item": pandas.Series([7, "7", "007"], dtype=object)})
-    assert {(type(label), label) for label in from_frame(frame).items} == {(int, 7), (str, "7"), (str, "007")}
+    assert {(type(label), label) for label in Reviews.from_frame(frame).items} == {(int, 7), (str, "7"), (str, "007")}
 
 
 def test_nan_is_null_in_pandas_and_refused_elsewhere():
     columns = {"reviewer": ["r", "s"], "item": ["i", "i"], "score": [1.0, float("nan")]}
-    assert from_frame(pandas.DataFrame(columns)).scored.tolist() == [True, False]
+    assert Reviews.from_frame(pandas.DataFrame(columns)).scored.tolist() == [True, False]
     for build in (polars.DataFrame, pa.table):
         with pytest.raises(InputError, match="finite number, found nan in row 1"):
-            from_frame(build(columns))
+            Reviews.from_frame(build(columns))
 
 
 def test_score_text_is_read_as_in_a_file(build):
     frame = build({"reviewer": ["r", "r", "r"], "item": [1, 2, 3], "score": ["8: accept", "3 good", None]})
-    assert [score for *_, score in triples(from_frame(frame))] == [8.0, 3.0, None]
+    assert [score for *_, score in triples(Reviews.from_frame(frame))] == [8.0, 3.0, None]
     frame = build({"reviewer": ["r", "r"], "item": [1, 2], "score": ["A", "B"]})
     with pytest.raises(InputError, match=r"row 0: the score 'A' is not a number") as caught:
-        from_frame(frame)
+        Reviews.from_frame(frame)
     assert '--scale "A>B"' in str(caught.value)
-    assert [score for *_, score in triples(from_frame(frame, scale="A>B"))] == [2.0, 1.0]
+    assert [score for *_, score in triples(Reviews.from_frame(frame, scale="A>B"))] == [2.0, 1.0]
 
 
 def test_what_is_refused(build):
     frame = build({"who": ["r", None], "item": ["i", "i"], "score": [1, 2]})
     with pytest.raises(InputError, match="no reviewer column"):
-        from_frame(frame)
+        Reviews.from_frame(frame)
     with pytest.raises(InputError, match="row 1: the reviewer is null"):
-        from_frame(frame, columns={"reviewer": "who"})
+        Reviews.from_frame(frame, columns={"reviewer": "who"})
     with pytest.raises(InputError, match="no column 'name'"):
-        from_frame(frame, columns={"reviewer": "name"})
+        Reviews.from_frame(frame, columns={"reviewer": "name"})
     with pytest.raises(InputError, match="expected an eager data frame"):
-        from_frame([("r", "i")])
+        Reviews.from_frame([("r", "i")])
     with pytest.raises(DuplicateReview, match="row 0 and row 1"):
-        from_frame(build({"reviewer": ["r", "r"], "item": ["i", "i"]}))
+        Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["i", "i"]}))
     with pytest.raises(DuplicateReview, match=r"item 'p{40}\.\.\.' \(300 characters\) twice"):
-        from_frame(build({"reviewer": ["r", "r"], "item": ["p" * 300] * 2}))
+        Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["p" * 300] * 2}))
 
 
 def test_options_reach_the_table(build):
     frame = build({"reviewer": ["r", "r"], "item": ["i", "i"], "score": [1, 3]})
-    reviews = from_frame(frame, duplicates="mean", lower_is_better=True, items=["j"], reviewers=["s"])
+    reviews = Reviews.from_frame(frame, duplicates="mean", lower_is_better=True, items=["j"], reviewers=["s"])
     assert (reviews.items, reviews.reviewers, reviews.score.tolist()) == (("i", "j"), ("r", "s"), [-2.0])
 
 
 @pytest.mark.parametrize("backend", list(BUILD))
 def test_there_and_back(backend):
     reviews = Reviews.from_pairs([("r", 1, 2.5), ("r", 2, None), ("s", 1, 1.0)])
-    assert triples(from_frame(to_frame(reviews.to_dict(), backend))) == triples(reviews)
+    assert triples(Reviews.from_frame(reviews.to_frame(backend))) == triples(reviews)
 
 
 def test_unknown_backend():
     with pytest.raises(InputError, match="expected 'pandas', 'polars' or 'pyarrow'"):
-        to_frame({"item": [1]}, "spreadsheet")
+        frame_of({"item": [1]}, "spreadsheet")

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 # connected, doubly connected, degrees of freedom; by the scores: components, largest cover
 FIGURES = {
     "auckland": (1, 301, 85, 302, 4),
@@ -74,7 +74,7 @@ def test_page_for_people(folder: Path) -> None:
     assert run("check", "r.csv").stdout.splitlines() == [
         "All 3 papers are comparable for certain (one doubly connected component covers them all).",
         "Comparable does not mean precise: noisy scores still need enough reviews a paper.",
-        "By the scores themselves, ties carrying no scale: comparable for certain.",
+        "Going by the scores themselves, too: all papers are comparable for certain.",
         "",
         "2 reviewers, 3 papers, 5 reviews (all scored)",
         "Reviews per paper: 1 to 2, median 2",
@@ -173,6 +173,6 @@ def test_small_tables_need_neither_numba_nor_scipy(folder: Path) -> None:
         "try:\n    main(['check', 'r.csv'])\nexcept SystemExit as end:\n    assert not end.code\n"
         "print(*sorted({'numba', 'scipy', 'pyarrow', 'networkx'} & set(sys.modules)), file=sys.stderr)"
     )
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)
     assert done.stderr.split() == []
