@@ -25,21 +25,21 @@ class Clock:
     """
 
     def __init__(self, seconds: float | None) -> None:
-        self.began = time.monotonic()
-        self.deadline = math.inf if seconds is None else self.began + seconds
+        self.started = time.monotonic()
+        self.deadline = math.inf if seconds is None else self.started + seconds
         self.interrupted = False
 
     def over(self) -> bool:
         """Whether to stop now."""
         return self.interrupted or time.monotonic() > self.deadline
 
+    def elapsed(self) -> float:
+        """Seconds since the clock was made."""
+        return time.monotonic() - self.started
+
     def left(self) -> float:
         """Seconds until the limit."""
         return max(self.deadline - time.monotonic(), 0.0)
-
-    def spent(self) -> float:
-        """Seconds since the clock was made."""
-        return time.monotonic() - self.began
 
     def share(self, part: float) -> Clock:
         """Return a clock of its own for a part of the seconds that are left."""

@@ -129,7 +129,7 @@ def assign(
 
     def tell(words: str, done: float | None = None) -> None:
         if progress is not None:
-            progress(Progress(clock.spent(), words, done))
+            progress(Progress(clock.elapsed(), words, done))
 
     say = clock.heeding(tell)
     first = () if phase_one is None else phase_one

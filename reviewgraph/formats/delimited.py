@@ -96,7 +96,7 @@ class Delimited:
             problems.add(file, last + 1, f"{self.place(last + 1)}: {_say_quoting(error)}")
 
     def _find_header(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[str], int]:
-        # The delimiter is the one under which most columns have names that we know, then the one that makes most columns.
+        # The delimiter under which most columns have names that we know wins; among equals, the one with most columns.
         best: tuple[tuple[int, int], str, list[str], int] | None = None
         failure = ""
         for delimiter in DELIMITERS:

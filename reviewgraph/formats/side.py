@@ -123,7 +123,7 @@ def _read_coded(
 
 def _values(table: Table, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
     """Return what each distinct cell means, noting the rows whose cell means nothing."""
-    # Each distinct cell is parsed once.
+    # Each distinct cell is parsed once; rows take the meaning of their cell.
     blank = [not cell.strip() for cell in column.values]
     meaning = [None if empty else field.parse(cell) for cell, empty in zip(column.values, blank, strict=True)]
     wrong = [code for code, value in enumerate(meaning) if value is None and (field.role.required or not blank[code])]

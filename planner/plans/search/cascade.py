@@ -6,9 +6,12 @@ the same block. So the search chooses pairs of blocks first, and then a reviewer
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from planner.plans.model.growth import (
+    COUNT,
+    ITEMS,
+    NEAR_STAMP,
     Growth,
     Structure,
     close,
@@ -21,6 +24,7 @@ from planner.plans.model.growth import (
     settle,
     try_join,
 )
+from planner.plans.model.moves import STATE, Board, Moves
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
@@ -31,40 +35,11 @@ if TYPE_CHECKING:
 FEW = 64
 
 
-class Board(NamedTuple):
-    """Who may still read what.
-
-    Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` is
-    what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not
-    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``dice[0]`` is the state of the
-    random numbers.
-    """
-
-    home: IntArray
-    member_start: IntArray
-    member: IntArray
-    load: IntArray
-    spare: IntArray
-    room: IntArray
-    barred_start: IntArray
-    barred: IntArray
-    dice: IntArray
-
-
-class Moves(NamedTuple):
-    """A plan in the making: reviewer, item, and the block of the reviewer; ``size[0]`` of them."""
-
-    reviewer: IntArray
-    item: IntArray
-    block: IntArray
-    length: IntArray
-
-
 @kernel
 def roll(dice: IntArray, sides: int) -> int:
     """Random number 0..sides-1 (a linear congruence, its high bits)."""
-    dice[0] = (dice[0] * 1103515245 + 12345) & 0x7FFFFFFF
-    return int(((dice[0] >> 8) * sides) >> 23)
+    dice[STATE] = (dice[STATE] * 1103515245 + 12345) & 0x7FFFFFFF
+    return int(((dice[STATE] >> 8) * sides) >> 23)
 
 
 @kernel
@@ -162,12 +137,12 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int, local: 
 @kernel
 def blocks_of(state: Structure, space: Growth, thing: int) -> int:
     """List the distinct blocks that cover an item and one item more in ``near``; returns how many."""
-    space.anchor[2] += 1
+    space.anchor[NEAR_STAMP] += 1
     count, entry = 0, state.first[thing]
     while entry >= 0:
         block = find_block(state.root, state.block[entry])
-        if state.cover[block] > 1 and space.near_mark[block] != space.anchor[2]:
-            space.near_mark[block] = space.anchor[2]
+        if state.cover[block] > 1 and space.near_mark[block] != space.anchor[NEAR_STAMP]:
+            space.near_mark[block] = space.anchor[NEAR_STAMP]
             space.near[count] = block
             count += 1
         entry = state.beside[entry]
@@ -224,7 +199,7 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
     """
     n_items = state.first.size
     while state.cover.max() < n_items:
-        if moves.length[0] >= most:
+        if moves.length[COUNT] >= most:
             return False
         reviewer, item, a, b = best_join(state, space, board, noise, local)
         if reviewer < 0:
@@ -246,7 +221,7 @@ def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: In
     """Do joins of blocks, as far as there is room, leaving out those that are implied or that nobody may do."""
     for k in range(left.size):
         a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
-        if a == b or moves.length[0] >= moves.reviewer.size:
+        if a == b or moves.length[COUNT] >= moves.reviewer.size:
             continue
         reviewer, item = review_between(state, board, a, b)
         if reviewer >= 0:
@@ -259,9 +234,9 @@ def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: In
 @kernel
 def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
     """Write a review down and take it from the spare loads."""
-    place = moves.length[0]
+    place = moves.length[COUNT]
     moves.reviewer[place], moves.item[place], moves.block[place] = reviewer, item, board.home[reviewer]
-    moves.length[0] = place + 1
+    moves.length[COUNT] = place + 1
     board.load[reviewer] += 1
     board.spare[reviewer] -= 1
     board.room[item] -= 1
@@ -271,7 +246,7 @@ def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
 def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
     """Take back the reviews whose ``keep`` is 0."""
     write = 0
-    for place in range(moves.length[0]):
+    for place in range(moves.length[COUNT]):
         if keep[place]:
             moves.reviewer[write], moves.item[write] = moves.reviewer[place], moves.item[place]
             moves.block[write] = moves.block[place]
@@ -280,13 +255,13 @@ def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
             board.load[moves.reviewer[place]] -= 1
             board.spare[moves.reviewer[place]] += 1
             board.room[moves.item[place]] += 1
-    moves.length[0] = write
+    moves.length[COUNT] = write
 
 
 @kernel
 def prune(start: Structure, state: Structure, space: Growth, board: Board, moves: Moves, keep: IntArray) -> None:
     """Remove reviews without which the plan still does it, one at a time, from a random place on."""
-    size = moves.length[0]
+    size = moves.length[COUNT]
     if size == 0:
         return
     shift, n_items = roll(board.dice, size), start.first.size
@@ -302,7 +277,7 @@ def prune(start: Structure, state: Structure, space: Growth, board: Board, moves
         for other in range(size):
             if keep[other]:
                 grow(state, space, moves.block[other], moves.block[other])
-                most = max(most, space.extent[0])
+                most = max(most, space.extent[ITEMS])
                 settle(state, space)
         if most < n_items:
             keep[place] = 1
@@ -327,7 +302,7 @@ def improve(
     """
     gained = 0
     for _ in range(rounds):
-        size = moves.length[0]
+        size = moves.length[COUNT]
         if size < 2:
             break
         out = 1 + roll(board.dice, min(size, 12))
@@ -339,23 +314,23 @@ def improve(
             begin = roll(board.dice, size)
             for place in range(out):
                 keep[(begin + place) % size] = 0
-        trial.length[0] = size
+        trial.length[COUNT] = size
         trial.reviewer[:size], trial.item[:size] = moves.reviewer[:size], moves.item[:size]
         trial.block[:size] = moves.block[:size]
         drop_moves(board, trial, keep)
         restore(state, start)
-        close(state, space, trial.block, trial.item, trial.length[0])
+        close(state, space, trial.block, trial.item, trial.length[COUNT])
         done = cascade(state, space, board, trial, roll(board.dice, 6), local | roll(board.dice, 2), size)
         if done and roll(board.dice, 64 if local else 8) == 0:
             prune(start, state, space, board, trial, keep)
         if done:
-            gained += int(trial.length[0] < size)
-            for place in range(trial.length[0]):
+            gained += int(trial.length[COUNT] < size)
+            for place in range(trial.length[COUNT]):
                 moves.reviewer[place], moves.item[place] = trial.reviewer[place], trial.item[place]
                 moves.block[place] = trial.block[place]
-            moves.length[0] = trial.length[0]
+            moves.length[COUNT] = trial.length[COUNT]
         else:
-            for place in range(trial.length[0]):
+            for place in range(trial.length[COUNT]):
                 board.load[trial.reviewer[place]] -= 1
                 board.spare[trial.reviewer[place]] += 1
                 board.room[trial.item[place]] += 1

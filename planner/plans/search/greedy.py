@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.check.verifying import pieces
+from planner.plans.model.tables import as_pairs, no_pairs, pieces
 from reviewgraph.kernels.compiling import kernel
 from reviewgraph.kernels.pebbles import Game, contract, gather, new_game, play
 from reviewgraph.kernels.union_find import find, union
 
 if TYPE_CHECKING:
-    from planner.plans.model.oracles import Oracle
+    from planner.plans.model.oracle import Oracle
     from reviewgraph.labels import IntArray
 
 
@@ -67,7 +67,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int) -> tuple[IntArray, bool]:
     """
     task = oracle.task
     order = _by_cost(oracle)
-    table = oracle.table(np.empty((0, 2), np.int64))
+    table = task.table(no_pairs())
     live = np.flatnonzero(table.loads >= 2)
     body_of = np.full(table.n_reviewers, -1, np.int64)
     body_of[live] = np.arange(live.size)
@@ -89,7 +89,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int) -> tuple[IntArray, bool]:
 def greedy_connected(oracle: Oracle) -> tuple[IntArray, bool]:
     """Return reviews that join pieces, a spanning forest, and whether no load or limit stopped a cheaper one."""
     task = oracle.task
-    table = oracle.table(np.empty((0, 2), np.int64))
+    table = task.table(no_pairs())
     M, wanted = table.n_reviewers, pieces(table) - 1
     parent = np.arange(M + task.n_items)
     for j, i in zip(table.reviewer.tolist(), table.item.tolist(), strict=True):
@@ -106,7 +106,7 @@ def greedy_connected(oracle: Oracle) -> tuple[IntArray, bool]:
                 chosen.append((j, i))
                 step[j] -= 1
                 room[i] -= 1
-    found = np.array(chosen, np.int64).reshape(-1, 2)
+    found = as_pairs(chosen)
     return found, _nothing_bound(oracle, found)
 
 

@@ -1,29 +1,27 @@
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from naive_joins import fewest_joins, groups_by_price
-from plan_cases import Case, cases
-
 from planner import InvalidPlan, plan_extra_reviews, verify_plan
 from planner.plans.check.replay import replay_parts
-from planner.plans.check.verifying import with_extra
 from planner.plans.model.constraints import constrain
+from planner.plans.model.ledger import Bound
+from planner.plans.model.tables import with_extra
 from planner.plans.model.task import Task, new_task
 from planner.plans.proof import listing
-from planner.plans.proof.bounds import Bound
 from planner.plans.proof.fringe import Part, peel, reduce
+from planner.plans.proof.group_kernels import GROUPS
 from reviewgraph import Reviews
+from reviewgraph.clock import Clock
 from reviewgraph.designs import random_assignment
 from reviewgraph.recoverable import degrees_of_freedom
+from tests.planner.plans.naive_joins import fewest_joins, groups_by_price
+from tests.planner.plans.plan_cases import Case, cases
 
 #: Two groups made by one join each, all others following; they meet in items 0 and 1, of which no component has both.
 TWIN = [[{2, 3, 4}, {2, 5, 6}, {3, 5, 0}, {4, 6, 1}], [{7, 8, 9}, {7, 10, 11}, {8, 10, 0}, {9, 11, 1}]]
@@ -40,7 +38,7 @@ def price_of(task: Task) -> tuple[int, list[listing.Levels]]:
     levels = [listing.new_levels(task, part) for part in reduction.parts]
     for level in levels:
         while level.path is None:
-            assert level.rise(store=True, deadline=float("inf"))
+            assert level.rise(store=True, clock=Clock(None))
     return reduction.fringe + sum(level.value for level in levels), levels
 
 
@@ -107,7 +105,7 @@ def test_groups_and_fringe_cost_what_the_best_tree_of_merges_costs(case: tuple[l
     for level in levels:
         assert len(level.path or []) == level.value
         assert follows(level.part, level.path or [])
-        wide = listing.beam(task, level.part, 20, 50, float("inf"))
+        wide = listing.beam(task, level.part, 20, 50, Clock(None))
         assert wide is not None
         assert len(wide) >= level.value
         assert follows(level.part, wide)
@@ -123,10 +121,10 @@ def test_every_group_of_few_joins_is_listed(N: int, seed: int) -> None:
     ]
     found = set(covers)
     for price, expected in enumerate(groups_by_price(covers, 3)[1:], 1):
-        assert levels.rise(store=True, deadline=float("inf"))
+        assert levels.rise(store=True, clock=Clock(None))
         assert levels.path is None
         pool = levels.pools[price]
-        for g in range(int(pool.size[0])):
+        for g in range(int(pool.size[GROUPS])):
             members = pool.member[pool.begin[g] : pool.begin[g + 1]].tolist()
             group = 0
             for c in members:

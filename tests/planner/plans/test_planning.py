@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,27 +10,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-import naive_plans
-from plan_cases import Case, cases
-
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
 from planner.plans.model.constraints import constrain
-from planner.plans.model.oracles import Recoverable, can_reach
+from planner.plans.model.ledger import Bound
 from planner.plans.model.reach import qualities
+from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
 from planner.plans.proof import hitting_set
-from planner.plans.proof.bounds import Bound, least_waste
-from planner.plans.search.budget import Judge
+from planner.plans.proof.bounds import least_waste
 from planner.plans.search.cascading import begin
 from planner.plans.search.intersection import intersect
+from planner.plans.search.judge import Judge
+from planner.plans.targets import target_named
+from planner.plans.targets.recoverable import RecoverableOracle
 from reviewgraph import InputError, Reviews, is_recovery_resilient, read_reviews
+from reviewgraph.clock import Clock
 from reviewgraph.components import tie_classes
 from reviewgraph.designs import random_assignment
+from reviewgraph.levels import NAMES
 from reviewgraph.recoverable import degrees_of_freedom
+from tests.planner.plans import naive_plans
+from tests.planner.plans.plan_cases import Case, cases
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-TARGETS = ["double", "recoverable", "connected"]
+DATA = Path(__file__).parents[4] / "shared" / "data"
+TARGETS = list(NAMES)
 
 
 @given(cases(), st.sampled_from(TARGETS))
@@ -76,7 +77,7 @@ def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
             continue
         verify_plan(plan)
         exhausted += budget > 0
-        draws = qualities(N, target, N)
+        draws = qualities(N, N, scales=target_named(target).scales)
         papers, error, count = naive_plans.best_within(covers, N, allowed, spare, room, target, budget, draws)
         before = naive_plans.largest(covers, N, target)
         assert (plan.reach[0].papers, plan.reach[1].papers, plan.count) == (len(before), papers, count)
@@ -102,7 +103,7 @@ def test_a_budget_is_spent_where_it_helps_most(target: Any) -> None:
 def test_exchanges_lower_the_error_of_a_partial_plan() -> None:
     reviews = random_assignment(30, 12, 4, np.random.default_rng(5))
     plan = plan_extra_reviews(reviews, max_reviews=2, time_limit=5)
-    judge = Judge(new_task(plan.constraints, 200), "double", use_scores=False)
+    judge = Judge(new_task(plan.constraints, 200), target_named("double"))
     assert plan.status == "budget_exhausted"
     plain = begin(judge.task, 2, 0)[0].pairs
     assert judge.worth(plan.pairs) > judge.worth(plain)
@@ -126,11 +127,11 @@ def test_matroid_intersection_equals_the_integer_programme() -> None:
     for seed in [*range(80), 1088]:
         reviews, options = loaded(seed)
         task = new_task(constrain(reviews, **options), 200)
-        oracle = Recoverable(task)
-        if oracle.reaches(np.empty((0, 2), np.int64)) or not can_reach(oracle):
+        oracle = RecoverableOracle(task)
+        if oracle.reaches(no_pairs()) or not oracle.possible():
             continue
-        answer = intersect(oracle, float("inf"))
-        outcome = hitting_set.solve(oracle, None, degrees_of_freedom(reviews), time.monotonic() + 20)
+        answer = intersect(oracle, Clock(None))
+        outcome = hitting_set.solve(oracle, None, degrees_of_freedom(reviews), Clock(20))
         assert answer is not None
         assert (answer.pairs is None) == outcome.infeasible
         if answer.pairs is not None and outcome.pairs is not None:
