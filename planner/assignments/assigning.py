@@ -60,7 +60,7 @@ def assign(
     ----------
     affinity
         A mapping (reviewer, item) -> number, or a reviewers x items matrix: dense with NaN for unscored pairs, or
-        sparse with what is stored; or a :class:`reviewgraph.formats.side.PairTable`, as files of pairs are read.
+        sparse with what is stored; or a :class:`reviewgraph.columns.Columns` with scores, as files of pairs are read.
         Higher is better; any finite numbers.
     demand
         Reviews of an item, exactly: one number or one for each label.
@@ -69,9 +69,9 @@ def assign(
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
     conflicts
-        (reviewer, item) pairs that may not be, or a ``PairTable``; unknown labels are left out.
+        (reviewer, item) pairs that may not be, or a ``Columns``; unknown labels are left out.
     fixed
-        (reviewer, item) pairs that must be, or a ``PairTable``; they count in demands and loads and need no affinity.
+        (reviewer, item) pairs that must be, or a ``Columns``; they count in demands and loads and need no affinity.
     institutions
         Institution by reviewer: no two of one institution on an item. Reviewers left out have none.
     senior

@@ -91,13 +91,10 @@ class Run:
         When to stop, and who is told what goes on.
     conditioning
         Part of the affinity that may be given up for smaller errors.
-
-    Attributes
-    ----------
     errors
-        Expected standard errors before and after exchanges, where these were looked for.
+        Found on the way: expected standard errors before and after exchanges, where these were looked for.
     least_loss
-        Affinity that the level costs at least, where that is known.
+        Found on the way: affinity that the level costs at least, where that is known.
     """
 
     problem: Problem

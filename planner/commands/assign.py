@@ -101,7 +101,7 @@ def _assign(
 
     items = side.read_items(items_file, note=say)
     reviewers = side.read_reviewers(reviewers_file, note=say)
-    barred = side.read_pair_table(conflicts, note=say) if conflicts else None
+    barred = side.read_pair_codes(conflicts, note=say) if conflicts else None
     unknown = count_unknown(barred, reviewers, items) if barred else 0
     if barred and unknown:
         listed = counted(barred.reviewer.size, "conflict names", "conflicts name")
@@ -116,7 +116,7 @@ def _assign(
         items=items,
         reviewers=reviewers,
         conflicts=barred or (),
-        fixed=side.read_pair_table(fixed, note=say) if fixed else (),
+        fixed=side.read_pair_codes(fixed, note=say) if fixed else (),
         institutions=institutions,
         senior=senior or None,
         target=target,

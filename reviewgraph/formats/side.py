@@ -2,16 +2,19 @@
 
 Every reader takes a file with a header, finds columns by name under the synonyms of :mod:`reviewgraph.formats.headers`,
 reports malformed rows as :func:`reviewgraph.read_reviews` does, and returns plain dictionaries keyed by label. Pairs
-are (reviewer, item), in the order of the rows; where there may be millions they stay codes, in a :class:`PairTable`.
+are (reviewer, item), in the order of the rows; where there may be millions they stay codes, as
+:class:`~reviewgraph.columns.Columns`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
 from reviewgraph.formats.opening import open_table
@@ -20,7 +23,7 @@ from reviewgraph.formats.tables import Column, Path, Table
 from reviewgraph.formats.values import parse_flag, parse_number, parse_whole
 
 if TYPE_CHECKING:
-    from reviewgraph.arrays import FloatArray, IntArray
+    from reviewgraph.arrays import IntArray
 
 Note = Callable[[str], object]
 Pair = tuple[str, str]
@@ -40,19 +43,6 @@ class Reviewer(NamedTuple):
     min_load: int | None
     institution: str
     senior: bool
-
-
-class PairTable(NamedTuple):
-    """Pairs as codes: row e is (``reviewers[reviewer[e]]``, ``items[item[e]]``), with ``value[e]`` where there is one.
-
-    Labels are distinct; some may be of no row.
-    """
-
-    reviewer: IntArray
-    item: IntArray
-    reviewers: Sequence[Hashable]
-    items: Sequence[Hashable]
-    value: FloatArray | None = None
 
 
 class Coded(NamedTuple):
@@ -226,7 +216,7 @@ def read_reviewers(path: Path, *, note: Note | None = None) -> dict[str, Reviewe
     return found
 
 
-def read_affinity(path: Path, *, note: Note | None = None) -> PairTable:
+def read_affinity(path: Path, *, note: Note | None = None) -> Columns:
     """Return affinities as codes, from a file ``item,reviewer,affinity``.
 
     Raises
@@ -237,7 +227,7 @@ def read_affinity(path: Path, *, note: Note | None = None) -> PairTable:
     columns = _read_coded(path, (_REVIEWER, _ITEM, _AFFINITY), ("reviewer", "item"), True, note)
     value = columns["affinity"]
     numbers = np.array([np.nan if number is None else number for number in value.values], np.float64)
-    return _pair_table(columns)._replace(value=numbers[value.codes])
+    return replace(_pairs(columns), score=numbers[value.codes])
 
 
 def read_cost(path: Path, *, note: Note | None = None) -> dict[Pair, float]:
@@ -263,7 +253,7 @@ def read_pairs(path: Path, *, note: Note | None = None) -> list[Pair]:
     return list(zip(rows["reviewer"], rows["item"], strict=True))
 
 
-def read_pair_table(path: Path, *, note: Note | None = None) -> PairTable:
+def read_pair_codes(path: Path, *, note: Note | None = None) -> Columns:
     """Return the pairs of :func:`read_pairs` as codes.
 
     Raises
@@ -271,7 +261,7 @@ def read_pair_table(path: Path, *, note: Note | None = None) -> PairTable:
     InputError
         As :func:`read_columns`.
     """
-    return _pair_table(_read_coded(path, (_REVIEWER, _ITEM), ("reviewer", "item"), False, note))
+    return _pairs(_read_coded(path, (_REVIEWER, _ITEM), ("reviewer", "item"), False, note))
 
 
 def read_capacity(path: Path, *, note: Note | None = None) -> dict[str, int]:
@@ -318,9 +308,9 @@ def read_truth(path: Path, *, note: Note | None = None) -> dict[str, float]:
     return _by_label(path, _ITEM, _TRUTH, note)
 
 
-def _pair_table(columns: dict[str, Coded]) -> PairTable:
+def _pairs(columns: dict[str, Coded]) -> Columns:
     reviewer, item = columns["reviewer"], columns["item"]
-    return PairTable(reviewer.codes, item.codes, reviewer.values, item.values)
+    return Columns(reviewer.codes, item.codes, reviewer.values, item.values)
 
 
 def _expect_rows(path: Path, labels: Sequence[str], role: str) -> None:

@@ -13,7 +13,7 @@ from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
     from planner.assignments.model.pairs import Pairs, Scored
-    from reviewgraph.formats.side import PairTable
+    from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -122,7 +122,7 @@ def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArr
     return demand, load, least
 
 
-def _with_first_phase(scored: Scored, first: PairTable) -> tuple[Scored, tuple[IntArray, IntArray]]:
+def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
     """Append the reviewers and papers that only the first phase knows, and give its pairs in codes."""
     reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
     items = _newcomers(first.item, first.items, scored.items)

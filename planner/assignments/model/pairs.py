@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
-from reviewgraph.formats.side import PairTable
 from reviewgraph.labels import encode
 from reviewgraph.reviews import Reviews
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 
-    Pairs: TypeAlias = PairTable | Reviews | Iterable[tuple[Label, Label]]
+    Pairs: TypeAlias = Columns | Reviews | Iterable[tuple[Label, Label]]
 
 
 class Scored(NamedTuple):
@@ -31,20 +32,20 @@ class Scored(NamedTuple):
     items: Sequence[Label]
 
 
-def table_of(pairs: Pairs) -> PairTable:
+def table_of(pairs: Pairs) -> Columns:
     """Give codes to pairs: tables and reviews have them, pairs of labels get them.
 
     >>> table_of([("b", "p"), ("a", "p")]).reviewer.tolist()
     [1, 0]
     """
-    if isinstance(pairs, PairTable):
+    if isinstance(pairs, Columns):
         return pairs
     if isinstance(pairs, Reviews):
-        return PairTable(pairs.reviewer, pairs.item, pairs.reviewers, pairs.items)
+        return Columns(pairs.reviewer, pairs.item, pairs.reviewers, pairs.items)
     listed = list(pairs)
     reviewer, reviewers = encode([reviewer for reviewer, _ in listed])
     item, items = encode([item for _, item in listed])
-    return PairTable(reviewer, item, reviewers, items)
+    return Columns(reviewer, item, reviewers, items)
 
 
 def scored_pairs(affinity: Any, reviewers: Iterable[Label] | None, items: Iterable[Label] | None) -> Scored:
@@ -59,7 +60,7 @@ def scored_pairs(affinity: Any, reviewers: Iterable[Label] | None, items: Iterab
     """
     if isinstance(affinity, Mapping):
         affinity = _table_of_mapping(affinity)
-    if isinstance(affinity, PairTable):
+    if isinstance(affinity, Columns):
         return _of_table(affinity, reviewers, items)
     return _of_matrix(affinity, reviewers, items)
 
@@ -85,23 +86,23 @@ def _of_matrix(affinity: Any, reviewers: Iterable[Label] | None, items: Iterable
     return Scored(row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), *labels)
 
 
-def _table_of_mapping(affinity: Mapping[tuple[Label, Label], float]) -> PairTable:
+def _table_of_mapping(affinity: Mapping[tuple[Label, Label], float]) -> Columns:
     for key in affinity:
         if not isinstance(key, tuple) or len(key) != 2:
             message = f"affinity: expected (reviewer, item) as a key, found {key!r}"
             raise InputError(message)
     value = np.fromiter((float(number) for number in affinity.values()), np.float64, len(affinity))
-    return table_of(affinity)._replace(value=value)
+    return replace(table_of(affinity), score=value)
 
 
-def _of_table(table: PairTable, reviewers: Iterable[Label] | None, items: Iterable[Label] | None) -> Scored:
-    if table.value is None:
+def _of_table(table: Columns, reviewers: Iterable[Label] | None, items: Iterable[Label] | None) -> Scored:
+    if table.score is None:
         message = "affinity: expected a number for each pair, found a table of pairs without numbers"
         raise InputError(message)
     row, reviewer_labels = _declared("reviewer", table.reviewer, table.reviewers, reviewers)
     column, item_labels = _declared("item", table.item, table.items, items)
-    scored = ~np.isnan(table.value)
-    return Scored(row[scored], column[scored], table.value[scored], reviewer_labels, item_labels)
+    scored = ~np.isnan(table.score)
+    return Scored(row[scored], column[scored], table.score[scored], reviewer_labels, item_labels)
 
 
 def _declared(
@@ -121,7 +122,7 @@ def _declared(
     return place[codes], distinct
 
 
-def codes_of(pairs: PairTable, scored: Scored, name: str, *, strict: bool) -> tuple[IntArray, IntArray]:
+def codes_of(pairs: Columns, scored: Scored, name: str, *, strict: bool) -> tuple[IntArray, IntArray]:
     """Reviewer and item codes of distinct pairs, by reviewer, then item; unknown labels are refused or left out.
 
     Raises
@@ -152,7 +153,7 @@ def codes_among(labels: Sequence[Label], known: Iterable[Label]) -> IntArray:
     return np.fromiter((code.get(label, -1) for label in labels), np.int64, len(labels))
 
 
-def count_unknown(pairs: PairTable, reviewers: Iterable[Label], items: Iterable[Label]) -> int:
+def count_unknown(pairs: Columns, reviewers: Iterable[Label], items: Iterable[Label]) -> int:
     """Count pairs that name a reviewer or an item that is not listed."""
     reviewer = codes_among(pairs.reviewers, reviewers)[pairs.reviewer]
     return int(((reviewer < 0) | (codes_among(pairs.items, items)[pairs.item] < 0)).sum())

@@ -39,14 +39,14 @@ def test_pairs_of_items_and_reviewers(write):
 
 def test_pairs_as_codes_are_those_as_labels(write):
     name = write("reviewer,paper\nb,3\na,3\nb,3\na,1\n")
-    table = side.read_pair_table(name)
-    assert table.value is None
+    table = side.read_pair_codes(name)
+    assert table.score is None
     found = [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
     assert found == side.read_pairs(name) == [("b", "3"), ("a", "3"), ("a", "1")]
 
 
 def by_pair(table):
-    rows = zip(table.reviewer, table.item, table.value, strict=True)
+    rows = zip(table.reviewer, table.item, table.score, strict=True)
     return {(table.reviewers[j], table.items[i]): value for j, i, value in rows}
 
 

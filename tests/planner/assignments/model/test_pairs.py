@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.pairs import codes_of, count_unknown, scored_pairs, table_of
 from reviewgraph import Reviews
+from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
-from reviewgraph.formats.side import PairTable
 
 LABELS = st.sampled_from(["r10", "r9", "a", "7"])
 PAIRS = st.lists(st.tuples(LABELS, st.sampled_from(["p2", "p10", "x"])), max_size=12)
@@ -50,7 +50,7 @@ def test_codes_among_known_labels_equal_the_naive_way(pairs, reviewers, strict):
 
 def test_a_table_a_mapping_and_a_matrix_give_the_same_codes():
     mapping = {("b", "q"): 1.0, ("a", "p"): 2.0, ("b", "p"): float("nan")}
-    table = PairTable(
+    table = Columns(
         np.array([1, 0, 1]), np.array([1, 2, 2]), ["a", "b", "never"], ["zz", "q", "p"], np.array([1, 2, np.nan])
     )
     matrix = np.array([[2.0, np.nan], [np.nan, 1.0]])
