@@ -109,16 +109,15 @@ def test_interpreted_and_compiled_kernels_agree(seed: int) -> None:
     ):
         outcomes = []
         for form in ("python", "compiled"):
-            order = np.argsort(np.concatenate([reviews.loads, reviews.reviews_per_item]), kind="stable")
-            graph = getattr(pairs.rank_neighbours, form)(
-                reviews.reviewer_start, reviews.item, reviews.item_start, reviews.by_item, order, level
+            graph = pairs.rank_neighbours(reviews.reviewer, reviews.item, int(M), int(N), level)
+            parent, merges = np.arange(M), pairs.no_merges(int(M))
+            reached = pairs.nothing_reached(int(M + N), scored=level.size > 0)
+            count = getattr(pairs.merge_pairs, form)(graph, reached, int(M), parent, merges)
+            state = covers.single_covers(
+                *(reviews.reviewer_start, reviews.item, reviews.item_start, reviews.reviewer_by_item, classes, parent)
             )
-            parent, merges = np.arange(M), np.zeros((M - 1, 4), np.int64)
-            count = getattr(pairs.merge_pairs, form)(graph, int(M), parent, merges)
-            count = getattr(covers.merge_covers, form)(
-                reviews.reviewer_start, reviews.item, classes, parent, merges, count
-            )
-            outcomes.append((parent.tolist(), merges[:count].tolist()))
+            count = getattr(covers.merge_covers, form)(state, merges, count)
+            outcomes.append((parent.tolist(), np.column_stack(merges)[:count].tolist()))
         assert outcomes[0] == outcomes[1]
 
 

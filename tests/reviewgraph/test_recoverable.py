@@ -93,10 +93,10 @@ def test_interpreted_and_compiled_kernels_agree(seed: int) -> None:
     bodies = np.repeat(np.arange(n_bodies), np.diff(start))[order]
     outcomes = []
     for form in ("python", "compiled"):
-        game = getattr(pebbles.new_game, form)(n_bodies, n_items)
+        game = pebbles.new_game(n_bodies, n_items)
         redundant = np.zeros(item.size, np.bool_)
         rank = getattr(pebbles.play, form)(game, start, item, redundant)
-        getattr(pebbles.join_blocks, form)(game, start, item, item_start, bodies)
+        getattr(pebbles.join_blocks, form)(game, pebbles.new_blocks(n_bodies, n_items), start, item, item_start, bodies)
         outcomes.append((rank, redundant.tolist(), game.parent.tolist()))
     assert outcomes[0] == outcomes[1]
 
