@@ -39,6 +39,17 @@ def compile_cached(function: Callable[P, R], source: Callable[P, R]) -> Callable
     return dispatcher  # type: ignore[no-any-return]
 
 
+def family(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """Return the function of a kernel and those of all kernels it calls, near or far."""
+    found = [function]
+    for part in found:  # grows on the way
+        for name in sorted(set(part.__code__.co_names)):
+            called = getattr(part.__globals__.get(name), "__wrapped__", None)
+            if called is not None and called not in found:
+                found.append(called)
+    return found
+
+
 @cache
 def stamp(function: Callable[..., Any]) -> str:
     """A digest of the code of a kernel, of all kernels it calls and of the numbers they name.
@@ -46,26 +57,15 @@ def stamp(function: Callable[..., Any]) -> str:
     Numba itself looks at the file of the kernel alone, and would run old code of kernels from other files.
     """
     digest = hashlib.sha256()
-    seen: set[str] = set()
-
-    def add(part: Callable[..., Any]) -> None:
-        name = f"{part.__module__}.{part.__qualname__}"
-        if name in seen:
-            return
-        seen.add(name)
+    for part in family(function):
         code = part.__code__
-        digest.update(f"{name} {code.co_code.hex()} {constants(code)} {code.co_names}".encode())
-        for used in sorted(set(code.co_names)):
-            value = part.__globals__.get(used)
-            kernel = getattr(value, "__wrapped__", None)
-            if kernel is not None:
-                add(kernel)
-            elif isinstance(value, (bool, int, float, str)):
-                digest.update(f"{used}={value!r}".encode())
-            elif isinstance(value, type) and hasattr(value, "_fields"):
-                digest.update(f"{used}{value._fields}".encode())
-
-    add(function)
+        digest.update(f"{part.__module__}.{part.__qualname__} {code.co_code.hex()} {constants(code)}".encode())
+        for name in code.co_names:
+            value = part.__globals__.get(name)
+            if isinstance(value, bool | int | float | str):
+                digest.update(f" {name}={value!r}".encode())
+            else:
+                digest.update(f" {name}{getattr(value, '_fields', '')}".encode())
     return digest.hexdigest()
 
 

@@ -27,7 +27,7 @@ R = TypeVar("R")
 #: Seconds that plain Python takes for one element of the arrays it is given, unless a kernel says otherwise.
 ELEMENT = 4e-6
 #: Seconds that plain Python takes for one step of an inner loop: a few reads of lists and a comparison.
-STEP = 0.4e-6
+STEP = 0.3e-6
 
 
 @dataclass
@@ -44,7 +44,9 @@ class Policy:
     loading
         Reading one compiled kernel from the cache.
     compiling
-        Compiling one kernel, with those it calls, where the cache has none that is valid.
+        Compiling one byte of the bytecode of a kernel and of those it calls, where the cache has none that is valid.
+    reuse
+        Runs that share the price of compiling, later ones finding the code in the cache.
     trifle
         Work that a search to come, see :meth:`expect`, does not make worth compiling for.
     spent
@@ -55,9 +57,10 @@ class Policy:
         Whether everything is compiled, see :meth:`at_once`.
     """
 
-    importing: float = 0.8
-    loading: float = 0.1
-    compiling: float = 4.0
+    importing: float = 0.65
+    loading: float = 0.03
+    compiling: float = 0.7e-3
+    reuse: float = 3.0
     trifle: float = 0.4
     spent: float = 0.0
     expected: float = 0.0
@@ -83,9 +86,10 @@ class Policy:
         to_come = seconds + (self.expected if seconds >= self.trifle else 0.0)
         own, shared = kernel.spent + to_come, self.spent + to_come
         importing = 0.0 if "numba" in sys.modules else self.importing
-        if own >= self.compiling and shared >= importing + self.compiling:
-            return True
-        return own >= self.loading and shared >= importing + self.loading and kernel.is_cached
+        if own < self.loading or shared < importing + self.loading:
+            return False
+        price = self.loading if kernel.is_cached else self.compiling * kernel.bytecode / self.reuse
+        return own >= price and shared >= importing + price
 
 
 #: The policy of this process.
@@ -144,6 +148,13 @@ class Kernel(Generic[P, R]):
         from reviewgraph.kernels.cache import is_cached
 
         return is_cached(self.function)
+
+    @cached_property
+    def bytecode(self) -> int:
+        """Bytes of its bytecode and of that of the kernels it calls."""
+        from reviewgraph.kernels.cache import family
+
+        return sum(len(part.__code__.co_code) for part in family(self.function))
 
     def form(self, seconds: float) -> Callable[P, R]:
         """Return the form that suits work which takes so many seconds in plain Python."""

@@ -292,7 +292,7 @@ def join_holders(state: Covers, component: int, thing: int, stamp: int, merges: 
     return count
 
 
-@kernel(in_lists=True)
+@kernel(element=0.4e-6, in_lists=True)
 def merge_covers(state: Covers, merges: Merges, count: int) -> int:
     """Join components whose covers share items of two classes, until none do; returns the number of merges.
 

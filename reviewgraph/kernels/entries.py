@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -18,13 +20,24 @@ class SoundFile(IndexDataCacheFile):  # type: ignore[misc]
         data: bytes = super()._dump(obj)
         return data + hashlib.sha256(data).digest()
 
+    def _load_index(self) -> Any:
+        verify(self._index_path, after=len(pickle.dumps(self._version, protocol=-1)))
+        return super()._load_index()
+
     def _load_data(self, name: str) -> Any:
-        with open(self._data_path(name), "rb") as file:
-            data = file.read()
-        if hashlib.sha256(data[:-DIGEST]).digest() != data[-DIGEST:]:
-            message = f"{name} is damaged"
-            raise ValueError(message)
+        verify(self._data_path(name))
         return super()._load_data(name)  # what follows the end of a pickle is not read
+
+
+def verify(path: str, after: int = 0) -> None:
+    """Raise where a file that exists does not end with the digest of what stands ``after`` its first bytes."""
+    try:
+        data = Path(path).read_bytes()[after:]
+    except FileNotFoundError:
+        return
+    if hashlib.sha256(data[:-DIGEST]).digest() != data[-DIGEST:]:
+        message = f"{path} is damaged"
+        raise ValueError(message)
 
 
 class SoundCache(FunctionCache):  # type: ignore[misc]

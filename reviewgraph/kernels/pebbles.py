@@ -215,7 +215,7 @@ def contract(game: Game, body: int, thing: int, stamp: int, redundant: BoolArray
             covers[2 * vertex] = covers[2 * vertex + 1] = UNKNOWN
 
 
-@kernel(element=12e-6, in_lists=True)
+@kernel(element=3e-6, in_lists=True)
 def play(game: Game, start: IntArray, item: IntArray, redundant: BoolArray) -> int:
     """Offer all reviews in order; returns the rank, and marks redundant reviews if ``redundant`` has their size."""
     n_bodies, rank, stamp = len(game.parent), 0, 0
@@ -314,7 +314,7 @@ def grow_block(
     return count, stamp
 
 
-@kernel(element=30e-6)
+@kernel(element=1e-6)
 def join_blocks(
     game: Game, blocks: Blocks, start: IntArray, item: IntArray, item_start: IntArray, body_by_item: IntArray
 ) -> None:

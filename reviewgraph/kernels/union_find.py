@@ -32,7 +32,7 @@ def union(parent: IntArray, a: int, b: int) -> bool:
     return True
 
 
-@kernel(element=0.7e-6, in_lists=True)
+@kernel(element=0.2e-6, in_lists=True)
 def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
     """Join the ends of every pair, then point every vertex at its root, the smallest vertex of its set."""
     for pair in range(len(left)):
