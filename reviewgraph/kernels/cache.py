@@ -52,7 +52,7 @@ def family(function: Callable[..., Any]) -> list[Callable[..., Any]]:
 
 @cache
 def stamp(function: Callable[..., Any]) -> str:
-    """A digest of the code of a kernel, of all kernels it calls and of the numbers they name.
+    """Return a digest of the code of a kernel, of all kernels it calls and of the numbers they name.
 
     Numba itself looks at the file of the kernel alone, and would run old code of kernels from other files.
     """
@@ -70,7 +70,7 @@ def stamp(function: Callable[..., Any]) -> str:
 
 
 def constants(code: CodeType) -> str:
-    """The constants of a code object, without the addresses of nested code."""
+    """Return the constants of a code object, without the addresses of nested code."""
     return repr([const.co_code.hex() if isinstance(const, CodeType) else const for const in code.co_consts])
 
 

@@ -96,7 +96,10 @@ def single_covers(
     start: IntArray, item: IntArray, item_start: IntArray, reviewer_by_item: IntArray, class_of: IntArray,
     parent: IntArray,
 ) -> Covers:  # fmt: skip
-    """Every reviewer alone, whatever ``parent`` says; :func:`gather` brings the covers together."""
+    """Every reviewer alone, whatever ``parent`` says; :func:`gather` brings the covers together.
+
+    Reviewers that ``parent`` joins must have items.
+    """
     n_reviewers, n_reviews = start.size - 1, item.size
     loads, degree = np.diff(start), np.diff(item_start)
     until = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree[item])])

@@ -30,22 +30,11 @@ if TYPE_CHECKING:
 
 def with_extra(reviews: Reviews, pairs: IntArray, *, use_scores: bool = False) -> Reviews:
     """Return a table with more reviews, given by code; planned, or with scores unlike all others of the reviewer."""
-    size = len(pairs)
-    score = np.concatenate([np.where(reviews.scored, reviews.score, 0.0), np.zeros(size)])
-    scored = np.concatenate([reviews.scored, np.full(size, use_scores)])
+    score = None
     if use_scores:
-        score[reviews.n_reviews :] = np.abs(score).max(initial=0.0) + 1.0 + np.arange(size)
-    sign = -1.0 if reviews.lower_is_better else 1.0
-    return Reviews.from_codes(
-        np.concatenate([reviews.reviewer, pairs[:, 0]]),
-        np.concatenate([reviews.item, pairs[:, 1]]),
-        sign * score,
-        scored=scored,
-        reviewers=reviews.reviewers,
-        items=reviews.items,
-        titles=reviews.titles,
-        lower_is_better=reviews.lower_is_better,
-    )
+        highest = np.abs(reviews.score[reviews.scored]).max(initial=0.0)
+        score = highest + 1.0 + np.arange(len(pairs))
+    return reviews.with_codes(pairs[:, 0], pairs[:, 1], score)
 
 
 def reaches(reviews: Reviews, target: str, *, use_scores: bool = False) -> bool:

@@ -157,20 +157,7 @@ def _known(table: Reviews, pairs: Iterable[Pair]) -> Iterable[int]:
 
 def _with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
     """Return the table with further reviewers, who have no reviews."""
-    new = [label for label in labels if label not in reviews.reviewer_code]
-    if not new:
-        return reviews
-    sign = -1.0 if reviews.lower_is_better else 1.0
-    return Reviews.from_arrays(
-        [reviews.reviewers[j] for j in reviews.reviewer.tolist()],
-        [reviews.items[i] for i in reviews.item.tolist()],
-        sign * np.where(reviews.scored, reviews.score, 0.0),
-        scored=reviews.scored,
-        reviewers=[*reviews.reviewers, *new],
-        items=reviews.items,
-        titles=reviews.titles,
-        lower_is_better=reviews.lower_is_better,
-    )
+    return reviews.with_labels([label for label in labels if label not in reviews.reviewer_code])
 
 
 def _whole(value: int, name: str) -> int:
