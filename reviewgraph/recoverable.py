@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reviewgraph.components import Components, doubly_connected_components
-from reviewgraph.kernels.pebbles import join_blocks, new_game, play
+from reviewgraph.kernels.pebbles import join_blocks, new_blocks, new_game, play
 from reviewgraph.results import Result
 from reviewgraph.words import counted
 
@@ -79,7 +79,8 @@ class Recoverability(Result):
         order = np.argsort(item, kind="stable")
         item_start = np.zeros(self.reviews.n_items + 1, np.int64)
         item_start[1:] = np.cumsum(np.bincount(item, minlength=self.reviews.n_items))
-        join_blocks(game, start, item, item_start, np.repeat(np.arange(bodies.size), np.diff(start))[order])
+        body_by_item = np.repeat(np.arange(bodies.size), np.diff(start))[order]
+        join_blocks(game, new_blocks(bodies.size, self.reviews.n_items), start, item, item_start, body_by_item)
         block_of = np.full(len(self._components), -1, np.int64)
         block_of[bodies] = np.unique(game.parent, return_inverse=True)[1]
         return block_of[self._components.labels]

@@ -183,16 +183,51 @@ class Reviews(Result):
             If a pair is in the table already or stands twice.
         """
         new = list(pairs)
-        old = self.to_dict()
-        return Reviews.from_arrays(
-            old["reviewer"] + [reviewer for reviewer, _ in new],
-            old["item"] + [item for _, item in new],
-            [0.0 if y is None else y for y in old["score"]] + [0.0] * len(new),
-            scored=[y is not None for y in old["score"]] + [False] * len(new),
+        table = self.with_labels([reviewer for reviewer, _ in new], [item for _, item in new])
+        reviewer = np.array([table.reviewer_code[label] for label, _ in new], np.int64)
+        return table.with_codes(reviewer, np.array([table.item_code[label] for _, label in new], np.int64))
+
+    def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
+        """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
+
+        Raises
+        ------
+        InputError, DuplicateReview
+            As :meth:`from_codes`; a pair that is in the table already counts as standing twice.
+        """
+        sign = -1.0 if self.lower_is_better else 1.0
+        added = np.zeros(len(reviewer)) if score is None else score
+        return Reviews.from_codes(
+            np.concatenate([self.reviewer, reviewer]),
+            np.concatenate([self.item, item]),
+            sign * np.concatenate([np.where(self.scored, self.score, 0.0), added]),
+            scored=np.concatenate([self.scored, np.full(len(reviewer), score is not None)]),
             reviewers=self.reviewers,
             items=self.items,
             titles=self.titles,
             lower_is_better=self.lower_is_better,
+        )
+
+    def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
+        """Return this table with further reviewers and items, who have no reviews; codes move to the natural order.
+
+        >>> Reviews.from_pairs([("r2", "p")]).with_labels(["r1", "r2"]).reviewers
+        ('r1', 'r2')
+        """
+        reviewer_of, all_reviewers = _extended(self.reviewers, reviewers)
+        item_of, all_items = _extended(self.items, items)
+        if len(all_reviewers) == self.n_reviewers and len(all_items) == self.n_items:
+            return self
+        reviewer, item = reviewer_of[self.reviewer], item_of[self.item]
+        order = np.lexsort((item, reviewer))
+        return replace(
+            self,
+            reviewer=_frozen(reviewer[order]),
+            item=_frozen(item[order]),
+            score=_frozen(self.score[order]),
+            scored=_frozen(self.scored[order]),
+            reviewers=all_reviewers,
+            items=all_items,
         )
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -436,6 +471,16 @@ class Reviews(Result):
 def _restored(*values: Any) -> Reviews:
     frozen: list[Any] = [_frozen(value) if isinstance(value, np.ndarray) else value for value in values]
     return Reviews(*frozen)
+
+
+def _extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArray, Sequence[Label]]:
+    """Return the new code of each label, and all labels in natural order."""
+    new = list(further)
+    known = {(type(label), label) for label in labels} if new else set()
+    if all((type(label), label) in known for label in new):
+        return np.arange(len(labels)), labels
+    codes, distinct = encode([*labels, *new])
+    return codes[: len(labels)], distinct
 
 
 def _frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.solver.matrix import Pattern, assemble, multiply_heavy
-from lsc.solver.tables import IDLE, PATIENCE, Common, Face, ItemArray, Table
+from lsc.solver.tables import ELEMENT, IDLE, Common, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.kernels.union_find import find
 from reviewgraph.labels import IntArray
@@ -347,4 +347,4 @@ def _clustered_direction(
     return step, np.sqrt(size)
 
 
-clustered_direction = Kernel(_clustered_direction, compile_after=PATIENCE)
+clustered_direction = Kernel(_clustered_direction, element=ELEMENT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.solver.tables import LINEAR, PATIENCE, Common, Table
+from lsc.solver.tables import ELEMENT, LINEAR, Common, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -37,7 +37,7 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
     return distance, free
 
 
-common_line = Kernel(_common_line, compile_after=PATIENCE)
+common_line = Kernel(_common_line, element=ELEMENT)
 
 
 @kernel
@@ -183,4 +183,4 @@ def _lines_direction(
     return step, np.sqrt(rho)
 
 
-lines_direction = Kernel(_lines_direction, compile_after=PATIENCE)
+lines_direction = Kernel(_lines_direction, element=ELEMENT)

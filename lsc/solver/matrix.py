@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.solver.tables import IDLE, LINEAR, MONOTONE, PATIENCE, Common, Face, ItemArray, Table
+from lsc.solver.tables import ELEMENT, IDLE, LINEAR, MONOTONE, Common, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -89,7 +89,7 @@ def _lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray,
     return entries
 
 
-lay_out = Kernel(_lay_out, compile_after=PATIENCE)
+lay_out = Kernel(_lay_out, element=ELEMENT)
 
 
 @kernel

@@ -16,9 +16,9 @@ ItemArray: TypeAlias = npt.NDArray[np.uint32]
 
 LINEAR, MONOTONE, CONVEX, CONCAVE, IDLE = 0, 1, 2, 3, 4
 
-#: Array elements that a kernel of the solver takes as plain Python: small tables are solved before Numba is imported,
-#: and a thousand papers are compiled after a few calls.
-PATIENCE = 200_000
+#: Seconds that the solver's kernels take as plain Python for one element of their arrays: small tables are solved
+#: before Numba is imported, and a thousand papers are compiled after a few calls.
+ELEMENT = 10e-6
 
 
 class Table(NamedTuple):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.components import connected_components
-from reviewgraph.labels import encode
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -28,21 +27,11 @@ def as_pairs(pairs: Iterable[tuple[int, ...]]) -> IntArray:
 
 def with_extra(reviews: Reviews, pairs: IntArray, *, use_scores: bool = False) -> Reviews:
     """Return a table with more reviews, given by code; planned, or with scores unlike all others of the reviewer."""
-    size = len(pairs)
-    score = np.concatenate([np.where(reviews.scored, reviews.score, 0.0), np.zeros(size)])
-    scored = np.concatenate([reviews.scored, np.full(size, use_scores)])
+    score = None
     if use_scores:
-        score[reviews.n_reviews :] = np.abs(score).max(initial=0.0) + 1.0 + np.arange(size)
-    return Reviews.from_codes(
-        np.concatenate([reviews.reviewer, pairs[:, 0]]),
-        np.concatenate([reviews.item, pairs[:, 1]]),
-        reviews.printed(score),
-        scored=scored,
-        reviewers=reviews.reviewers,
-        items=reviews.items,
-        titles=reviews.titles,
-        lower_is_better=reviews.lower_is_better,
-    )
+        highest = np.abs(reviews.score[reviews.scored]).max(initial=0.0)
+        score = highest + 1.0 + np.arange(len(pairs))
+    return reviews.with_codes(pairs[:, 0], pairs[:, 1], score)
 
 
 def with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
@@ -51,20 +40,7 @@ def with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
     >>> with_reviewers(Reviews.from_pairs([("b", 1), ("c", 1)]), ["a", "c"]).reviewer.tolist()
     [1, 2]
     """
-    new = [label for label in labels if label not in reviews.reviewer_code]
-    if not new:
-        return reviews
-    code, everyone = encode([*reviews.reviewers, *new])
-    return Reviews.from_codes(
-        code[reviews.reviewer],
-        reviews.item,
-        reviews.printed(np.where(reviews.scored, reviews.score, 0.0)),
-        scored=reviews.scored,
-        reviewers=everyone,
-        items=reviews.items,
-        titles=reviews.titles,
-        lower_is_better=reviews.lower_is_better,
-    )
+    return reviews.with_labels(labels)
 
 
 def pieces(reviews: Reviews) -> int:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from planner.plans.model.growth import (
 from planner.plans.model.moves import Board
 from planner.plans.model.tables import with_extra
 from reviewgraph.components import Components, doubly_connected_components, tie_classes
+from reviewgraph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
 
-#: Entries from which the kernels are compiled at once, and from which they are if Numba is there already: a first plan
-#: and its bounds take plain Python seconds below the one, and a first compilation takes half a minute.
-COMPILE_FROM, COMPILE_WARM = 2_500, 200
+#: Seconds that a first plan and its bounds take as plain Python for each entry of the covers, as far as one kernel
+#: goes; and those of a search that stops at its deadline.
+ENTRY, SEARCH = 2e-3, 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +80,16 @@ class Task:
 
     def form(self, kernel: Kernel[..., Any]) -> Any:
         """Return the form of a kernel that suits the size of the task."""
-        entries = self.start.size
-        warm = entries >= COMPILE_WARM and "numba" in sys.modules
-        return kernel.compiled if warm or entries >= COMPILE_FROM else kernel.python
+        return kernel.compiled if POLICY.pays(kernel, self.seconds) else kernel.python
+
+    @cached_property
+    def seconds(self) -> float:
+        """What a first plan takes as plain Python."""
+        return ENTRY * self.start.size
 
     def warm_up(self) -> None:
         """Compile from now on, if the task is not tiny: a long search is to come."""
-        if self.start.size >= COMPILE_WARM:
-            import_module("numba")
+        POLICY.expect(SEARCH)
 
     def board(self, seed: int) -> Board:
         """Return spare loads and limits that a search may use up."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.plans.proof import group_kernels as kernels
 from planner.plans.proof.group_kernels import DONE, FOUND, FULL, GROUPS, PAUSE, TRAIL, Desk, Pool, new_desk, new_pool
+from reviewgraph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,8 @@ MEMBERS_UP_TO = 100_000_000
 JOINS_UP_TO = 4_000_000
 #: Steps of a kernel between two looks at the clock.
 WORK = 200_000
-#: Members of a level from which the next is listed by compiled kernels, whatever the size of the task.
-COMPILE_FROM = 1_500
+#: Seconds that listing the next level takes as plain Python for each member of the last.
+MEMBER = 3e-3
 
 
 @dataclass
@@ -46,8 +47,8 @@ class Levels:
         Joins that make one group of the part.
     looked_at
         Groups listed.
-    large
-        Whether the last level had so many that compiled kernels are worth while.
+    seconds
+        What listing the next level takes as plain Python.
     """
 
     task: Task
@@ -57,7 +58,7 @@ class Levels:
     value: int = 1
     path: Path | None = None
     looked_at: int = 0
-    large: bool = False
+    seconds: float = 0.0
 
     @property
     def effort(self) -> int:
@@ -73,14 +74,14 @@ class Levels:
 
     def form(self, kernel: Kernel[..., Any]) -> Any:
         """Return the form of a kernel that suits the task and the size of the last level."""
-        return kernel.compiled if self.large else self.task.form(kernel)
+        return kernel.compiled if POLICY.pays(kernel, self.seconds) else self.task.form(kernel)
 
     def rise(self, *, store: bool, clock: Clock) -> bool:
         """List the next level, or with ``store`` false only look whether it ends the search; false if that is too much.
 
         Source: the lemma on groups of ``docs/explanation/planning.md``.
         """
-        level, self.large = len(self.pools), self.effort > COMPILE_FROM
+        level, self.seconds = len(self.pools), MEMBER * self.effort
         self.pools.append(
             new_pool(4 * int(self.pools[-1].size[GROUPS]) + 64, 5 * self.effort + 512) if store else new_pool(1, 1)
         )

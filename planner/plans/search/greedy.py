@@ -35,8 +35,9 @@ def offer(
 
     ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``taken`` marks the reviews.
     """
-    n_bodies, found = game.parent.size, 0
-    stamp = game.seen.max() if game.seen.size else 0
+    n_bodies, found, stamp = game.parent.size, 0, 0
+    for vertex in range(game.seen.size):
+        stamp = max(stamp, game.seen[vertex])
     nothing = np.empty(0, np.bool_)
     for r in range(body.size):
         if found == wanted:
@@ -45,13 +46,13 @@ def offer(
             continue
         # An item that points into the body's own rigid body depends on it: nothing to gather.
         part, thing = find(game.parent, body[r]), n_bodies + item[r]
-        inside = game.out[thing, 0]
+        inside = game.points[2 * thing]  # an item has one pebble
         if inside >= 0 and find(game.parent, inside) == part:
             continue
         # Three pebbles: independent, one of them covers the review. Fewer: all that was searched is rigid.
         held, stamp = gather(game, part, thing, stamp)
         if held == 3:
-            game.out[thing, 0], game.review[thing, 0] = part, 0
+            game.points[2 * thing], game.covers[2 * thing] = part, 0
             taken[r] = 1
             cap[owner[r]] -= 1
             room[item[r]] -= 1
@@ -73,7 +74,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int) -> tuple[IntArray, bool]:
     live = np.flatnonzero(table.loads >= 2)
     body_of = np.full(table.n_reviewers, -1, np.int64)
     body_of[live] = np.arange(live.size)
-    game = new_game.python(live.size, task.n_items)
+    game = new_game(live.size, task.n_items)
     keep = body_of[table.reviewer] >= 0
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.loads[live])])
     task.form(play)(game, start, np.ascontiguousarray(table.item[keep]), np.empty(0, np.bool_))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.ledger import Bound
-from planner.plans.model.task import COMPILE_WARM
 from planner.plans.proof import listing
 from planner.plans.proof.fringe import reduce
 from planner.plans.search import cascade, cascading
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from planner.plans.proof.listing import Levels, Path
     from reviewgraph.clock import Clock
 
+#: Entries of the covers from which beams may work a thousand times as long.
+LARGE = 200
 #: Largest groups kept a price, in turn, while width times the square of the joins is below ``BEAM_WORK``, about.
 WIDTHS, BEAM_WORK = (1, 10, 100, 1_000, 10_000), 5_000_000
 #: Reviews that a part takes at least from which listing is hopeless: groups grow in number four- to tenfold a review.
@@ -77,7 +78,7 @@ def _reviews(count: int) -> str:
 def _path(task: Task, part: Part, clock: Clock) -> Path | None:
     """Find joins for a part, the best of several beams."""
     best: Path | None = None
-    limit = BEAM_WORK if task.start.size >= COMPILE_WARM else BEAM_WORK // 1_000
+    limit = BEAM_WORK if task.start.size >= LARGE else BEAM_WORK // 1_000
     for width in WIDTHS:
         if best is not None and (len(best) <= part.least + 1 or width * len(best) ** 2 > limit):
             break
