@@ -12,12 +12,16 @@ from lsc.evidence.optimality import residuals
 from lsc.evidence.uniqueness import is_unique, middle_levels
 from lsc.model.constraints import equalities, free_ties, inequalities, pick
 from lsc.model.formulation import in_units, out_of_units
-from lsc.model.programme import Minimiser, Programme, Shape
+from lsc.model.hypotheses import CLASSES
+from lsc.model.programme import Minimiser, Programme
 from lsc.programs import state
 from reviewgraph.reviews import FloatArray
 
 if TYPE_CHECKING:
     import cvxpy as cp
+
+#: By class: whether its scoring functions are straight lines.
+STRAIGHT = np.array([kind.straight for kind in CLASSES])
 
 
 def minimise(
@@ -114,8 +118,9 @@ def _choose(
         same = [*same, off_line == off_line.value]
     slope, offset = cp.Variable(), cp.Variable()
     off_common = pick(programme.item, programme.n_items) @ x - slope * programme.score - offset
-    within = [slope >= programme.lower.min()]
-    within += [slope <= programme.upper.max()] if np.isfinite(programme.upper.max()) else []
+    least, most = float(programme.lower.min()), float(programme.upper.max())
+    within = [slope == least] if least == most else [slope >= least]
+    within += [slope <= most] if least < most < np.inf else []
     _solve(cp.Problem(cp.Minimize(cp.sum_squares(off_common)), [*same, *within]), tolerance, max_iterations)
     return np.asarray(x.value, np.float64)
 
@@ -148,7 +153,7 @@ def _distances_from_lines(programme: Programme, x: cp.Variable) -> cp.Expression
     owner = np.repeat(np.arange(loads.size), loads)
     highest = np.full(loads.size, -np.inf)
     highest[owner] = programme.score  # ascending, so the last one stays
-    bent = (programme.shape != Shape.LINEAR) & (loads > 0)
+    bent = ~STRAIGHT[programme.kind] & (loads > 0)
     bent[bent] &= highest[bent] > programme.score[programme.start[:-1][bent]]
     review = np.flatnonzero(bent[owner])
     if not review.size:

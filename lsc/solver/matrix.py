@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.solver.tables import IDLE, LINEAR, MONOTONE, PATIENCE, Common, Face, ItemArray, Table
+from lsc.model.shapes import IDLE, LINEAR, MONOTONE
+from lsc.solver.tables import PATIENCE, Common, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray

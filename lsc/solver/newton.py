@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lsc.model.programme import Minimiser, Programme
+from lsc.model.shapes import LINEAR
 from lsc.solver.merit import Merit, inner
 from lsc.solver.tables import tabulate
 from reviewgraph.errors import InputError
@@ -177,7 +178,7 @@ def minimise(
     >>> import numpy as np
     >>> found = minimise(Programme(
     ...     n_items=3, start=np.array([0, 3, 6]), item=np.array([0, 1, 2, 0, 1, 2]),
-    ...     score=np.array([1.0, 2.0, 4.0, 2.0, 4.0, 8.0]), shape=np.zeros(2, dtype=np.int64),
+    ...     score=np.array([1.0, 2.0, 4.0, 2.0, 4.0, 8.0]), kind=np.zeros(2, dtype=np.int64),
     ...     lower=np.full(2, 0.1), upper=np.full(2, np.inf), ties_equal=True,
     ...     is_reference=np.array([True, False, True]), reference=np.array([0.0, 0.0, 3.0])))
     >>> found.quality.round(6).tolist(), found.converged
@@ -197,7 +198,7 @@ def minimise(
 
 
 def _refuse(programme: Programme) -> None:
-    bounded = np.isfinite(programme.upper) & (programme.shape != 0)
+    bounded = np.isfinite(programme.upper) & (programme.shape != LINEAR)
     if not programme.ties_equal and np.any(bounded):
         problem = "free ties are defined without an upper bound on the slopes of the inverse: use ties='equal'"
         raise InputError(problem)

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lsc.model.programme import Programme, Shape
+from lsc.model.programme import Programme
+from lsc.model.shapes import Shape
 from lsc.solver import faces, newton, projections
 from lsc.solver.blocks import LARGEST, clustered_direction
 from lsc.solver.lines import _multiply_far_lines, _multiply_lines, common_line, lines_direction
@@ -109,7 +110,7 @@ def test_reviewers_with_many_reviews(shape, upper):
 
 def state(seed, shape):
     programme, _ = programmes.conference(12, 10, 4, 0.5, "monotone", "linear", seed)
-    programme = replace(programme, shape=np.full(10, shape), upper=np.full(10, [np.inf, 0.2][seed % 2]))
+    programme = replace(programme, kind=np.full(10, shape), upper=np.full(10, [np.inf, 0.2][seed % 2]))
     table, common, _ = tabulate(replace(programme, ties_equal=seed % 2 == 1, score=np.round(programme.score)))
     return Merit(table, common, np.zeros(12, dtype=bool), 1e-2, 1e-3)
 
@@ -276,7 +277,7 @@ def test_search_admits_where_nothing_falls():
 @pytest.mark.parametrize("shape", Shape)
 def test_scale_and_shift_of_the_scores_do_not_matter(shape, scale):
     programme, _ = programmes.conference(60, 60, 5, 0.5, "monotone", "linear", 3)
-    programme = replace(programme, shape=np.full(60, shape))
+    programme = replace(programme, kind=np.full(60, shape))
     plain = minimise(programme)
     scaled = minimise(replace(programme, score=programme.score * scale))
     assert scaled.converged
@@ -346,7 +347,7 @@ def test_components_do_not_disturb_each_other():
         start=np.concatenate([one.start, one.start[-1] + two.start[1:]]),
         item=np.concatenate([one.item, 30 + two.item]),
         score=np.concatenate([one.score, two.score]),
-        shape=np.concatenate([one.shape, two.shape]),
+        kind=np.concatenate([one.kind, two.kind]),
         lower=np.concatenate([one.lower, two.lower]),
         upper=np.concatenate([one.upper, two.upper]),
         ties_equal=True,
