@@ -151,7 +151,7 @@ class Report:
         return found
 
     def __str__(self) -> str:
-        from reviewgraph.words import page
+        from reviewgraph.pages import page
 
         return page(self)
 

@@ -135,6 +135,18 @@ class Reviews:
         """Code of each item's label."""
         return {label: code for code, label in enumerate(self.items)}
 
+    def printed(self, values: npt.ArrayLike) -> FloatArray:
+        """Return values of the scale of :attr:`score` in the direction in which the scores came.
+
+        The one place where the sign of ``lower_is_better`` is undone: what people see and what goes into other
+        libraries passes here. It is its own inverse.
+
+        >>> Reviews.from_pairs([("ann", "p1", 2.0)], lower_is_better=True).printed([-2.0]).tolist()
+        [2.0]
+        """
+        array = np.array(values, np.float64)
+        return -array if self.lower_is_better else array
+
     # Other tables from this one
 
     def only_scored(self) -> Reviews:
@@ -174,11 +186,11 @@ class Reviews:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return columns ``reviewer``, ``item`` and ``score`` (None where planned), as any data frame takes them."""
-        sign = -1.0 if self.lower_is_better else 1.0
+        scores = zip(self.printed(self.score).tolist(), self.scored.tolist(), strict=True)
         return {
             "reviewer": [self.reviewers[j] for j in self.reviewer.tolist()],
             "item": [self.items[i] for i in self.item.tolist()],
-            "score": [sign * y if known else None for y, known in zip(self.score.tolist(), self.scored, strict=True)],
+            "score": [y if known else None for y, known in scores],
         }
 
     # Ways in

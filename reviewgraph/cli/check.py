@@ -44,7 +44,7 @@ def check(ctx: click.Context, reviews: Reviews, require: str | None, use_scores:
 
 def show(report: Report, *, require: str | None = None, reached: bool = True, use_scores: bool = False) -> None:
     """Print the page, the verdict on a required level, and the next command to type."""
-    from reviewgraph.words import page
+    from reviewgraph.pages import page
 
     click.echo(page(report, use_scores=use_scores))
     if require:

@@ -45,7 +45,7 @@ def to_biadjacency(reviews: Reviews, *, scored: bool = True) -> scipy.sparse.csr
     """
     import scipy.sparse
 
-    values = _as_they_came(reviews) if scored else np.ones(reviews.n_reviews, np.int64)
+    values = reviews.printed(reviews.score) if scored else np.ones(reviews.n_reviews, np.int64)
     shape = (reviews.n_reviewers, reviews.n_items)
     return scipy.sparse.csr_array((values, reviews.item.copy(), reviews.reviewer_start.copy()), shape=shape)
 
@@ -119,10 +119,6 @@ def from_biadjacency(
         row_name=lambda entry: f"row {row[entry]}, column {column[entry]} of the matrix",
         **options,
     )
-
-
-def _as_they_came(reviews: Reviews) -> FloatArray:
-    return -reviews.score if reviews.lower_is_better else reviews.score.copy()
 
 
 def _entries(
