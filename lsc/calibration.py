@@ -16,8 +16,8 @@ from lsc.evidence.scoring_functions import ScoringFunction, fit_through
 from lsc.evidence.support import Support, groups_of, support_of
 from lsc.evidence.uniqueness import is_noiseless, is_unique
 from lsc.methods.estimate import Estimate, plain_averages
-from lsc.model.formulation import References, Ties, formulate
 from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
+from lsc.model.formulation import References, Ties, formulate
 from lsc.model.hypotheses import CLASSES, HypothesisLike, level_of
 from lsc.model.programme import Minimiser, Programme
 from reviewgraph.errors import InputError
@@ -302,7 +302,8 @@ def calibrate(
         With scores; planned reviews are ignored.
     hypothesis
         How reviewers may differ: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, ``"offset"``, a
-        :class:`~lsc.model.classes.hypothesis.Hypothesis`, or a mapping from the label of each reviewer with a score to either.
+        :class:`~lsc.model.classes.hypothesis.Hypothesis`, or a mapping from the label of each reviewer with a score to
+        either.
     max_slope
         C, the steepest slope of a scoring function (10 by default), for hypotheses given by name.
     references
@@ -352,7 +353,7 @@ def calibrate(
     return Calibration(
         reviews=reviews,
         quality=np.where(np.isfinite(average), reported.apply(found.quality, group), np.nan),
-        method=f"LSC ({name})",
+        method="lsc",
         hypothesis=name,
         objective=found.objective,
         status=Status.OPTIMAL if found.converged else Status.INACCURATE,

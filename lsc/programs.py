@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsc.model.classes.hypothesis import MAX_SLOPE
 from lsc.model.constraints import Links, differences, equalities, free_ties, inequalities, pick
 from lsc.model.formulation import References, Ties, formulate
-from lsc.model.classes.hypothesis import MAX_SLOPE
 from lsc.model.hypotheses import HypothesisLike
 from lsc.model.programme import Programme
 from reviewgraph.labels import IntArray
@@ -46,7 +46,8 @@ class LeastSquaresProgram:
         ``quality[item] + noise``.
     constraints
         The constraints by name: ``ties``, ``max_slope``, ``min_slope``, ``linear``, ``offset``, ``convex``,
-        ``concave``, ``references``, and ``free_ties_above`` and ``free_ties_below`` with the variable ``level``; those that occur.
+        ``concave``, ``references``, and ``free_ties_above`` and ``free_ties_below`` with the variable ``level``; those
+        that occur.
     row
         Shape (E',): the row of the reviews that each entry of ``noise`` belongs to.
     """

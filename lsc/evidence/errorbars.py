@@ -25,8 +25,9 @@ def standard_errors(
 
         sigma^2 = sum of squared noise / (E' - N' - p M' + p),   standard error_i = sigma sqrt((L^+)_ii),
 
-    L the sum over reviewers of identity minus the projection on span(1, quality), or on span(1) where p is 1. To first
-    order in sigma, and relative to the shift and scale (or the shift alone, where p is 1) of the block. NaN for items outside these blocks and where the divisor is below 10.
+    L the sum over reviewers of identity minus the projection on span(1, quality), or on span(1) where p is 1: to first
+    order in sigma, and relative to the shift and scale of the block, or to its shift alone. NaN for items outside these
+    blocks and where the divisor is below 10.
     """
     owner = np.repeat(np.arange(programme.shape.size), np.diff(programme.start))
     block = support.block[owner]

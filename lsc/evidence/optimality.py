@@ -13,7 +13,6 @@ from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 
 
-
 class Residuals(NamedTuple):
     """What a solution violates of the Karush-Kuhn-Tucker conditions of a :class:`~lsc.model.programme.Programme`.
 

@@ -89,7 +89,7 @@ def support_of(reviews: Reviews, group: IntArray, level: Level) -> Support:
 
 
 def _recoverable(reviews: Reviews, group: IntArray) -> tuple[int, IntArray, IntArray, BoolArray]:
-    """Missing links, the largest block of each group, each reviewer's block, and which items lie in a largest one."""
+    """Return missing links, the largest block of each group, each reviewer's block, and the items of the largest."""
     found = recoverability(reviews)
     covers = found.block_covers
     sizes = np.array([cover.size for cover in covers], np.int64)
@@ -104,7 +104,7 @@ def _recoverable(reviews: Reviews, group: IntArray) -> tuple[int, IntArray, IntA
 
 
 def _connected(reviews: Reviews, group: IntArray) -> tuple[int, IntArray, IntArray, BoolArray]:
-    """The same where groups are the blocks."""
+    """Return the same where groups are the blocks."""
     groups = int(group.max(initial=0))
     block = np.full(reviews.n_reviewers, -1, np.int64)
     block[reviews.reviewer] = group[reviews.item] - 1
@@ -121,5 +121,7 @@ _BY_LEVEL: Mapping[str, Callable[[Reviews, IntArray], tuple[int, IntArray, IntAr
 
 for _kind in CLASSES:
     if _kind.level.name not in _BY_LEVEL:
-        _message = f"{_kind.__name__}: asks for the level {_kind.level.name}, of which lsc.evidence.support knows nothing"
+        _message = (
+            f"{_kind.__name__}: asks for the level {_kind.level.name}, of which lsc.evidence.support knows nothing"
+        )
         raise NotImplementedError(_message)

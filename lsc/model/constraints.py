@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 #: By class: whether its lowest, its highest, or all levels of tied scores are loose where ties are free.
-_LOWEST, _HIGHEST, _ALL = (np.array([kind.loose_ties == which for kind in CLASSES]) for which in ("lowest", "highest", "all"))
+_LOWEST = np.array([kind.loose_ties == "lowest" for kind in CLASSES])
+_HIGHEST = np.array([kind.loose_ties == "highest" for kind in CLASSES])
+_ALL = np.array([kind.loose_ties == "all" for kind in CLASSES])
 
 #: By class: whether bounds on slopes say something beside what the class itself says.
 _BOUNDED = np.array([not kind.fixes_unit for kind in CLASSES])

@@ -171,7 +171,6 @@ def _classes(
 
 def _references(reviews: Reviews, references: References) -> tuple[BoolArray, FloatArray]:
     known, value = np.zeros(reviews.n_items, np.bool_), np.zeros(reviews.n_items)
-    sign = -1.0 if reviews.lower_is_better else 1.0
     for label, quality in references.items():
         if label not in reviews.item_code:
             message = f"references: expected an item of the reviews, found {label!r}; check its spelling"
@@ -180,8 +179,8 @@ def _references(reviews: Reviews, references: References) -> tuple[BoolArray, Fl
             message = f"references: expected a finite quality, found {quality} for item {label!r}"
             raise InputError(message)
         known[reviews.item_code[label]] = True
-        value[reviews.item_code[label]] = sign * quality
-    return known, value
+        value[reviews.item_code[label]] = quality
+    return known, np.where(known, reviews.printed(value), 0.0)
 
 
 class Units(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from lsc.model.formulation import in_units, out_of_units
 from lsc.model.hypotheses import CLASSES
 from lsc.model.programme import Minimiser, Programme
 from lsc.programs import state
+from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def minimise(
     *,
     tolerance: float = 1e-10,
     max_iterations: int = 200,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Minimiser:
     """Solve a programme with CVXPY and Clarabel.
 
@@ -46,7 +48,7 @@ def minimise(
     max_iterations
         Of each programme.
     progress
-        Called once the programme is solved, with the number of steps and the largest residual.
+        Called once the programme is solved; the words hold the number of steps and the largest residual.
 
     Raises
     ------
@@ -61,6 +63,7 @@ def minimise(
     >>> round(minimise(programme).objective, 6)
     0.01
     """
+    began = time.monotonic()
     scaled, units = in_units(programme)
     stated = state(scaled)
     problem = stated.problem
@@ -69,7 +72,8 @@ def minimise(
     quality = np.zeros(scaled.n_items) if stated.quality.value is None else stated.quality.value  # None: no constraint
     steps = int(problem.solver_stats.num_iters or 0)
     if progress is not None:
-        progress(steps, max(residuals(scaled, quality, quality[scaled.item] + noise)))
+        distance = max(residuals(scaled, quality, quality[scaled.item] + noise))
+        progress(Progress(time.monotonic() - began, f"step {steps}, {distance:.1e} from the optimum"))
     if not is_unique(scaled, quality, quality[scaled.item] + noise):
         quality = _choose(scaled, quality, noise, tolerance, max_iterations)
     found = Minimiser(

@@ -76,4 +76,4 @@ def _rules(draw: st.DrawFn, name: str, ties: str) -> Rule:
 def noisy_linear(rng: np.random.Generator, n_items: int, n_reviewers: int, load: int, noise: float) -> Reviews:
     from lsc.simulation.draws import simulate
 
-    return simulate(n_items, n_reviewers, load, noise=noise, rng=rng).reviews
+    return simulate(n_items, n_reviewers, load, noise=noise, seed=rng).reviews

@@ -140,7 +140,7 @@ def test_becomes_a_data_frame_and_prints() -> None:
 
 
 def test_an_unfinished_solution_says_so() -> None:
-    reviews = simulate(60, 60, 4, noise=0.5, rng=np.random.default_rng(0)).reviews
+    reviews = simulate(60, 60, 4, noise=0.5, seed=np.random.default_rng(0)).reviews
     result = lsc.calibrate(reviews, max_iterations=1)
     assert result.status == "inaccurate"
     assert "how far from the optimum" in result.status.text
@@ -153,7 +153,7 @@ def test_standard_errors_cover_the_truth() -> None:
     inside = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        simulation = simulate(80, 60, 8, noise=0.1, rng=rng, assignment=doubly_connected_assignment(80, 60, 8, rng))
+        simulation = simulate(80, 60, 8, noise=0.1, seed=rng, assignment=doubly_connected_assignment(80, 60, 8, rng))
         result = lsc.calibrate(simulation.reviews)
         slope, offset = np.polyfit(simulation.truth, result.quality, 1)
         off = result.quality - (slope * simulation.truth + offset)
@@ -163,7 +163,7 @@ def test_standard_errors_cover_the_truth() -> None:
 
 def test_standard_errors_are_the_formula() -> None:
     rng = np.random.default_rng(3)
-    reviews = simulate(40, 30, 6, noise=0.5, rng=rng).reviews
+    reviews = simulate(40, 30, 6, noise=0.5, seed=rng).reviews
     result = lsc.calibrate(reviews)
     laplacian = np.zeros((40, 40))
     for j in range(30):

@@ -30,5 +30,5 @@ class Concave(Sloped):
 
     @staticmethod
     def inequalities(steps: Steps) -> Iterable[Rows]:
-        """The inverse of a concave function is convex: its slopes increase."""
+        """Let the slopes of the inverse increase: that of a concave function is convex."""
         yield steps.bends("concave", -1.0)

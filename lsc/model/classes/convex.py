@@ -30,5 +30,5 @@ class Convex(Sloped):
 
     @staticmethod
     def inequalities(steps: Steps) -> Iterable[Rows]:
-        """The inverse of a convex function is concave: its slopes decrease."""
+        """Let the slopes of the inverse decrease: that of a convex function is concave."""
         yield steps.bends("convex")

@@ -30,5 +30,5 @@ class Linear(Sloped):
 
     @staticmethod
     def equalities(steps: Steps) -> Iterable[Rows]:
-        """All slopes are equal."""
+        """Let all slopes be equal."""
         yield steps.bends("linear")

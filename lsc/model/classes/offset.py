@@ -41,5 +41,5 @@ class Offset(Hypothesis):
 
     @staticmethod
     def equalities(steps: Steps) -> Iterable[Rows]:
-        """Perceived qualities differ by what scores differ by."""
+        """Let perceived qualities differ by what scores differ by."""
         yield steps.rises("offset")
