@@ -71,7 +71,9 @@ def reporting_scale(
     kept = np.zeros(groups, np.bool_) if fixed is None else fixed
     flat = (width <= FLAT * spread / max_slope) & ~kept
     own = np.bincount(group - 1, is_reference, groups) >= np.where(kept, 1, 2)
-    slope = np.where(own | kept, 1.0, np.divide(deviation, width, out=np.full(groups, max_slope), where=~flat))
+    stretched = ~(own | kept)
+    slope = np.divide(deviation, width, out=np.full(groups, max_slope), where=stretched & ~flat)
+    slope[~stretched] = 1.0
     offset = np.where(own, 0.0, mean - np.where(flat, 0.0, slope * middle))
     return ReportingScale(slope, offset, flat & ~own)
 

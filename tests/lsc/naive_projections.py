@@ -41,6 +41,9 @@ def constraints(programme, j):
         for a in names[number - 1]:
             for b in names[number]:
                 step = difference([(b, 1.0), (a, -1.0)])
+                if low == high:
+                    equal.append((step, low * d))
+                    continue
                 at_least.append((step, low * d))
                 if np.isfinite(high):
                     at_least.append((-step, -high * d))

@@ -58,9 +58,10 @@ def test_objective_is_that_of_cvxpy(seed):
         return
     found = minimise(programme)
     expected, _, _ = naive.naive_minimum(programme, **naive.EXACT)
-    assert found.objective <= expected + 1e-7 * abs(expected) + 1e-9 * programme.score @ programme.score
+    size = programme.score @ programme.score + 1e-3 * unit(programme) ** 2
+    assert found.objective <= expected + 1e-7 * abs(expected) + 1e-9 * size
     # Clarabel's own accuracy bounds the other side; optimality itself is checked above.
-    assert found.objective >= expected - 1e-4 * abs(expected) - 1e-9 * programme.score @ programme.score
+    assert found.objective >= expected - 1e-4 * abs(expected) - 1e-9 * size
 
 
 def projected(programme, x):
@@ -361,10 +362,10 @@ def test_components_do_not_disturb_each_other():
 def test_progress_is_told_and_may_interrupt():
     programme, _ = programmes.conference(40, 40, 5, 0.5, "monotone", "linear", 4)
     told = []
-    found = minimise(programme, progress=lambda iteration, gradient: told.append((iteration, gradient)))
-    assert [iteration for iteration, _ in told] == list(range(1, found.iterations + 1))
+    found = minimise(programme, progress=told.append)
+    assert [now.words.split(",")[0] for now in told] == [f"step {k + 1}" for k in range(found.iterations)]
 
-    def stop(iteration, gradient):
+    def stop(now):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
