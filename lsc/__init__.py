@@ -18,20 +18,22 @@ if TYPE_CHECKING:
     from lsc.errors import UndeterminedWarning as UndeterminedWarning
     from lsc.evidence.scoring_functions import ScoringFunction as ScoringFunction
     from lsc.methods.estimate import Estimate as Estimate
-    from lsc.model.hypotheses import Concave as Concave
-    from lsc.model.hypotheses import Convex as Convex
-    from lsc.model.hypotheses import Linear as Linear
-    from lsc.model.hypotheses import Monotone as Monotone
+    from lsc.model.classes.concave import Concave as Concave
+    from lsc.model.classes.convex import Convex as Convex
+    from lsc.model.classes.linear import Linear as Linear
+    from lsc.model.classes.monotone import Monotone as Monotone
+    from lsc.model.classes.offset import Offset as Offset
 
 _HOME = {
     "Calibration": "calibration",
     "CalibrationError": "errors",
-    "Concave": "model.hypotheses",
-    "Convex": "model.hypotheses",
+    "Concave": "model.classes.concave",
+    "Convex": "model.classes.convex",
     "Estimate": "methods.estimate",
     "Incomparable": "errors",
-    "Linear": "model.hypotheses",
-    "Monotone": "model.hypotheses",
+    "Linear": "model.classes.linear",
+    "Monotone": "model.classes.monotone",
+    "Offset": "model.classes.offset",
     "ScoringFunction": "evidence.scoring_functions",
     "SolverFailed": "errors",
     "Status": "calibration",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -17,12 +16,16 @@ from lsc.evidence.scoring_functions import ScoringFunction, fit_through
 from lsc.evidence.support import Support, groups_of, support_of
 from lsc.evidence.uniqueness import is_noiseless, is_unique
 from lsc.methods.estimate import Estimate, plain_averages
+from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
 from lsc.model.formulation import References, Ties, formulate
-from lsc.model.hypotheses import MAX_SLOPE, Hypothesis, HypothesisLike
-from lsc.model.programme import Minimiser, Programme, Shape
+from lsc.model.hypotheses import CLASSES, HypothesisLike, level_of
+from lsc.model.programme import Minimiser, Programme
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
-from reviewgraph.reviews import FloatArray, Reviews
+from reviewgraph.results import Progress
+from reviewgraph.results import Status as ResultStatus
+from reviewgraph.reviews import BoolArray, FloatArray, Reviews
+from reviewgraph.words import counted
 
 #: Where noise is below this part of the spread of qualities there may be none, and qualities may be exact: they are
 #: solved for to double precision, since a graph amplifies what is left of the gradient by its condition.
@@ -31,22 +34,19 @@ NEARLY, SHARP = 1e-5, 1e-14
 Solver: TypeAlias = Literal["newton", "cvxpy"]
 
 
-class Status(StrEnum):
-    """How a calibration ended; ``text`` says what that means and what to do."""
+class Status(ResultStatus):
+    """How a calibration ended; ``text`` says what that means and what to do.
 
-    OPTIMAL = "optimal"
-    INACCURATE = "inaccurate"
+    >>> Status.OPTIMAL.text
+    'solved to the accuracy asked for'
+    """
 
-    @property
-    def text(self) -> str:
-        """The status in a sentence."""
-        return {
-            Status.OPTIMAL: "solved to the accuracy asked for",
-            Status.INACCURATE: (
-                "the solver stopped before the accuracy asked for; the residuals say how far from the optimum. "
-                "Give it more iterations, or try the other solver"
-            ),
-        }[self]
+    OPTIMAL = "optimal", "solved to the accuracy asked for"
+    INACCURATE = (
+        "inaccurate",
+        "the solver stopped before the accuracy asked for; the residuals say how far from the optimum. "
+        "Give it more iterations, or try the other solver",
+    )
 
 
 class Solution(NamedTuple):
@@ -96,10 +96,27 @@ class Calibration(Estimate):
     iterations: int
     solution: Solution = field(repr=False)
 
-    def __repr__(self) -> str:
-        from lsc.words.page import summary
+    def headline(self) -> str:
+        """Return class, status and objective, and what was calibrated."""
+        reviews, groups = self.reviews, int(self.group[np.isfinite(self.quality)].max(initial=0))
+        return (
+            f"{self.hypothesis}, {self.status}, objective {self.objective:.6g}; {counted(reviews.n_items, 'item')}, "
+            f"{counted(reviews.n_reviewers, 'reviewer')}, {counted(int(reviews.scored.sum()), 'score')}, "
+            f"{counted(groups, 'group')}"
+        )
 
-        return summary(self)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of every estimate, and ``hypothesis``, ``objective`` and ``unique``."""
+        found = super().to_dict()
+        own = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
+        return {**found, **own, "unique": self.unique}
+
+    @property
+    def kinds(self) -> tuple[type[Hypothesis], ...]:
+        """The hypothesis classes of the reviewers with a score, each once, in the order of the list."""
+        programme = self.solution.programme
+        present = np.unique(programme.kind[np.diff(programme.start) > 0])
+        return tuple(CLASSES[code] for code in present.tolist())
 
     @property
     def group(self) -> IntArray:
@@ -137,7 +154,7 @@ class Calibration(Estimate):
             raise InputError(message)
         known = row[mine]
         perceived = self.quality[self.reviews.item[known]] + self.noise[known]
-        return fit_through(perceived, programme.score[mine], linear=bool(programme.shape[code] == Shape.LINEAR))
+        return fit_through(perceived, programme.score[mine], linear=CLASSES[programme.kind[code]].straight)
 
     # How good the solution is
 
@@ -185,7 +202,7 @@ class Calibration(Estimate):
     @cached_property
     def support(self) -> Support:
         """What the reviews connect; see :mod:`lsc.evidence.support`."""
-        return support_of(self.reviews.only_scored(), self.group)
+        return support_of(self.reviews.only_scored(), self.group, level_of(self.kinds))
 
     @property
     def undetermined(self) -> list[Label]:
@@ -194,17 +211,18 @@ class Calibration(Estimate):
 
     @cached_property
     def standard_error(self) -> FloatArray:
-        """Standard errors on the reported scale, shape (N,), for linear reviewers.
+        """Standard errors on the reported scale, shape (N,), where all reviewers are of one class that has them.
 
-        NaN outside the largest recoverable block of the item's group, in other hypothesis classes, and where the data
-        leave fewer than ten degrees of freedom. See :mod:`lsc.evidence.errorbars`.
+        NaN outside the largest block of the item's group, in other hypothesis classes and mixtures, and where the
+        data leave fewer than ten degrees of freedom. See :mod:`lsc.evidence.errorbars`.
         """
         from lsc.evidence.errorbars import standard_errors
 
         programme, _, quality, perceived, group, scale = self.solution
-        if (programme.shape != Shape.LINEAR).any():
+        parameters = self.kinds[0].parameters if len(self.kinds) == 1 else None
+        if parameters is None:
             return np.full(self.reviews.n_items, np.nan)
-        found = standard_errors(programme, quality, perceived, self.support)
+        found = standard_errors(programme, quality, perceived, self.support, parameters)
         return np.where(scale.flat[group - 1], np.nan, scale.slope[group - 1] * found)
 
     # What follows for people
@@ -264,7 +282,7 @@ def calibrate(
     solver: Solver = "newton",
     tolerance: float | None = None,
     max_iterations: int | None = None,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Calibration:
     """Recover the qualities of items from scores by Least Square Calibration (programme 2 of [Tan21]_).
 
@@ -283,8 +301,9 @@ def calibrate(
     reviews
         With scores; planned reviews are ignored.
     hypothesis
-        How reviewers may differ: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, a
-        :class:`~lsc.model.hypotheses.Hypothesis`, or a mapping from the label of each reviewer with a score to either.
+        How reviewers may differ: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, ``"offset"``, a
+        :class:`~lsc.model.classes.hypothesis.Hypothesis`, or a mapping from the label of each reviewer with a score to
+        either.
     max_slope
         C, the steepest slope of a scoring function (10 by default), for hypotheses given by name.
     references
@@ -296,7 +315,7 @@ def calibrate(
     tolerance, max_iterations
         For the solver; its own defaults if not given.
     progress
-        Called as the solver goes on, with the number of its steps and how far it is from the optimum.
+        Called as the solver goes on; the words say how many steps it took and how far it is from the optimum.
 
     Raises
     ------
@@ -328,12 +347,13 @@ def calibrate(
         group,
         programme.is_reference,
         1.0 / float(np.median(programme.lower)),
+        _fixed_units(programme, group),
     )
     name = _name(hypothesis)
     return Calibration(
         reviews=reviews,
         quality=np.where(np.isfinite(average), reported.apply(found.quality, group), np.nan),
-        method=f"LSC ({name})",
+        method="lsc",
         hypothesis=name,
         objective=found.objective,
         status=Status.OPTIMAL if found.converged else Status.INACCURATE,
@@ -348,7 +368,7 @@ def _solve(
     solver: Solver,
     tolerance: float | None,
     max_iterations: int | None,
-    progress: Callable[[int, float], None] | None,
+    progress: Callable[[Progress], object] | None,
 ) -> Minimiser:
     given = {"tolerance": tolerance, "max_iterations": max_iterations, "progress": progress}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -374,6 +394,16 @@ def _name(hypothesis: HypothesisLike) -> str:
         return hypothesis if isinstance(hypothesis, str) else hypothesis.name
     names = {kind if isinstance(kind, str) else kind.name for kind in hypothesis.values()}
     return names.pop() if len(names) == 1 else "mixed"
+
+
+def _fixed_units(programme: Programme, group: IntArray) -> BoolArray:
+    """Whether in each group a point of quality is a point of score, for every reviewer of two items or more."""
+    fixes = np.array([kind.fixes_unit for kind in CLASSES])[programme.kind]
+    several = np.diff(programme.start) > 1
+    home = group[programme.item[programme.start[:-1][several]]] - 1
+    groups = int(group.max(initial=0))
+    count = np.bincount(home, minlength=groups)
+    return np.asarray((count > 0) & (np.bincount(home, fixes[several], groups) == count))
 
 
 def _spreads(reviews: Reviews, group: IntArray) -> FloatArray:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsc.model.classes.hypothesis import MAX_SLOPE
 from lsc.model.constraints import Links, differences, equalities, free_ties, inequalities, pick
 from lsc.model.formulation import References, Ties, formulate
-from lsc.model.hypotheses import MAX_SLOPE, HypothesisLike
-from lsc.model.programme import Programme, Shape
+from lsc.model.hypotheses import HypothesisLike
+from lsc.model.programme import Programme
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import Reviews
 
@@ -44,8 +45,9 @@ class LeastSquaresProgram:
     perceived
         ``quality[item] + noise``.
     constraints
-        The constraints by name: ``ties``, ``max_slope``, ``min_slope``, ``linear``, ``convex``, ``concave``,
-        ``references``, and ``free_ties_above`` and ``free_ties_below`` with the variable ``level``; those that occur.
+        The constraints by name: ``ties``, ``max_slope``, ``min_slope``, ``linear``, ``offset``, ``convex``,
+        ``concave``, ``references``, and ``free_ties_above`` and ``free_ties_below`` with the variable ``level``; those
+        that occur.
     row
         Shape (E',): the row of the reviews that each entry of ``noise`` belongs to.
     """
@@ -75,6 +77,7 @@ def least_squares_program(
         subject to  d_r >= dy_r / C                       max_slope, every class
                     d_r <= dy_r / c                       min_slope, where one is given
                     d_r / dy_r = d_(r+1) / dy_(r+1)       linear
+                    d_r = dy_r                            offset
                     d_r / dy_r >= d_(r+1) / dy_(r+1)      convex: the inverse of a convex function is concave
                     d_r / dy_r <= d_(r+1) / dy_(r+1)      concave
                     d_r = 0 where dy_r = 0                ties
@@ -178,7 +181,7 @@ def feasibility_program(reviews: Reviews) -> FeasibilityProgram:
     merged = cp.Variable(size, name="quality")
     to_merged = pick(class_of[programme.item], size)
     rises = differences(links, ~tied, programme.item.size) @ to_merged
-    bends = links.bends(programme, Shape.LINEAR) @ to_merged
+    bends = links.bends(programme, np.ones(programme.kind.size, np.bool_)) @ to_merged
     constraints = [rises @ merged >= 1] if rises.shape[0] else []
     constraints += [bends @ merged == 0] if bends.shape[0] else []
     return FeasibilityProgram(cp.Problem(cp.Minimize(0), constraints), merged, merged[class_of])

@@ -45,7 +45,7 @@ class Seriation(Estimate):
     fitted: FloatArray
 
 
-def seriate(reviews: Reviews, rng: np.random.Generator, *, kicks: int = KICKS) -> Seriation:
+def seriate(reviews: Reviews, *, seed: int | np.random.Generator = 0, kicks: int = KICKS) -> Seriation:
     """Look for an order of the items that all reviewers' scores follow as nearly as possible.
 
     Three orders, by average and by Least Square Calibration with linear and with monotone scoring functions, are
@@ -54,8 +54,8 @@ def seriate(reviews: Reviews, rng: np.random.Generator, *, kicks: int = KICKS) -
 
     Parameters
     ----------
-    rng
-        Where kicks come from.
+    seed
+        Where kicks come from: a whole number (0) or a generator.
     kicks
         How many (60).
 
@@ -66,10 +66,11 @@ def seriate(reviews: Reviews, rng: np.random.Generator, *, kicks: int = KICKS) -
     Examples
     --------
     >>> rows = [("ann", "p1", 1.0), ("ann", "p2", 2.0), ("bob", "p2", 5.0), ("bob", "p3", 9.0)]
-    >>> found = seriate(Reviews.from_pairs(rows), np.random.default_rng(0))
+    >>> found = seriate(Reviews.from_pairs(rows))
     >>> found.ranking(), found.objective
     (['p3', 'p2', 'p1'], 0.0)
     """
+    rng = np.random.default_rng(seed)
     scored = reviews.only_scored()
     starts = [average(scored)]
     if scored.n_reviews:

@@ -22,7 +22,7 @@ PROBE_STEPS = 1000
 
 
 def error_variances(
-    reviewer: IntArray, item: IntArray, quality: FloatArray, rng: np.random.Generator | None = None
+    reviewer: IntArray, item: IntArray, quality: FloatArray | None, rng: np.random.Generator | None = None
 ) -> FloatArray:
     """Variance of each recovered quality for noise of variance one, scoring functions being linear and unknown.
 
@@ -37,7 +37,8 @@ def error_variances(
     reviewer, item
         Codes, shape (E,), from 0 without gaps; together they must be recoverable, else some variances are infinite.
     quality
-        The qualities at which it is linearised, shape (N,).
+        The qualities at which it is linearised, shape (N,). None where reviewers differ in severity only: then P_j
+        projects on span(1), the variances are exact and relative to the shift alone, and a connected graph suffices.
     rng
         For the probes beyond 2,000 items, where the diagonal is estimated to about 10 %; seed 0 by default.
 
@@ -57,10 +58,15 @@ def error_variances(
     >>> error_variances(reviewer, item, np.array([0.0, 1.0, 3.0])).round(3).tolist()
     [0.071, 0.161, 0.018]
     """
-    matrix, count = projections(reviewer, item, quality[item], quality.size)
-    level = np.ones(quality.size)
-    basis, _ = np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
-    if quality.size <= EXACT_UP_TO:
+    size = int(item.max(initial=-1)) + 1 if quality is None else quality.size
+    level = np.ones((size, 1))
+    if quality is None:
+        matrix, count = projections(reviewer, item, np.zeros(item.size), size)
+        basis = level / np.sqrt(size)
+    else:
+        matrix, count = projections(reviewer, item, quality[item], size)
+        basis, _ = np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
+    if size <= EXACT_UP_TO:
         return _exact(matrix, count, basis)
     return _estimate(matrix, count, basis, rng or np.random.default_rng(0))
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
 from reviewgraph.errors import InputError
+from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
     from lsc.calibration import Calibration
     from lsc.model.hypotheses import HypothesisLike
     from reviewgraph.reviews import Reviews
 
-HYPOTHESES = ("linear", "monotone", "convex", "concave")
 #: Seconds between two words of progress.
 SILENCE = 3.0
 
@@ -41,14 +41,16 @@ def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @table_options
 @click.option(
     "--hypothesis",
-    type=click.Choice(HYPOTHESES),
+    type=click.Choice(list(HYPOTHESES)),
     default="linear",
     show_default=True,
-    help="How reviewers may differ: what a scoring function, from quality to score, may look like.",
+    help="How reviewers may differ. " + "; ".join(f"{name}: {kind.words}" for name, kind in HYPOTHESES.items()) + ".",
 )
 @click.option("--hypotheses", "by_reviewer", metavar="FILE", help="Reviewers who differ (reviewer,hypothesis).")
 @click.option("--references", metavar="FILE", help="Papers of known quality (item,quality).")
-@click.option("--max-slope", type=float, default=10.0, show_default=True, help="No scoring function is steeper.")
+@click.option(
+    "--max-slope", type=float, default=10.0, show_default=True, help="No scoring function is steeper (but offset)."
+)
 @click.option(
     "--ties",
     type=click.Choice(["equal", "free"]),
@@ -91,11 +93,11 @@ def calibrate(
     )
     selected, refused = _select(result, select, by_group_average)
     if output:
-        write_whole(output, csv_text(result.to_dict()))
+        write_whole(output, csv_text(result.to_columns()))
     if as_json:
         for warning in warnings_of(result):
             say(f"Warning: {warning}")
-        print_json(_as_json(result, selected))
+        print_json({**result.to_dict(), "selected": selected})
     else:
         for line in [*(f"Warning: {warning}" for warning in warnings_of(result)), "", *report(result)]:
             click.echo(line)
@@ -125,14 +127,14 @@ def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisL
     return everyone | given
 
 
-def _progress() -> Callable[[int, float], None]:
-    last = time.monotonic()
+def _progress() -> Callable[[Progress], None]:
+    last = 0.0
 
-    def tell(step: int, distance: float) -> None:
+    def tell(now: Progress) -> None:
         nonlocal last
-        if time.monotonic() - last > SILENCE:
-            last = time.monotonic()
-            say(f"calibrating: step {step}, {distance:.1e} from the optimum")
+        if now.seconds - last > SILENCE:
+            last = now.seconds
+            say(f"calibrating: {now.words}")
 
     return tell
 
@@ -159,19 +161,6 @@ def _select(
             return result.select(count, by_group_average=by_group_average), None
     except Incomparable as refusal:
         return [], str(refusal)
-
-
-def _as_json(result: Calibration, selected: list[Any]) -> dict[str, Any]:
-    columns = result.to_dict()
-    rows = zip(*columns.values(), strict=True)
-    return {
-        "status": result.status.value,
-        "hypothesis": result.hypothesis,
-        "objective": result.objective,
-        "unique": result.unique,
-        "items": [dict(zip(columns, row, strict=True)) for row in rows],
-        "selected": selected,
-    }
 
 
 def _closing(result: Calibration, selected: list[Any], output: str | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from reviewgraph.cli.output import Refusal, print_json, refusing, say
+from reviewgraph.results import Progress
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 PEER_GRADING = "peer-grading"
@@ -135,13 +136,13 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
     return cells
 
 
-def _progress() -> Callable[[int, int], None]:
+def _progress() -> Callable[[Progress], None]:
     last = time.monotonic()
 
-    def tell(done: int, trials: int) -> None:
+    def tell(now: Progress) -> None:
         nonlocal last
-        if time.monotonic() - last > SILENCE or (done == trials and done):
+        if time.monotonic() - last > SILENCE or now.done == 1.0:
             last = time.monotonic()
-            say(f"{done} of {trials} trials")
+            say(now.words)
 
     return tell

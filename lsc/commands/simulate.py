@@ -41,13 +41,11 @@ realistic         whole scores 1-10, 3-6 reviews a paper, much noise
 @refusing
 def simulate(preset: str, seed: int, output: str, **changes: Any) -> None:
     """Make up scores whose truth is known."""
-    import numpy as np
-
     from lsc.simulation.settings import PRESETS as SETTINGS
     from reviewgraph.cli.output import csv_text
 
     setting = _changed(preset, SETTINGS[preset], changes)
-    found = setting.draw(np.random.default_rng(seed))
+    found = setting.draw(seed)
     reviews = found.reviews
     paper = [f"P{i + 1}" for i in range(reviews.n_items)]
     reviewer = [f"R{j + 1}" for j in range(reviews.n_reviewers)]

@@ -1,4 +1,4 @@
-"""Standard errors of recovered qualities where all reviewers are linear."""
+"""Standard errors of recovered qualities where every reviewer's function is a line, with or without a slope."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ from reviewgraph.reviews import FloatArray
 LEAST_DIVISOR = 10
 
 
-def standard_errors(programme: Programme, quality: FloatArray, perceived: FloatArray, support: Support) -> FloatArray:
+def standard_errors(
+    programme: Programme, quality: FloatArray, perceived: FloatArray, support: Support, parameters: int
+) -> FloatArray:
     """Return the standard error of each quality, shape (N,), in the units of the programme.
+
+    ``parameters`` p determine a reviewer's function: 2 for slope and offset, 1 for an offset alone.
 
     Block by block of those that are the main one of their group: with the E' scores, N' items and M' reviewers of the
     block::
 
-        sigma^2 = sum of squared noise / (E' - N' - 2 M' + 2),   standard error_i = sigma sqrt((L^+)_ii),
+        sigma^2 = sum of squared noise / (E' - N' - p M' + p),   standard error_i = sigma sqrt((L^+)_ii),
 
-    L the sum over reviewers of identity minus the projection on span(1, quality), to first order in sigma and relative
-    to the shift and scale of the block. NaN for items outside these blocks and where the divisor is below 10.
+    L the sum over reviewers of identity minus the projection on span(1, quality), or on span(1) where p is 1: to first
+    order in sigma, and relative to the shift and scale of the block, or to its shift alone. NaN for items outside these
+    blocks and where the divisor is below 10.
     """
     owner = np.repeat(np.arange(programme.shape.size), np.diff(programme.start))
     block = support.block[owner]
@@ -33,8 +38,9 @@ def standard_errors(programme: Programme, quality: FloatArray, perceived: FloatA
         here = order[slice(*np.searchsorted(block[order], [main, main + 1]))]
         items, item = np.unique(programme.item[here], return_inverse=True)
         reviewers, reviewer = np.unique(owner[here], return_inverse=True)
-        divisor = here.size - items.size - 2 * reviewers.size + 2
+        divisor = here.size - items.size - parameters * (reviewers.size - 1)
         if divisor >= LEAST_DIVISOR:
             variance = float(noise[here].sum()) / divisor
-            found[items] = np.sqrt(variance * error_variances(reviewer, item, quality[items]))
+            spread = error_variances(reviewer, item, quality[items] if parameters > 1 else None)
+            found[items] = np.sqrt(variance * spread)
     return found

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.model.programme import Programme
+from lsc.model.shapes import CONCAVE, CONVEX, LINEAR, MONOTONE
 from reviewgraph.kernels.compiling import kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
-
-_LINEAR, _MONOTONE, _CONVEX, _CONCAVE = 0, 1, 2, 3
 
 
 class Residuals(NamedTuple):
@@ -95,7 +94,7 @@ def _reviewer_residuals(
             continue
         eps = perceived[first:last] - quality[item[first:last]]
         rise = score[first:last] - score[first]
-        if not ties_equal and (rise[-1] == 0.0 or shape[j] == _MONOTONE):
+        if not ties_equal and (rise[-1] == 0.0 or shape[j] == MONOTONE):
             one = _loose(rise, perceived[first:last], eps, lower[j])
         else:
             one = _strict(shape[j], rise, perceived[first:last], eps, lower[j], upper[j], ties_equal)
@@ -118,9 +117,9 @@ def _strict(
     level = -1
     for r in range(count):
         side = 0.0
-        if not ties_equal and shape == _CONVEX and rise[r] == 0.0:
+        if not ties_equal and shape == CONVEX and rise[r] == 0.0:
             side = 1.0
-        if not ties_equal and shape == _CONCAVE and rise[r] == rise[count - 1]:
+        if not ties_equal and shape == CONCAVE and rise[r] == rise[count - 1]:
             side = -1.0
         if r == 0 or rise[r] > rise[r - 1]:
             level += 1
@@ -143,9 +142,9 @@ def _strict(
         total[k - 1] = running
     for k in range(levels - 1):
         primal = max(primal, lower * dy[k] - step[k], step[k] - upper * dy[k])
-    if shape == _MONOTONE:
+    if shape == MONOTONE:
         return _bounded(primal, dual, total, step, lower * dy, upper * dy)
-    if shape == _LINEAR:
+    if shape == LINEAR:
         slope = (point[levels - 1] - point[0]) / height[levels - 1]
         for k in range(levels):
             primal = max(primal, abs(point[k] - point[0] - slope * height[k]))
@@ -154,7 +153,7 @@ def _strict(
         return _bounded(
             primal, dual, turn, np.array([slope * reach]), np.array([lower * reach]), np.array([upper * reach])
         )
-    if shape == _CONVEX:  # then the same as concave, read from the top
+    if shape == CONVEX:  # then the same as concave, read from the top
         dy, step, total = dy[::-1].copy(), step[::-1].copy(), total[::-1].copy()
     primal, dual, more = _ramps(primal, dual, dy, step, total, lower, upper)
     return primal, dual, gap + more

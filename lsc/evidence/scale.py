@@ -33,8 +33,12 @@ def reporting_scale(
     group: IntArray,
     is_reference: BoolArray,
     max_slope: float,
+    fixed: BoolArray | None = None,
 ) -> ReportingScale:
     """Give each group the mean and standard deviation of its plain averages, or leave it on that of its references.
+
+    A group whose unit is fixed keeps it: it is only shifted to the mean of its plain averages, or with one reference
+    not at all.
 
     Parameters
     ----------
@@ -48,6 +52,8 @@ def reporting_scale(
         Shape (N,); two references or more in a group set its scale.
     max_slope
         C: qualities of a group that differ by less than ``FLAT * spread / C`` do not differ.
+    fixed
+        Shape (G,): whether a point of quality is a point of score there; nowhere by default.
 
     Examples
     --------
@@ -62,9 +68,12 @@ def reporting_scale(
     middle, width = _moments(quality[counts], places, groups)
     mean, deviation = _moments(average[counts], places, groups)
     deviation = np.where(deviation > FLAT * spread, deviation, spread)
-    flat = width <= FLAT * spread / max_slope
-    own = np.bincount(group - 1, is_reference, groups) >= 2
-    slope = np.where(own, 1.0, np.divide(deviation, width, out=np.full(groups, max_slope), where=~flat))
+    kept = np.zeros(groups, np.bool_) if fixed is None else fixed
+    flat = (width <= FLAT * spread / max_slope) & ~kept
+    own = np.bincount(group - 1, is_reference, groups) >= np.where(kept, 1, 2)
+    stretched = ~(own | kept)
+    slope = np.divide(deviation, width, out=np.full(groups, max_slope), where=stretched & ~flat)
+    slope[~stretched] = 1.0
     offset = np.where(own, 0.0, mean - np.where(flat, 0.0, slope * middle))
     return ReportingScale(slope, offset, flat & ~own)
 

@@ -1,42 +1,43 @@
-"""The methods that experiments compare, by the names under which results are reported."""
+"""The methods that experiments compare, by the names under which results are reported: methods with their options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsc.calibration import calibrate
-from lsc.methods.baselines import average, centring, quadratic_programme, ridge_offsets, z_score
-from lsc.methods.bayesian import bayesian
 from lsc.methods.estimate import Estimate
+from lsc.methods.registry import METHODS
 from reviewgraph.reviews import Reviews
 
-#: Estimates qualities: ``(reviews, n to select, kind of each reviewer or None, rng) -> Estimate``.
-Method: TypeAlias = Callable[[Reviews, int, Sequence[str] | None, np.random.Generator], Estimate]
+
+class Variant(NamedTuple):
+    """A method, by name, with fixed options, and what people read."""
+
+    method: str
+    options: Mapping[str, Any]
+    title: str
 
 
-def _lsc(hypothesis: str) -> Method:
-    return lambda reviews, n, kinds, rng: calibrate(reviews, hypothesis)
+def _plain(name: str) -> Variant:
+    return Variant(name, {}, METHODS[name].title)
 
 
-def _lsc_mixed(reviews: Reviews, n: int, kinds: Sequence[str] | None, rng: np.random.Generator) -> Estimate:
-    """LSC told each reviewer's kind."""
-    return calibrate(reviews, dict(zip(reviews.reviewers, kinds or (), strict=True)))
-
-
-METHODS: Mapping[str, Method] = {
-    "average": lambda reviews, n, kinds, rng: average(reviews),
-    "qp": lambda reviews, n, kinds, rng: quadratic_programme(reviews, bounded=True),
-    "bayesian": lambda reviews, n, kinds, rng: bayesian(reviews, n, rng),
-    "lsc-monotone": _lsc("monotone"),
-    "lsc-linear": _lsc("linear"),
-    "lsc-mixed": _lsc_mixed,
-    "centring": lambda reviews, n, kinds, rng: centring(reviews),
-    "z-score": lambda reviews, n, kinds, rng: z_score(reviews),
-    "ridge": lambda reviews, n, kinds, rng: ridge_offsets(reviews),
-    "qp-unbounded": lambda reviews, n, kinds, rng: quadratic_programme(reviews),
+#: By the names under which results are reported. ``lsc-mixed`` is told each reviewer's kind.
+VARIANTS: Mapping[str, Variant] = {
+    "average": _plain("average"),
+    "qp": Variant("qp", {"bounded": True}, "QP"),
+    "bayesian": _plain("bayesian"),
+    "lsc-monotone": Variant("lsc", {"hypothesis": "monotone"}, "LSC (mono)"),
+    "lsc-linear": Variant("lsc", {"hypothesis": "linear"}, "LSC (linear)"),
+    "lsc-mixed": Variant("lsc", {}, "LSC (mixed)"),
+    "lsc-offset": Variant("lsc", {"hypothesis": "offset"}, "LSC (offset)"),
+    "centring": _plain("centring"),
+    "z-score": _plain("z-score"),
+    "ridge": _plain("ridge"),
+    "additive": _plain("additive"),
+    "qp-unbounded": Variant("qp", {}, "QP (no bounds)"),
 }
 
 #: The methods of the paper's tables, in their order.
@@ -49,15 +50,21 @@ GRADED_METHODS = (
 )
 
 #: What people read.
-TITLES: Mapping[str, str] = {
-    "average": "Average",
-    "qp": "QP",
-    "bayesian": "Bayesian",
-    "lsc-monotone": "LSC (mono)",
-    "lsc-linear": "LSC (linear)",
-    "lsc-mixed": "LSC (mixed)",
-    "centring": "Centring",
-    "z-score": "z-score",
-    "ridge": "Ridge offsets",
-    "qp-unbounded": "QP (no bounds)",
-}
+TITLES: Mapping[str, str] = {name: variant.title for name, variant in VARIANTS.items()}
+
+
+def estimate_by(
+    name: str, reviews: Reviews, n: int, kinds: Sequence[str] | None, seed: int | np.random.Generator
+) -> Estimate:
+    """Return the estimate of a variant where ``n`` items are to be selected and reviewers are of these kinds.
+
+    >>> estimate_by("average", Reviews.from_pairs([("ann", "p1", 1.0)]), 1, None, 0).quality.tolist()
+    [1.0]
+    """
+    variant = VARIANTS[name]
+    method = METHODS[variant.method]
+    given: dict[str, Any] = {"n": n, "seed": seed}
+    if name == "lsc-mixed":
+        given["hypothesis"] = dict(zip(reviews.reviewers, kinds or (), strict=True))
+    options = {option: value for option, value in given.items() if option in method.options}
+    return method(reviews, **{**options, **variant.options})

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from lsc.experiments.bootstrap import RESAMPLES, intervals, resamples_of
-from lsc.experiments.methods import GRADED_METHODS, METHODS, TITLES
+from lsc.experiments.methods import GRADED_METHODS, TITLES, estimate_by
 from lsc.experiments.published import PEER_GRADING
 from lsc.experiments.running import measure
 from lsc.methods.estimate import plain_averages
@@ -55,8 +55,7 @@ def from_truth(reviews: Reviews, truth: Mapping[Any, float], name: str = "all") 
     >>> from_truth(reviews, {"p1": 0.5}).truth.tolist()
     [0.5, nan]
     """
-    sign = -1.0 if reviews.lower_is_better else 1.0
-    known = np.array([sign * truth.get(item, np.nan) for item in reviews.items])
+    known = reviews.printed([truth.get(item, np.nan) for item in reviews.items])
     if not np.isfinite(known).any():
         message = f"truth: expected items of the reviews, such as {reviews.items[0]!r}; found none of them"
         raise InputError(message)
@@ -135,7 +134,7 @@ def cells_of(
             n = max(int(share * draws.shape[1]), 1)
             at_average = measure(base, task.truth, n)
             for method in methods:
-                quality = METHODS[method](task.reviews, n, None, np.random.default_rng(0)).quality
+                quality = estimate_by(method, task.reviews, n, None, 0).quality
                 own = measure(quality, task.truth, n)
                 place = {"experiment": "peer-grading", "task": task.name, "share": share, "method": method}
                 record: dict[str, Any] = {**place, **own}

@@ -7,6 +7,7 @@ on what was already there. Experiments that share a setting share its trials.
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,9 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lsc import metrics
-from lsc.experiments.methods import METHODS
+from lsc.experiments.methods import estimate_by
 from lsc.experiments.registry import ACCEPTED, Experiment
 from lsc.simulation.settings import Setting
+from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray
 
 #: Measures of one method in one trial, by name; percent where the paper says percent.
@@ -26,7 +28,6 @@ Measures: TypeAlias = dict[str, float]
 Trial: TypeAlias = dict[str, Measures]
 #: Trials by setting, in the order of their numbers.
 Results: TypeAlias = Mapping[Setting, Sequence[Trial]]
-Progress: TypeAlias = Callable[[int, int], None]
 
 
 def run_trial(setting: Setting, trial: int, methods: Iterable[str]) -> Trial:
@@ -42,7 +43,7 @@ def run_trial(setting: Setting, trial: int, methods: Iterable[str]) -> Trial:
     found = {}
     for method in methods:
         rng = np.random.default_rng([seed, trial, zlib.crc32(method.encode())])
-        estimate = METHODS[method](simulation.reviews, accepted, simulation.kinds, rng)
+        estimate = estimate_by(method, simulation.reviews, accepted, simulation.kinds, rng)
         found[method] = measure(estimate.quality, simulation.truth, accepted)
     return found
 
@@ -66,7 +67,7 @@ def run(
     *,
     jobs: int | None = None,
     folder: Path | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Results:
     """Run all trials that some experiments need, each setting once.
 
@@ -80,7 +81,7 @@ def run(
     folder
         Store each trial here as it ends, and take from here what is done already.
     progress
-        Told how many trials are done, of how many, after each.
+        Told how many trials are done, of how many, at the start and after each.
 
     Examples
     --------
@@ -100,16 +101,21 @@ def run(
     ]
     todo = [task for task in missing if task[2]]
     done = len(results) - len(todo)
-    if progress:
-        progress(done, len(results))
+    began = time.monotonic()
+
+    def tell() -> None:
+        if progress:
+            share = done / len(results) if results else 1.0
+            progress(Progress(time.monotonic() - began, f"{done} of {len(results)} trials", share))
+
+    tell()
     if todo:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
         for setting, n, trial in parallel(delayed(_task)(*task) for task in todo):
             results[setting, n] = {**results[setting, n], **trial}
             _store(folder, setting, n, results[setting, n])
             done += 1
-            if progress:
-                progress(done, len(results))
+            tell()
     return {setting: [results[setting, n] for n in range(trials)] for setting in wanted}
 
 

@@ -109,7 +109,7 @@ def ridge_offsets(reviews: Reviews, ridge: float = RIDGE) -> Estimate:
     model = AdditiveModel(scored, item_ratio=0.0, reviewer_ratio=ridge)
     centred = scored.score - _grand_mean(scored)
     offset = model.reviewer_effects(centred[:, None], ACCURACY)[:, 0]
-    return _of_scores(reviews, scored, scored.score - offset[scored.reviewer], "ridge offsets")
+    return _of_scores(reviews, scored, scored.score - offset[scored.reviewer], "ridge")
 
 
 def quadratic_programme(reviews: Reviews, *, bounded: bool = False) -> Estimate:
@@ -147,9 +147,9 @@ def quadratic_programme(reviews: Reviews, *, bounded: bool = False) -> Estimate:
     scored = reviews.only_scored()
     average = plain_averages(reviews)
     if not scored.n_reviews:
-        return Estimate(reviews, average, "quadratic programme")
+        return Estimate(reviews, average, "qp")
     found = _solve_quadratic_programme(scored, bounded)
-    return Estimate(reviews, np.where(np.isfinite(average), found, np.nan), "quadratic programme")
+    return Estimate(reviews, np.where(np.isfinite(average), found, np.nan), "qp")
 
 
 def _solve_quadratic_programme(scored: Reviews, bounded: bool) -> FloatArray:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from lsc.methods.additive import AdditiveModel
+from lsc.methods.additive import ACCURACY, AdditiveModel, Variances, marginal_variances
 from lsc.methods.estimate import Estimate, best_first, plain_averages
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
@@ -17,22 +16,6 @@ from reviewgraph.reviews import FloatArray, Reviews
 SAMPLES = 1000
 #: Draws held in memory at a time.
 BATCH = 100
-#: Random probes of a trace; up to this many reviewers the trace is exact.
-PROBES = 64
-#: The variances have settled when none changes by more than this part, and steps after which they are taken anyhow.
-SETTLED, MOST_STEPS = 1e-5, 500
-#: Variances stay above this part of the variance of all scores: a zero variance would divide by zero.
-LEAST_VARIANCE = 1e-9
-#: Relative accuracy of the linear systems, far below the noise of sampling and of the probes.
-ACCURACY = 1e-6
-
-
-class Variances(NamedTuple):
-    """Variance components of scores: papers, reviewers, and what neither explains."""
-
-    item: float
-    reviewer: float
-    noise: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,8 +40,8 @@ class BayesianEstimate(Estimate):
 def bayesian(
     reviews: Reviews,
     n: int,
-    rng: np.random.Generator,
     *,
+    seed: int | np.random.Generator = 0,
     opinions: bool = True,
     variances: Variances | None = None,
     samples: int = SAMPLES,
@@ -75,8 +58,8 @@ def bayesian(
     ----------
     n
         How many items will be selected.
-    rng
-        The source of randomness.
+    seed
+        A whole number (0), or a generator to draw from.
     opinions
         What counts as quality: the average of ``f_i + e_ij`` over the reviews an item got, that is the scores less the
         reviewers' effects (default: so does the code of [Tan21]_), or ``f_i`` alone.
@@ -97,7 +80,7 @@ def bayesian(
     Examples
     --------
     >>> rows = [(j, i, i + 2.0 * j) for j in range(4) for i in range(5)]
-    >>> bayesian(Reviews.from_pairs(rows), 2, np.random.default_rng(0)).ranking()
+    >>> bayesian(Reviews.from_pairs(rows), 2).ranking()
     [4, 3, 2, 1, 0]
     """
     if not 0 <= n <= reviews.n_items:
@@ -106,10 +89,11 @@ def bayesian(
     if samples < 1:
         message = f"samples: expected at least 1, found {samples}"
         raise InputError(message)
+    rng = np.random.default_rng(seed)
     scored, average = reviews.only_scored(), plain_averages(reviews)
     known = np.isfinite(average)
     if not scored.n_reviews:
-        return BayesianEstimate(reviews, average, "Bayesian", average, Variances(0.0, 0.0, 0.0))
+        return BayesianEstimate(reviews, average, "bayesian", average, Variances(0.0, 0.0, 0.0))
     mean = float(scored.score.mean())
     residual = scored.score - mean
     variances = variances or marginal_variances(scored, rng)
@@ -134,61 +118,7 @@ def bayesian(
         drawn = np.where(known[:, None], quality(residual[:, None] - made_up, item, reviewer), -np.inf)
         wins += np.bincount(_best(drawn, min(n, int(known.sum()))).ravel(), minlength=reviews.n_items)
     expected = np.where(known, mean + quality(residual[:, None])[:, 0], np.nan)
-    return BayesianEstimate(reviews, _told_apart(wins, expected, samples), "Bayesian", expected, variances)
-
-
-def marginal_variances(scored: Reviews, rng: np.random.Generator) -> Variances:
-    """Return the variances that maximise the marginal likelihood of the scores, their mean taken as known.
-
-    At a maximum each variance is the sum of squared expected effects over the number of parameters that the data
-    determine: ``s_f = |f|^2 / (N - r_f tr C_ff)``, and likewise for the others, C the posterior covariance over s_e
-    [MacKay92]_. These equations are iterated. Traces are estimated with random probes, exactly for at most 64
-    reviewers.
-
-    Parameters
-    ----------
-    scored
-        Reviews that all have a score.
-    rng
-        The source of the probes.
-    """
-    residual = scored.score - scored.score.mean()
-    least = max(LEAST_VARIANCE * float(residual.var()), np.finfo(float).tiny)
-    size = scored.n_reviewers
-    exact = size <= PROBES
-    probes = np.eye(size) if exact else rng.choice([-1.0, 1.0], (size, PROBES))
-    columns = 1 if exact else PROBES
-    now = np.full(3, max(float(residual.var()) / 3.0, least))
-    for _ in range(MOST_STEPS):
-        fresh = np.maximum(_reestimate(scored, residual, now, probes, columns), least)
-        change = np.abs(np.log(fresh / now))
-        now = fresh
-        if change[now > least].max(initial=0.0) <= SETTLED:
-            break
-    return Variances(*now.tolist())
-
-
-def _reestimate(scored: Reviews, residual: FloatArray, now: FloatArray, probes: FloatArray, columns: int) -> FloatArray:
-    """Return the variances from the effects expected under ``now``."""
-    item_ratio, reviewer_ratio = now[2] / now[0], now[2] / now[1]
-    model = AdditiveModel(scored, item_ratio, reviewer_ratio)
-    reviewer = model.reviewer_effects(residual[:, None], ACCURACY)
-    item = model.item_effects(residual[:, None], reviewer)
-    rest = residual - item[scored.item, 0] - reviewer[scored.reviewer, 0]
-    solved = model.solve(probes, ACCURACY)
-    through_items = model.reviewing @ ((model.reviewed @ probes) / model.item_weight**2)
-    reviewer_trace = float((probes * solved).sum()) / columns
-    item_trace = float((1.0 / model.item_weight).sum()) + float((through_items * solved).sum()) / columns
-    determined_items = max(scored.n_items - item_ratio * item_trace, 1e-9)
-    determined_reviewers = max(scored.n_reviewers - reviewer_ratio * reviewer_trace, 1e-9)
-    free = max(residual.size - determined_items - determined_reviewers, 1e-9)
-    return np.array(
-        [
-            float((item**2).sum()) / determined_items,
-            float((reviewer**2).sum()) / determined_reviewers,
-            float((rest**2).sum()) / free,
-        ]
-    )
+    return BayesianEstimate(reviews, _told_apart(wins, expected, samples), "bayesian", expected, variances)
 
 
 def _best(drawn: FloatArray, n: int) -> IntArray:

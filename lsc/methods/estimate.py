@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
+from reviewgraph.results import Result
 from reviewgraph.reviews import FloatArray, Reviews
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
-
-Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+from reviewgraph.words import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Result):
     """Estimated qualities of the items of some reviews.
 
     Parameters
@@ -43,9 +40,6 @@ class Estimate:
     reviews: Reviews
     quality: FloatArray
     method: str
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.method}, {self.reviews.n_items} items>"
 
     @property
     def items(self) -> Sequence[Label]:
@@ -95,39 +89,36 @@ class Estimate:
         """Shape (N,): standard error of each quality, NaN where the method gives none."""
         return np.full(self.reviews.n_items, np.nan)
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return columns item, quality, average, rank, standard_error and group, None where there is no value.
+    def to_dict(self) -> dict[str, Any]:
+        """Return the method, what only some methods have (None here), and ``items``, one object each.
 
         Qualities and averages are printed in the direction in which the scores came.
         """
-        sign = -1.0 if self.reviews.lower_is_better else 1.0
+        columns = self.to_columns()
+        rows = zip(*columns.values(), strict=True)
+        return {
+            "method": self.method,
+            "status": None,
+            "hypothesis": None,
+            "objective": None,
+            "unique": None,
+            "items": [dict(zip(columns, row, strict=True)) for row in rows],
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return columns item, quality, average, rank, standard_error and group, None where there is no value."""
         return {
             "item": list(self.items),
-            "quality": _or_none(sign * self.quality),
-            "average": _or_none(sign * self.average),
+            "quality": _or_none(self.reviews.printed(self.quality)),
+            "average": _or_none(self.reviews.printed(self.average)),
             "rank": [rank or None for rank in self.rank.tolist()],
             "standard_error": _or_none(self.standard_error),
             "group": self.group.tolist(),
         }
 
-    def to_frame(self, backend: Backend | None = None) -> IntoDataFrame:
-        """Return the columns of :meth:`to_dict` as a data frame.
-
-        Parameters
-        ----------
-        backend
-            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default pandas where it is installed, else pyarrow.
-        """
-        from importlib.util import find_spec
-
-        import narwhals as nw
-
-        columns = self.to_dict()
-        if not all(isinstance(label, str | int) for label in columns["item"]):
-            columns["item"] = [str(label) for label in columns["item"]]
-        chosen: Backend = backend or ("pandas" if find_spec("pandas") else "pyarrow")
-        frame: IntoDataFrame = nw.from_dict(columns, backend=chosen).to_native()
-        return frame
+    def headline(self) -> str:
+        """Return the method and how many items it places."""
+        return f"{self.method}, {counted(self.reviews.n_items, 'item')}"
 
 
 def plain_averages(reviews: Reviews) -> FloatArray:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsc.model.programme import Programme, Shape
+from lsc.model.hypotheses import CLASSES
+from lsc.model.programme import Programme
+from lsc.model.rows import LevelRows, Rows
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -15,51 +17,59 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
-class Rows(NamedTuple):
-    """Constraints ``matrix @ perceived >= low`` (or ``== low``) that have a name."""
+#: By class: whether its lowest, its highest, or all levels of tied scores are loose where ties are free.
+_LOWEST = np.array([kind.loose_ties == "lowest" for kind in CLASSES])
+_HIGHEST = np.array([kind.loose_ties == "highest" for kind in CLASSES])
+_ALL = np.array([kind.loose_ties == "all" for kind in CLASSES])
 
-    name: str
-    matrix: sp.csr_array
-    low: FloatArray
-
-
-class LevelRows(NamedTuple):
-    """Constraints ``matrix @ perceived + on_level @ level >= low``, ``level`` a further variable."""
-
-    name: str
-    matrix: sp.csr_array
-    on_level: sp.csr_array
-    low: FloatArray
+#: By class: whether bounds on slopes say something beside what the class itself says.
+_BOUNDED = np.array([not kind.fixes_unit for kind in CLASSES])
 
 
 def equalities(programme: Programme) -> list[Rows]:
-    """Return ties and straight lines."""
+    """Return ties, and what classes state as equalities."""
     links = Links.of(programme)
     found = []
     tied = links.tied & ~links.free
     if tied.any():
         found.append(Rows("ties", differences(links, tied, programme.item.size), np.zeros(int(tied.sum()))))
-    bends = links.bends(programme, Shape.LINEAR)
-    if bends.shape[0]:
-        found.append(Rows("linear", bends, np.zeros(bends.shape[0])))
-    return found
+    for code, kind in enumerate(CLASSES):
+        found += kind.equalities(Risen(links, programme, code))
+    return [rows for rows in found if rows.low.size]
 
 
 def inequalities(programme: Programme) -> list[Rows]:
-    """Return bounds on slopes and bent curves."""
+    """Return bounds on slopes, and what classes state as inequalities."""
     links = Links.of(programme)
     found = []
-    rising = ~links.tied & ~links.free
+    rising = ~links.tied & ~links.free & _BOUNDED[programme.kind[links.reviewer]]
     for name, bound, sign in (("max_slope", programme.lower, 1.0), ("min_slope", programme.upper, -1.0)):
         chosen = rising & np.isfinite(bound[links.reviewer])
-        if chosen.any():
-            step = bound[links.reviewer[chosen]] * links.rise[chosen]
-            found.append(Rows(name, sign * differences(links, chosen, programme.item.size), sign * step))
-    for shape, sign in ((Shape.CONVEX, 1.0), (Shape.CONCAVE, -1.0)):
-        bends = links.bends(programme, shape)
-        if bends.shape[0]:
-            found.append(Rows(shape.name.lower(), sign * bends, np.zeros(bends.shape[0])))
-    return found
+        step = bound[links.reviewer[chosen]] * links.rise[chosen]
+        found.append(Rows(name, sign * differences(links, chosen, programme.item.size), sign * step))
+    for code, kind in enumerate(CLASSES):
+        found += kind.inequalities(Risen(links, programme, code))
+    return [rows for rows in found if rows.low.size]
+
+
+class Risen(NamedTuple):
+    """The links between different scores of the reviewers of one class: its :class:`~lsc.model.rows.Steps`."""
+
+    links: Links
+    programme: Programme
+    code: int
+
+    def bends(self, name: str, sign: float = 1.0) -> Rows:
+        """Slope of the inverse before each bend less the slope after it."""
+        matrix = self.links.bends(self.programme, self.programme.kind == self.code)
+        return Rows(name, sign * matrix, np.zeros(matrix.shape[0]))
+
+    def rises(self, name: str) -> Rows:
+        """Differences of neighbouring perceived qualities, the lower bound times the rise of scores beside them."""
+        links, programme = self.links, self.programme
+        chosen = ~links.tied & ~links.free & (programme.kind[links.reviewer] == self.code)
+        step = programme.lower[links.reviewer[chosen]] * links.rise[chosen]
+        return Rows(name, differences(links, chosen, programme.item.size), step)
 
 
 def free_ties(programme: Programme) -> list[LevelRows]:
@@ -90,7 +100,7 @@ def pick(columns: IntArray, size: int) -> sp.csr_array:
 class Links:
     """Pairs of reviews of one reviewer that stand next to each other in the order of scores.
 
-    Where ties are free the lowest level of a convex reviewer and the highest of a concave one are tied to nothing:
+    Where ties are free the lowest level (convex) or the highest (concave) may be tied to nothing (``loose_ties``):
     the function may be flat there. Each of their reviews is linked to the next level instead of to the one beside it.
 
     ``earlier``, ``later`` (L,) are the reviews, ``reviewer`` (L,) whose they are, ``rise`` (L,) the difference of their
@@ -120,23 +130,25 @@ class Links:
         free = np.zeros(later.size, np.bool_)
         if not programme.ties_equal:
             constant = np.bincount(reviewer, weights=~tied, minlength=reviewers) == 0
-            free = (constant | (programme.shape == Shape.MONOTONE))[reviewer]
+            free = (constant | _ALL[programme.kind])[reviewer]
             first = np.flatnonzero(new_level)  # the first review of each level
             own_first, own_last = level[programme.start[reviewer]], level[programme.start[reviewer + 1] - 1]
-            flat = tied & ~free & (programme.shape[reviewer] == Shape.CONVEX) & (level[later] == own_first)
+            flat = tied & ~free & _LOWEST[programme.kind[reviewer]] & (level[later] == own_first)
             later = np.where(flat, first[np.minimum(level[later] + 1, first.size - 1)], later)
-            steep = tied & ~free & (programme.shape[reviewer] == Shape.CONCAVE) & (level[later] == own_last)
+            steep = tied & ~free & _HIGHEST[programme.kind[reviewer]] & (level[later] == own_last)
             earlier = np.where(steep, first[level[earlier]] - 1, earlier)
             tied = tied & ~flat & ~steep
         rise = programme.score[later] - programme.score[earlier]
         return cls(earlier, later, reviewer, rise, tied, free, level)
 
-    def bends(self, programme: Programme, shape: Shape) -> sp.csr_array:
+    def bends(self, programme: Programme, reviewers: BoolArray) -> sp.csr_array:
         """Slope of the inverse before each bend less the slope after it, times a positive number, shape (., E').
+
+        For the chosen reviewers, (M,).
 
         Slopes are multiplied by the product of the rises over their sum, so that no coefficient exceeds one.
         """
-        before, after = self._successive(programme.shape[self.reviewer] == shape)
+        before, after = self._successive(reviewers[self.reviewer])
         share = self.rise[after] / (self.rise[before] + self.rise[after])
         return combine(
             [self.later[before], self.earlier[before], self.later[after], self.earlier[after]],

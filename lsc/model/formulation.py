@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc.model.hypotheses import MAX_SLOPE, HypothesisLike, hypothesis_of
+from lsc.model.classes.hypothesis import MAX_SLOPE
+from lsc.model.hypotheses import CODES, HypothesisLike, hypothesis_of
 from lsc.model.programme import Minimiser, Programme
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
@@ -47,7 +48,7 @@ def formulate(
     reviews
         With scores.
     hypothesis
-        A name (linear, monotone, convex, concave), a :class:`~lsc.model.hypotheses.Hypothesis`, or a mapping from
+        A name, a :class:`~lsc.model.classes.hypothesis.Hypothesis`, or a mapping from
         the label of every reviewer with a score to either.
     max_slope
         C, for hypotheses given by name (10 by default).
@@ -78,7 +79,7 @@ def formulate(
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
         raise InputError(message)
     reviewer = np.repeat(np.arange(reviews.n_reviewers), np.diff(start))
-    shape, lower, upper = _classes(reviews, hypothesis, max_slope, np.diff(start) > 0)
+    kind, lower, upper = _classes(reviews, hypothesis, max_slope, np.diff(start) > 0)
     if ties == "free" and np.isfinite(upper).any():
         message = "ties='free': expected no min_slope, found one; a function that rises everywhere gives no tied scores"
         raise InputError(message)
@@ -88,7 +89,7 @@ def formulate(
         start=start,
         item=reviews.item[row],
         score=_tied_up_to_rounding(reviews.score[row], reviewer),
-        shape=shape,
+        kind=kind,
         lower=lower,
         upper=upper,
         ties_equal=ties == "equal",
@@ -144,12 +145,12 @@ def _tied_up_to_rounding(score: FloatArray, reviewer: IntArray) -> FloatArray:
 def _classes(
     reviews: Reviews, hypothesis: HypothesisLike, max_slope: float, has_scores: BoolArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the shape and the bounds of every reviewer, each of shape (M,)."""
+    """Return the class and the bounds of every reviewer, each of shape (M,)."""
     size = reviews.n_reviewers
     if not isinstance(hypothesis, Mapping):
-        kind = hypothesis_of(hypothesis, max_slope=max_slope)
-        lower, upper = kind.bounds
-        return np.full(size, int(kind.shape), np.int64), np.full(size, lower), np.full(size, upper)
+        one = hypothesis_of(hypothesis, max_slope=max_slope)
+        lower, upper = one.bounds
+        return np.full(size, CODES[type(one)], np.int64), np.full(size, lower), np.full(size, upper)
     code = reviews.reviewer_code
     unknown = [label for label in hypothesis if label not in code]
     missing = [
@@ -160,17 +161,16 @@ def _classes(
         message = f"hypothesis: expected one for every reviewer with a score and for nobody else, found {where}"
         raise InputError(message)
     lower, upper = hypothesis_of("linear").bounds  # for reviewers without scores, whom nothing constrains
-    shape, low, high = np.zeros(size, np.int64), np.full(size, lower), np.full(size, upper)
+    kind, low, high = np.zeros(size, np.int64), np.full(size, lower), np.full(size, upper)
     for label, given in hypothesis.items():
-        kind = hypothesis_of(given, max_slope=max_slope)
-        shape[code[label]] = int(kind.shape)
-        low[code[label]], high[code[label]] = kind.bounds
-    return shape, low, high
+        hers = hypothesis_of(given, max_slope=max_slope)
+        kind[code[label]] = CODES[type(hers)]
+        low[code[label]], high[code[label]] = hers.bounds
+    return kind, low, high
 
 
 def _references(reviews: Reviews, references: References) -> tuple[BoolArray, FloatArray]:
     known, value = np.zeros(reviews.n_items, np.bool_), np.zeros(reviews.n_items)
-    sign = -1.0 if reviews.lower_is_better else 1.0
     for label, quality in references.items():
         if label not in reviews.item_code:
             message = f"references: expected an item of the reviews, found {label!r}; check its spelling"
@@ -179,8 +179,8 @@ def _references(reviews: Reviews, references: References) -> tuple[BoolArray, Fl
             message = f"references: expected a finite quality, found {quality} for item {label!r}"
             raise InputError(message)
         known[reviews.item_code[label]] = True
-        value[reviews.item_code[label]] = sign * quality
-    return known, value
+        value[reviews.item_code[label]] = quality
+    return known, np.where(known, reviews.printed(value), 0.0)
 
 
 class Units(NamedTuple):

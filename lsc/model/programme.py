@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import NamedTuple
 
+import numpy as np
+
+from lsc.model.hypotheses import CLASSES
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
-
-class Shape(IntEnum):
-    """What is known of a reviewer's scoring function f, as codes for kernels."""
-
-    LINEAR = 0
-    MONOTONE = 1
-    CONVEX = 2
-    CONCAVE = 3
+#: The shape of each class, by code.
+SHAPES = np.array([kind.shape for kind in CLASSES], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +24,9 @@ class Programme:
         minimise    sum_r (perceived_r - x[item_r])^2
         subject to  for every reviewer j, her reviews r = 1, 2, ... in ascending order of score:
                     lower_j dy_r <= perceived_r - perceived_(r-1) <= upper_j dy_r,  dy_r = score_r - score_(r-1)
-                    LINEAR   the slopes (perceived_r - perceived_(r-1)) / dy_r are all equal
-                    CONVEX   they decrease in r (f convex, so its inverse is concave)
-                    CONCAVE  they increase in r
+                    linear, offset   the slopes (perceived_r - perceived_(r-1)) / dy_r are all equal
+                    convex           they decrease in r (f convex, so its inverse is concave)
+                    concave          they increase in r
                     x[i] = reference_i  where i is a reference
 
     With ``ties_equal``, reviews of one reviewer with equal scores have equal perceived qualities; otherwise a
@@ -45,8 +41,8 @@ class Programme:
         Shape (M + 1,): the reviews of reviewer j are ``start[j]:start[j + 1]``, ascending by score, ties by item.
     item, score
         Shape (E,).
-    shape
-        Shape (M,), int64 codes of :class:`Shape`.
+    kind
+        Shape (M,): the hypothesis class of each reviewer, int64 codes of :data:`~lsc.model.hypotheses.CLASSES`.
     lower, upper
         Shape (M,): bounds on the slope of the inverse, 1 / C > 0 and 1 / c (infinite by default).
     ties_equal
@@ -59,12 +55,17 @@ class Programme:
     start: IntArray
     item: IntArray
     score: FloatArray
-    shape: IntArray
+    kind: IntArray
     lower: FloatArray
     upper: FloatArray
     ties_equal: bool
     is_reference: BoolArray
     reference: FloatArray
+
+    @property
+    def shape(self) -> IntArray:
+        """Shape (M,): codes of :class:`~lsc.model.shapes.Shape`, the form of set that each reviewer has."""
+        return np.asarray(SHAPES[self.kind])
 
 
 class Minimiser(NamedTuple):

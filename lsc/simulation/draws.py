@@ -20,6 +20,9 @@ from reviewgraph.reviews import FloatArray, Reviews
 QUALITY_MEAN, QUALITY_SD = 5.32, 1.2
 QUALITY_RANGE = (0.0, 10.0)
 
+#: What makes randomness: a whole number, or a generator to go on from.
+Seed: TypeAlias = int | np.random.Generator
+
 #: Where noise enters: the quality that a reviewer perceives (the paper's model), or the score itself.
 Noise: TypeAlias = Literal["inside", "outside"]
 
@@ -39,7 +42,7 @@ def simulate(
     load: int = 5,
     *,
     noise: float = 0.0,
-    rng: np.random.Generator,
+    seed: Seed,
     where: Noise = "inside",
     scoring: Scoring | None = None,
     assignment: Reviews | None = None,
@@ -62,8 +65,8 @@ def simulate(
     where
         Noise in the quality perceived, in units of quality (``"inside"``, the default), or in the score
         (``"outside"``).
-    rng
-        The source of randomness.
+    seed
+        A whole number, or a generator, which is drawn from.
     scoring
         How scores come about; :func:`linear_scores` by default.
     assignment
@@ -78,7 +81,7 @@ def simulate(
 
     Examples
     --------
-    >>> simulation = simulate(10, 8, 3, rng=np.random.default_rng(0))
+    >>> simulation = simulate(10, 8, 3, seed=0)
     >>> simulation.reviews, simulation.truth.shape
     (<Reviews: 8 reviewers, 10 items, 24 reviews>, (10,))
     """
@@ -88,6 +91,7 @@ def simulate(
     if where not in ("inside", "outside"):
         message = f"where: expected 'inside' or 'outside', found {where!r}"
         raise InputError(message)
+    rng = np.random.default_rng(seed)
     design = random_assignment(n_items, n_reviewers, load, rng) if assignment is None else assignment
     truth = true_qualities(design.n_items, rng)
     error = noise * rng.standard_normal(design.n_reviews)
@@ -100,10 +104,10 @@ def simulate(
     return Simulation(reviews, truth)
 
 
-def true_qualities(n_items: int, rng: np.random.Generator) -> FloatArray:
+def true_qualities(n_items: int, seed: Seed) -> FloatArray:
     """Draw true qualities, N(5.32, 1.2) clipped to [0, 10], shape (N,).
 
-    >>> float(true_qualities(1000, np.random.default_rng(0)).mean().round(1))
+    >>> float(true_qualities(1000, 0).mean().round(1))
     5.3
     """
-    return np.clip(rng.normal(QUALITY_MEAN, QUALITY_SD, n_items), *QUALITY_RANGE)
+    return np.clip(np.random.default_rng(seed).normal(QUALITY_MEAN, QUALITY_SD, n_items), *QUALITY_RANGE)

@@ -122,7 +122,7 @@ def scores_by_kind(kinds: Sequence[str]) -> Scoring:
     return scoring
 
 
-def draw_kinds(shares: Mapping[str, float], n_reviewers: int, rng: np.random.Generator) -> list[str]:
+def draw_kinds(shares: Mapping[str, float], n_reviewers: int, seed: int | np.random.Generator) -> list[str]:
     """Give each reviewer a kind, in random order, so that the counts come as near to the shares as they can.
 
     Parameters
@@ -137,7 +137,7 @@ def draw_kinds(shares: Mapping[str, float], n_reviewers: int, rng: np.random.Gen
 
     Examples
     --------
-    >>> sorted(draw_kinds({"linear": 1, "monotone": 3}, 4, np.random.default_rng(0)))
+    >>> sorted(draw_kinds({"linear": 1, "monotone": 3}, 4, 0))
     ['linear', 'monotone', 'monotone', 'monotone']
     """
     weight = np.array(list(shares.values()), np.float64)
@@ -146,7 +146,7 @@ def draw_kinds(shares: Mapping[str, float], n_reviewers: int, rng: np.random.Gen
         raise InputError(message)
     last = np.rint(np.cumsum(weight) / weight.sum() * n_reviewers).astype(np.int64)
     kinds = np.repeat(np.array(list(shares), dtype=object), np.diff(last, prepend=0))
-    return [str(kind) for kind in rng.permutation(kinds)]
+    return [str(kind) for kind in np.random.default_rng(seed).permutation(kinds)]
 
 
 def _size(reviewer: IntArray) -> int:

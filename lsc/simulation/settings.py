@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from lsc.simulation.draws import Noise, Simulation, simulate, true_qualities
+from lsc.simulation.draws import Noise, Seed, Simulation, simulate, true_qualities
 from lsc.simulation.scores import SCORINGS, draw_kinds, scores_by_kind
 from reviewgraph.designs import doubly_connected_assignment, random_assignment
 from reviewgraph.errors import InputError
@@ -41,7 +41,7 @@ class Setting:
 
     Examples
     --------
-    >>> simulation = Setting(20, 10, 4, shares=(("linear", 0.5), ("convex", 0.5))).draw(np.random.default_rng(0))
+    >>> simulation = Setting(20, 10, 4, shares=(("linear", 0.5), ("convex", 0.5))).draw(0)
     >>> simulation.reviews, simulation.kinds.count("convex")
     (<Reviews: 10 reviewers, 20 items, 40 reviews>, 5)
     """
@@ -66,13 +66,14 @@ class Setting:
         """Whether reviewers differ in kind."""
         return len(self.shares) > 1
 
-    def draw(self, rng: np.random.Generator) -> Simulation:
+    def draw(self, seed: Seed) -> Simulation:
         """Draw an assignment, kinds, true qualities and scores."""
+        rng = np.random.default_rng(seed)
         assign = doubly_connected_assignment if self.design == "double" else random_assignment
         assignment = assign(self.n_items, self.n_reviewers, self.load, rng)
         kinds = draw_kinds(dict(self.shares), self.n_reviewers, rng)
         found = simulate(
-            noise=self.noise, where=self.where, scoring=scores_by_kind(kinds), assignment=assignment, rng=rng
+            noise=self.noise, where=self.where, scoring=scores_by_kind(kinds), assignment=assignment, seed=rng
         )
         return replace(found, kinds=kinds)
 
@@ -103,7 +104,7 @@ class Realistic:
 
     Examples
     --------
-    >>> simulation = Realistic(50, 40).draw(np.random.default_rng(0))
+    >>> simulation = Realistic(50, 40).draw(0)
     >>> sorted(set(simulation.reviews.reviews_per_item.tolist()))
     [3, 4, 5, 6]
     """
@@ -112,7 +113,7 @@ class Realistic:
     n_reviewers: int = 1000
     noise: float = NOISE_SD
 
-    def draw(self, rng: np.random.Generator) -> Simulation:
+    def draw(self, seed: Seed) -> Simulation:
         """Draw loads, an assignment, true qualities and scores.
 
         Raises
@@ -120,6 +121,7 @@ class Realistic:
         InputError
             If there are fewer reviewers than an item may need, or ``noise`` is negative.
         """
+        rng = np.random.default_rng(seed)
         if self.n_reviewers < REVIEWS_PER_ITEM[1]:
             message = f"n_reviewers: expected at least {REVIEWS_PER_ITEM[1]}, found {self.n_reviewers}"
             raise InputError(message)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lsc.model.shapes import IDLE
 from lsc.solver.matrix import Pattern, assemble, multiply_heavy
-from lsc.solver.tables import ELEMENT, IDLE, Common, Face, ItemArray, Table
+from lsc.solver.tables import ELEMENT, Common, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.kernels.union_find import find
 from reviewgraph.labels import IntArray

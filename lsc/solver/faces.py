@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lsc.model.shapes import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE
 from lsc.solver.projections import (
     BEGIN,
     BENT,
@@ -27,7 +28,7 @@ from lsc.solver.projections import (
     isotonic,
     sort_ranks,
 )
-from lsc.solver.tables import CONCAVE, CONVEX, ELEMENT, IDLE, LINEAR, MONOTONE, Face, ItemArray, Table
+from lsc.solver.tables import ELEMENT, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -223,7 +224,7 @@ def _distances(
             steep = 0.0
             if norms[j] > 0.0:
                 steep = min(max(slope, lowers[j] * norms[j]), uppers[j] * norms[j])
-            sloped[j] = norms[j] > 0.0 and steep == slope
+            sloped[j] = norms[j] > 0.0 and steep == slope and lowers[j] < uppers[j]
             for r in range(start, end):
                 perceived[r] = mean + steep * unit[r]
         for r in range(start, end):

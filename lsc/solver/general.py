@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,17 @@ from lsc.evidence.optimality import residuals
 from lsc.evidence.uniqueness import is_unique, middle_levels
 from lsc.model.constraints import equalities, free_ties, inequalities, pick
 from lsc.model.formulation import in_units, out_of_units
-from lsc.model.programme import Minimiser, Programme, Shape
+from lsc.model.hypotheses import CLASSES
+from lsc.model.programme import Minimiser, Programme
 from lsc.programs import state
+from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray
 
 if TYPE_CHECKING:
     import cvxpy as cp
+
+#: By class: whether its scoring functions are straight lines.
+STRAIGHT = np.array([kind.straight for kind in CLASSES])
 
 
 def minimise(
@@ -25,7 +31,7 @@ def minimise(
     *,
     tolerance: float = 1e-10,
     max_iterations: int = 200,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Minimiser:
     """Solve a programme with CVXPY and Clarabel.
 
@@ -42,7 +48,7 @@ def minimise(
     max_iterations
         Of each programme.
     progress
-        Called once the programme is solved, with the number of steps and the largest residual.
+        Called once the programme is solved; the words hold the number of steps and the largest residual.
 
     Raises
     ------
@@ -57,6 +63,7 @@ def minimise(
     >>> round(minimise(programme).objective, 6)
     0.01
     """
+    began = time.monotonic()
     scaled, units = in_units(programme)
     stated = state(scaled)
     problem = stated.problem
@@ -65,7 +72,8 @@ def minimise(
     quality = np.zeros(scaled.n_items) if stated.quality.value is None else stated.quality.value  # None: no constraint
     steps = int(problem.solver_stats.num_iters or 0)
     if progress is not None:
-        progress(steps, max(residuals(scaled, quality, quality[scaled.item] + noise)))
+        distance = max(residuals(scaled, quality, quality[scaled.item] + noise))
+        progress(Progress(time.monotonic() - began, f"step {steps}, {distance:.1e} from the optimum"))
     if not is_unique(scaled, quality, quality[scaled.item] + noise):
         quality = _choose(scaled, quality, noise, tolerance, max_iterations)
     found = Minimiser(
@@ -114,8 +122,9 @@ def _choose(
         same = [*same, off_line == off_line.value]
     slope, offset = cp.Variable(), cp.Variable()
     off_common = pick(programme.item, programme.n_items) @ x - slope * programme.score - offset
-    within = [slope >= programme.lower.min()]
-    within += [slope <= programme.upper.max()] if np.isfinite(programme.upper.max()) else []
+    least, most = float(programme.lower.min()), float(programme.upper.max())
+    within = [slope == least] if least == most else [slope >= least]
+    within += [slope <= most] if least < most < np.inf else []
     _solve(cp.Problem(cp.Minimize(cp.sum_squares(off_common)), [*same, *within]), tolerance, max_iterations)
     return np.asarray(x.value, np.float64)
 
@@ -148,7 +157,7 @@ def _distances_from_lines(programme: Programme, x: cp.Variable) -> cp.Expression
     owner = np.repeat(np.arange(loads.size), loads)
     highest = np.full(loads.size, -np.inf)
     highest[owner] = programme.score  # ascending, so the last one stays
-    bent = (programme.shape != Shape.LINEAR) & (loads > 0)
+    bent = ~STRAIGHT[programme.kind] & (loads > 0)
     bent[bent] &= highest[bent] > programme.score[programme.start[:-1][bent]]
     review = np.flatnonzero(bent[owner])
     if not review.size:

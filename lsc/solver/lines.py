@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.solver.tables import ELEMENT, LINEAR, Common, Table
+from lsc.model.shapes import LINEAR
+from lsc.solver.tables import ELEMENT, Common, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.reviews import BoolArray, FloatArray
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.solver.tables import ELEMENT, IDLE, LINEAR, MONOTONE, Common, Face, ItemArray, Table
+from lsc.model.shapes import IDLE, LINEAR, MONOTONE
+from lsc.solver.tables import ELEMENT, Common, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray

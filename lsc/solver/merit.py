@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lsc.model.shapes import CONCAVE, CONVEX, MONOTONE
 from lsc.solver.blocks import clustered_direction, system_of
 from lsc.solver.faces import distances, project_bents, project_chains
 from lsc.solver.lines import common_line, lines_direction
 from lsc.solver.matrix import pattern_of
-from lsc.solver.tables import CONCAVE, CONVEX, MONOTONE, Common, Face, Table, first_face
+from lsc.solver.tables import Common, Face, Table, first_face
 from reviewgraph.reviews import BoolArray, FloatArray
 
 

@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lsc.model.programme import Programme
+from lsc.model.shapes import IDLE, LINEAR
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Item numbers: half the memory of 64 bits to read, and no check for a negative index.
 ItemArray: TypeAlias = npt.NDArray[np.uint32]
-
-LINEAR, MONOTONE, CONVEX, CONCAVE, IDLE = 0, 1, 2, 3, 4
 
 #: Seconds that the solver's kernels take as plain Python for one element of their arrays: small tables are solved
 #: before Numba is imported, and a thousand papers are compiled after a few calls.

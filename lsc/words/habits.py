@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.calibration import Calibration
-from reviewgraph.reviews import FloatArray
+from reviewgraph.reviews import FloatArray, Reviews
 
 #: Scores that lie this part of the standard deviation of quality above or below what is usual are worth a word.
 NOTABLE_SEVERITY = 0.5
@@ -41,31 +40,37 @@ class Habits(NamedTuple):
         return found
 
 
-def habits(calibration: Calibration) -> Habits:
+def habits(reviews: Reviews, quality: FloatArray, noise: FloatArray) -> Habits:
     """Return the habits of all reviewers; the slope is that of the best line through her scores.
+
+    Parameters
+    ----------
+    quality
+        Shape (N,), NaN without a score.
+    noise
+        Shape (E,): what a reviewer perceived less the quality, NaN where planned.
 
     Examples
     --------
     >>> from lsc import calibrate
-    >>> from reviewgraph import Reviews
     >>> rows = [("ann", p, float(p)) for p in range(5)] + [("bob", p, 1.0 + p) for p in range(5)]
-    >>> found = habits(calibrate(Reviews.from_pairs(rows), solver="cvxpy"))
+    >>> result = calibrate(Reviews.from_pairs(rows), solver="cvxpy")
+    >>> found = habits(result.reviews, result.quality, result.noise)
     >>> found.words(0), found.words(1), found.stretch.round(6).tolist()
     ([], [], [1.0, 1.0])
     """
-    reviews = calibration.reviews
     rows = np.flatnonzero(reviews.scored)
     reviewer, size = reviews.reviewer[rows], reviews.n_reviewers
-    quality = calibration.quality[reviews.item[rows]]
-    perceived, score = quality + calibration.noise[rows], reviews.score[rows]
+    placed = quality[reviews.item[rows]]
+    perceived, score = placed + noise[rows], reviews.score[rows]
     count = np.bincount(reviewer, minlength=size).astype(np.float64)
     count[count == 0] = np.nan
 
     def mean(value: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(reviewer, value, size) / count)
 
-    spread = float(np.std(calibration.quality[np.isfinite(calibration.quality)])) or 1.0
-    leniency = mean(score - quality) / spread
+    spread = float(np.std(quality[np.isfinite(quality)])) or 1.0
+    leniency = mean(score - placed) / spread
     off_quality, off_score = perceived - mean(perceived)[reviewer], score - mean(score)[reviewer]
     across = np.bincount(reviewer, off_quality**2, size)
     slope = np.divide(

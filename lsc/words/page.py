@@ -17,18 +17,6 @@ MOVED = 5
 FEW_SCORES = 6
 
 
-def summary(calibration: Calibration) -> str:
-    """Describe a calibration in a few lines, its best papers among them."""
-    reviews = calibration.reviews
-    groups = int(calibration.group[np.isfinite(calibration.quality)].max(initial=0))
-    head = (
-        f"<Calibration: {calibration.hypothesis}, {calibration.status}, objective {calibration.objective:.6g}, "
-        f"{calibration.iterations} iterations; {reviews.n_items} items, {reviews.n_reviewers} reviewers, "
-        f"{int(reviews.scored.sum())} scores, {groups} {'group' if groups == 1 else 'groups'}>"
-    )
-    return "\n".join([head, *paper_table(calibration, _best(calibration)[:5], errors=False)])
-
-
 def warnings_of(calibration: Calibration) -> list[str]:
     """Say, before any number, what the scores do not support."""
     reviews = calibration.reviews.only_scored()
@@ -66,20 +54,19 @@ def _stand(papers: int) -> str:
     return "1 paper stands" if papers == 1 else f"{papers} papers stand"
 
 
-def paper_table(calibration: Calibration, papers: IntArray, *, errors: bool = True) -> list[str]:
+def paper_table(calibration: Calibration, papers: IntArray) -> list[str]:
     """Return lines: rank, paper, calibrated score, standard error, plain average and its rank."""
-    sign = -1.0 if calibration.reviews.lower_is_better else 1.0
+    quality, average = (calibration.reviews.printed(values) for values in (calibration.quality, calibration.average))
     several = int(calibration.group.max(initial=0)) > 1
     columns: list[tuple[str, Callable[[int], str]]] = [
         ("rank", lambda i: str(calibration.rank[i])),
         ("paper", lambda i: _name(calibration, i)),
-        ("calibrated", lambda i: f"{sign * calibration.quality[i]:.3f}"),
-        ("average", lambda i: f"{sign * calibration.average[i]:.3f}"),
+        ("calibrated", lambda i: f"{quality[i]:.3f}"),
+        ("average", lambda i: f"{average[i]:.3f}"),
         ("its rank", lambda i: str(calibration.average_rank[i])),
     ]
-    if errors:
-        columns.insert(3, ("+/-", lambda i: _number(calibration.standard_error[i])))
-        columns.append(("", lambda i: "" if calibration.support.determined[i] else "?"))
+    columns.insert(3, ("+/-", lambda i: _number(calibration.standard_error[i])))
+    columns.append(("", lambda i: "" if calibration.support.determined[i] else "?"))
     if several:
         columns.insert(0, ("group", lambda i: str(calibration.group[i])))
     return _aligned([name for name, _ in columns], [[cell(i) for _, cell in columns] for i in papers.tolist()])
@@ -92,7 +79,7 @@ def report(calibration: Calibration) -> list[str]:
     lines += paper_table(calibration, best[:SHOWN])
     if best.size > SHOWN:
         lines.append(f"... and {best.size - SHOWN} more; -o FILE writes all of them, --json prints them.")
-    of_reviewers = habits(calibration)
+    of_reviewers = habits(calibration.reviews, calibration.quality, calibration.noise)
     moved = most_moved(calibration)[:MOVED]
     if moved.size:
         lines += ["", "What moved most against the plain average, and why:"]

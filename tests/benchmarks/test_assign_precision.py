@@ -48,7 +48,7 @@ def contenders(seed, communities):
 
 def precision(table, sigma, seed):
     """Share of the hundred best papers among the hundred selected."""
-    made = simulate(noise=sigma, rng=np.random.default_rng(seed), assignment=table)
+    made = simulate(noise=sigma, seed=np.random.default_rng(seed), assignment=table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         chosen = lsc.calibrate(made.reviews).select(SELECTED, by_group_average=True)

@@ -33,7 +33,7 @@ TOLERANCE = 1e-7
 
 
 def table(n_items: int, n_reviewers: int, load: int, seed: int = 0) -> Reviews:
-    return simulate(n_items, n_reviewers, load, noise=NOISE, rng=np.random.default_rng(seed)).reviews
+    return simulate(n_items, n_reviewers, load, noise=NOISE, seed=np.random.default_rng(seed)).reviews
 
 
 def uneven(seed: int = 0) -> Reviews:
@@ -42,7 +42,7 @@ def uneven(seed: int = 0) -> Reviews:
 
     rng = np.random.default_rng(seed)
     loads = [4 + j % 2 for j in range(20_000)]
-    return simulate(noise=NOISE, rng=rng, assignment=random_assignment(22_000, 20_000, loads, rng)).reviews
+    return simulate(noise=NOISE, seed=rng, assignment=random_assignment(22_000, 20_000, loads, rng)).reviews
 
 
 def kinds(reviews: Reviews, name: str) -> Any:

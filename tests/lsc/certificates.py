@@ -46,7 +46,7 @@ def violations(
         np.add.at(pull, items, eps)
         equal, rising = rows(given, rule, ties)
         perceived = quality[items] + eps
-        primal = max([primal, *(abs(a @ perceived) for a, _ in equal), *(b - a @ perceived for a, b in rising)])
+        primal = max([primal, *(abs(a @ perceived - b) for a, b in equal), *(b - a @ perceived for a, b in rising)])
         dual = max(dual, unexplained(eps, equal, rising, perceived))
     for item, value in references.items():
         primal = max(primal, abs(quality[item] - value))
@@ -72,7 +72,7 @@ def unexplained(eps: np.ndarray, equal: list[Any], rising: list[Any], perceived:
 
 
 def rows(given: list[float], rule: Rule, ties: str) -> tuple[list[Any], list[Any]]:
-    """Constraints ``a @ perceived == 0`` and ``a @ perceived >= b`` of one reviewer."""
+    """Constraints ``a @ perceived == b`` and ``a @ perceived >= b`` of one reviewer."""
     levels = [[r for r, y in enumerate(given) if y == level] for level in sorted(set(given))]
     heights = sorted(set(given))
     last = len(levels) - 1
@@ -95,6 +95,9 @@ def rows(given: list[float], rule: Rule, ties: str) -> tuple[list[Any], list[Any
         pairs = [(r, s) for r in levels[below] for s in levels[below + 1]]
         steps.append((dy, [unit(s) - unit(r) for r, s in pairs]))
         for step in steps[-1][1]:
+            if rule.name == "offset":
+                equal.append((step, dy))
+                continue
             rising.append((step, dy / rule.max_slope))
             if rule.min_slope:
                 rising.append((-step, -dy / rule.min_slope))

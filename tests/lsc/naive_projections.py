@@ -6,7 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import nnls
 
-from lsc.model.programme import Programme, Shape
+from lsc.model.programme import Programme
+from lsc.model.shapes import Shape
 
 EXACT = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
 
@@ -40,6 +41,9 @@ def constraints(programme, j):
         for a in names[number - 1]:
             for b in names[number]:
                 step = difference([(b, 1.0), (a, -1.0)])
+                if low == high:
+                    equal.append((step, low * d))
+                    continue
                 at_least.append((step, low * d))
                 if np.isfinite(high):
                     at_least.append((-step, -high * d))

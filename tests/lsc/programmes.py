@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.model.programme import Programme, Shape
+from lsc.model.hypotheses import CLASSES
+from lsc.model.programme import Programme
+from lsc.model.shapes import Shape
 
 
 def assignment(n_items, n_reviewers, size, rng):
@@ -31,7 +33,7 @@ def from_rows(item, score, n_items, shape, max_slope=10.0, upper=np.inf, ties_eq
         start=np.arange(m + 1) * k,
         item=np.take_along_axis(item, order, 1).ravel(),
         score=np.take_along_axis(score, order, 1).ravel(),
-        shape=np.broadcast_to(np.asarray(shape, dtype=np.int64), (m,)).copy(),
+        kind=np.broadcast_to(np.asarray(shape, dtype=np.int64), (m,)).copy(),
         lower=np.full(m, 1.0 / max_slope),
         upper=np.full(m, upper),
         ties_equal=ties_equal,
@@ -101,15 +103,17 @@ def small(seed):
         start.append(start[-1] + size)
     lower = np.full(m, 1 / rng.choice([1.0, 10.0, 100.0])) * (1.0 if rng.random() < 0.7 else rng.uniform(0.2, 3, m))
     bounded = (rng.random(m) < 0.7) & ties_equal & (rng.random() < 0.4)
+    kind = rng.choice(len(CLASSES), m).astype(np.int64)
+    given = np.array([each.fixes_unit for each in CLASSES])[kind]
     is_reference = (rng.random(n) < 0.3) & (rng.random() < 0.35)
     return Programme(
         n_items=n,
         start=np.array(start),
         item=np.concatenate(item).astype(np.int64),
         score=np.concatenate(score),
-        shape=rng.choice(4, m).astype(np.int64),
+        kind=kind,
         lower=lower,
-        upper=np.where(bounded, lower * rng.choice([1, 1.5, 4, 20], m), np.inf),
+        upper=np.where(given, lower, np.where(bounded, lower * rng.choice([1, 1.5, 4, 20], m), np.inf)),
         ties_equal=ties_equal,
         is_reference=is_reference,
         reference=np.where(is_reference, rng.normal(size=n) * rng.choice([0.1, 1, 10]), 0.0),

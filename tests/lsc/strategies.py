@@ -9,7 +9,13 @@ import lsc
 from reviewgraph import Reviews
 from tests.lsc.certificates import Rule
 
-CLASSES = {"linear": lsc.Linear, "monotone": lsc.Monotone, "convex": lsc.Convex, "concave": lsc.Concave}
+CLASSES = {
+    "linear": lsc.Linear,
+    "monotone": lsc.Monotone,
+    "convex": lsc.Convex,
+    "concave": lsc.Concave,
+    "offset": lsc.Offset,
+}
 
 
 class Problem(NamedTuple):
@@ -26,7 +32,10 @@ class Problem(NamedTuple):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        kinds = {j: CLASSES[rule.name](rule.max_slope, rule.min_slope) for j, rule in self.rules.items()}
+        kinds = {
+            j: lsc.Offset() if rule.name == "offset" else CLASSES[rule.name](rule.max_slope, rule.min_slope)
+            for j, rule in self.rules.items()
+        }
         return {"hypothesis": kinds, "references": self.references, "ties": self.ties}
 
 
@@ -37,7 +46,8 @@ def problems(
     n_items = draw(st.integers(1, max_items))
     shape = draw(st.sampled_from(["random", "chain", "hub", "pieces"]))
     values = draw(st.sampled_from([st.integers(0, 3), st.integers(1, 10), st.floats(-5, 5).map(lambda y: round(y, 2))]))
-    ties = draw(st.sampled_from(["equal", "free"]))
+    ties = draw(st.sampled_from(["equal", "free"])) if names != ("offset",) else "equal"
+    names = tuple(name for name in names if name != "offset" or ties == "equal")
     one_class = draw(st.sampled_from([None, *names]))
     scores, rules = [], {}
     for j in range(draw(st.integers(1, max_reviewers))):
@@ -68,6 +78,8 @@ def _items(draw: st.DrawFn, shape: str, reviewer: int, n_items: int) -> list[int
 
 @st.composite
 def _rules(draw: st.DrawFn, name: str, ties: str) -> Rule:
+    if name == "offset":
+        return Rule(name, 1.0, 1.0)
     max_slope = draw(st.sampled_from([10.0, 2.0]))
     min_slope = draw(st.sampled_from([0.0, 0.0, 0.5])) if ties == "equal" else 0.0
     return Rule(name, max_slope, min_slope)
@@ -76,4 +88,4 @@ def _rules(draw: st.DrawFn, name: str, ties: str) -> Rule:
 def noisy_linear(rng: np.random.Generator, n_items: int, n_reviewers: int, load: int, noise: float) -> Reviews:
     from lsc.simulation.draws import simulate
 
-    return simulate(n_items, n_reviewers, load, noise=noise, rng=rng).reviews
+    return simulate(n_items, n_reviewers, load, noise=noise, seed=rng).reviews

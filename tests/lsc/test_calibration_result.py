@@ -67,8 +67,8 @@ def test_lower_is_better_is_turned_round_and_back() -> None:
     best_one = [(who, paper, 10.0 - y) for who, paper, y in PANEL]
     result = lsc.calibrate(Reviews.from_pairs(best_one, lower_is_better=True), references={"a": -10.0, "e": -40.0})
     assert result.ranking() == ["e", "d", "c", "b", "a"]
-    assert_allclose(result.to_dict()["quality"], [-10.0, -15.0, -25.0, -30.0, -40.0])
-    assert result.to_dict()["average"][0] == pytest.approx(7.0)
+    assert_allclose(result.to_columns()["quality"], [-10.0, -15.0, -25.0, -30.0, -40.0])
+    assert result.to_columns()["average"][0] == pytest.approx(7.0)
 
 
 def test_planned_reviews_and_items_without_a_score() -> None:
@@ -76,7 +76,7 @@ def test_planned_reviews_and_items_without_a_score() -> None:
     result = lsc.calibrate(reviews)
     assert np.isnan(result.quality[5])
     assert np.isnan(result.noise[-1])
-    assert result.to_dict()["rank"][5] is None
+    assert result.to_columns()["rank"][5] is None
     assert "f" not in result.ranking()
     assert result.undetermined == ["f"]
     assert not result.unique
@@ -108,7 +108,7 @@ def test_refuses_what_it_cannot_calibrate() -> None:
     with pytest.raises(InputError, match="expected scores, found none"):
         lsc.calibrate(Reviews.from_pairs([("ann", "a")]))
     reviews = Reviews.from_pairs(PANEL)
-    with pytest.raises(InputError, match="expected one of linear, monotone, convex, concave, found 'wavy'"):
+    with pytest.raises(InputError, match="expected one of linear, monotone, convex, concave, offset, found 'wavy'"):
         lsc.calibrate(reviews, "wavy")
     with pytest.raises(InputError, match="none for reviewer 'bob'"):
         lsc.calibrate(reviews, {"ann": "linear"})
@@ -136,11 +136,12 @@ def test_becomes_a_data_frame_and_prints() -> None:
         frame = result.to_frame(backend)
         names = frame.column_names if backend == "pyarrow" else list(frame.columns)
         assert names == ["item", "quality", "average", "rank", "standard_error", "group"]
-    assert repr(result).splitlines()[0].startswith("<Calibration: linear, optimal, objective")
+    assert repr(result).startswith("<Calibration: linear, optimal, objective")
+    assert repr(result).endswith("; 5 items, 2 reviewers, 10 scores, 1 group>")
 
 
 def test_an_unfinished_solution_says_so() -> None:
-    reviews = simulate(60, 60, 4, noise=0.5, rng=np.random.default_rng(0)).reviews
+    reviews = simulate(60, 60, 4, noise=0.5, seed=np.random.default_rng(0)).reviews
     result = lsc.calibrate(reviews, max_iterations=1)
     assert result.status == "inaccurate"
     assert "how far from the optimum" in result.status.text
@@ -153,7 +154,7 @@ def test_standard_errors_cover_the_truth() -> None:
     inside = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        simulation = simulate(80, 60, 8, noise=0.1, rng=rng, assignment=doubly_connected_assignment(80, 60, 8, rng))
+        simulation = simulate(80, 60, 8, noise=0.1, seed=rng, assignment=doubly_connected_assignment(80, 60, 8, rng))
         result = lsc.calibrate(simulation.reviews)
         slope, offset = np.polyfit(simulation.truth, result.quality, 1)
         off = result.quality - (slope * simulation.truth + offset)
@@ -163,7 +164,7 @@ def test_standard_errors_cover_the_truth() -> None:
 
 def test_standard_errors_are_the_formula() -> None:
     rng = np.random.default_rng(3)
-    reviews = simulate(40, 30, 6, noise=0.5, rng=rng).reviews
+    reviews = simulate(40, 30, 6, noise=0.5, seed=rng).reviews
     result = lsc.calibrate(reviews)
     laplacian = np.zeros((40, 40))
     for j in range(30):

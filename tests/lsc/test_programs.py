@@ -43,7 +43,7 @@ def test_convex_scoring_functions_make_the_slopes_of_the_inverse_decrease(solver
 
 def test_the_feasibility_programme_recovers_noiseless_linear_qualities() -> None:
     rng = np.random.default_rng(1)
-    simulation = simulate(30, 15, 5, rng=rng, assignment=doubly_connected_assignment(30, 15, 5, rng))
+    simulation = simulate(30, 15, 5, seed=rng, assignment=doubly_connected_assignment(30, 15, 5, rng))
     program = feasibility_program(simulation.reviews)
     program.problem.solve(solver="CLARABEL")
     assert program.problem.status == "optimal"
@@ -62,7 +62,7 @@ def test_the_feasibility_programme_merges_ties_and_refuses_noise() -> None:
 
 
 def test_users_add_constraints_and_choose_solvers() -> None:
-    reviews = simulate(20, 20, 4, noise=0.5, rng=np.random.default_rng(2)).reviews
+    reviews = simulate(20, 20, 4, noise=0.5, seed=np.random.default_rng(2)).reviews
     program = least_squares_program(reviews, "monotone")
     assert {variable.name() for variable in program.problem.variables()} == {"quality", "noise"}
     best = program.problem.solve(solver="OSQP", eps_abs=1e-7, eps_rel=1e-7, max_iter=200_000)
@@ -91,7 +91,7 @@ def test_no_scores_no_programme() -> None:
 def test_building_a_large_programme_is_fast() -> None:
     import time
 
-    reviews = simulate(1000, 1000, 5, noise=0.5, rng=np.random.default_rng(3)).reviews
+    reviews = simulate(1000, 1000, 5, noise=0.5, seed=np.random.default_rng(3)).reviews
     least_squares_program(reviews)
     begin = time.perf_counter()
     least_squares_program(reviews)

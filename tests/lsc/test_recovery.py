@@ -21,7 +21,7 @@ def test_noiseless_linear_scores_are_recovered(n: int, design: str) -> None:
     draw = doubly_connected_assignment if design == "doubly connected" else random_assignment
     assignment = draw(n, n, 5, rng)
     assert recoverability(assignment).recoverable
-    simulation = simulate(noise=0.0, rng=rng, assignment=assignment)
+    simulation = simulate(noise=0.0, seed=rng, assignment=assignment)
     result = lsc.calibrate(simulation.reviews)
     assert result.status == "optimal"
     assert result.unique
@@ -85,7 +85,7 @@ def test_chains_are_recovered_as_well_as_their_condition_allows(length: int) -> 
 
 @pytest.mark.parametrize("hypothesis", ["monotone", "convex", "concave"])
 def test_wider_classes_choose_the_straight_explanation_where_there_is_one(hypothesis: str) -> None:
-    simulation = simulate(100, 100, 5, rng=np.random.default_rng(5))
+    simulation = simulate(100, 100, 5, seed=np.random.default_rng(5))
     result = lsc.calibrate(simulation.reviews, hypothesis)
     assert not result.unique
     assert_allclose(aligned(result.quality, simulation.truth), simulation.truth, atol=1e-3)
@@ -94,7 +94,7 @@ def test_wider_classes_choose_the_straight_explanation_where_there_is_one(hypoth
 @pytest.mark.parametrize("hypothesis", ["linear", "monotone"])
 @pytest.mark.parametrize(("scale", "shift"), [(1e6, 0.0), (1e-6, 0.0), (1.0, 1e9), (1e-6, 1e3)])
 def test_units_of_the_scores_do_not_matter(hypothesis: str, scale: float, shift: float) -> None:
-    reviews = simulate(60, 60, 5, noise=0.5, rng=np.random.default_rng(6)).reviews
+    reviews = simulate(60, 60, 5, noise=0.5, seed=np.random.default_rng(6)).reviews
     moved = Reviews.from_codes(reviews.reviewer, reviews.item, scale * reviews.score + shift, reviewers=60, items=60)
     rounding = np.spacing(abs(shift)) / scale
     before, after = lsc.calibrate(reviews, hypothesis), lsc.calibrate(moved, hypothesis)
@@ -108,7 +108,7 @@ def test_units_of_the_scores_do_not_matter(hypothesis: str, scale: float, shift:
 def test_slopes_near_the_bound_and_badly_conditioned_graphs_are_solved() -> None:
     rng = np.random.default_rng(7)
     assignment = doubly_connected_assignment(300, 105, 5, rng)
-    reviews = simulate(noise=0.3, rng=rng, assignment=assignment).reviews
+    reviews = simulate(noise=0.3, seed=rng, assignment=assignment).reviews
     for max_slope in (0.5, 2.0, 1e4):
         result = lsc.calibrate(reviews, max_slope=max_slope)
         assert result.status == "optimal"
@@ -120,7 +120,7 @@ def test_slopes_near_the_bound_and_badly_conditioned_graphs_are_solved() -> None
 def test_a_graph_with_the_smallest_eigenvalue_near_a_ten_millionth(hypothesis: str, noise: float) -> None:
     """Algorithm 3 with few reviewers: beyond shift and scale, quality can move at hardly any cost."""
     rng = np.random.default_rng(0)
-    simulation = simulate(noise=noise, rng=rng, assignment=doubly_connected_assignment(600, 205, 5, rng))
+    simulation = simulate(noise=noise, seed=rng, assignment=doubly_connected_assignment(600, 205, 5, rng))
     reviews, truth = simulation.reviews, simulation.truth
     eigenvalues = np.linalg.eigvalsh(_laplacian(reviews, truth))
     assert eigenvalues[1] <= 1e-13 <= 1e-8 <= eigenvalues[2] <= 1e-6
@@ -138,7 +138,7 @@ def test_a_graph_with_the_smallest_eigenvalue_near_a_ten_millionth(hypothesis: s
 
 
 def test_the_bound_only_scales() -> None:
-    reviews = simulate(60, 60, 5, noise=0.5, rng=np.random.default_rng(8)).reviews
+    reviews = simulate(60, 60, 5, noise=0.5, seed=np.random.default_rng(8)).reviews
     ten, two = lsc.calibrate(reviews), lsc.calibrate(reviews, max_slope=2.0)
     assert two.objective == pytest.approx(25 * ten.objective, rel=1e-9)
     assert_allclose(two.quality, ten.quality, atol=1e-7)

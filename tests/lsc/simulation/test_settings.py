@@ -85,9 +85,9 @@ def test_kinds_are_refused_where_wrong() -> None:
 
 
 def test_noise_inside_moves_what_is_perceived_and_outside_the_score() -> None:
-    plain = simulate(200, 100, 4, rng=np.random.default_rng(0))
-    inside = simulate(200, 100, 4, noise=0.5, rng=np.random.default_rng(0))
-    outside = simulate(200, 100, 4, noise=0.5, where="outside", rng=np.random.default_rng(0))
+    plain = simulate(200, 100, 4, seed=np.random.default_rng(0))
+    inside = simulate(200, 100, 4, noise=0.5, seed=np.random.default_rng(0))
+    outside = simulate(200, 100, 4, noise=0.5, where="outside", seed=np.random.default_rng(0))
     assert np.array_equal(plain.truth, outside.truth)
     off = outside.reviews.score - plain.reviews.score
     assert off.std() == pytest.approx(0.5, rel=0.1)
@@ -99,7 +99,7 @@ def test_noise_inside_moves_what_is_perceived_and_outside_the_score() -> None:
         )
         assert np.ptp(ratio[mine][~clipped]) < 1e-6  # the reviewer's slope
     with pytest.raises(InputError, match="where: expected 'inside' or 'outside', found 'above'"):
-        simulate(where="above", rng=np.random.default_rng(0))  # type: ignore[arg-type]
+        simulate(where="above", seed=np.random.default_rng(0))  # type: ignore[arg-type]
 
 
 def test_presets_are_those_of_the_command_and_repeat_themselves() -> None:

@@ -18,7 +18,7 @@ from lsc import metrics
 from lsc.commands.reproduce import SIMULATED, reproduce
 from lsc.experiments import running
 from lsc.experiments.bootstrap import intervals, resampled, resamples_of
-from lsc.experiments.methods import GRADED_METHODS, METHODS, PAPER_METHODS, TITLES
+from lsc.experiments.methods import GRADED_METHODS, PAPER_METHODS, TITLES, VARIANTS
 from lsc.experiments.output import save, table
 from lsc.experiments.peer_grading import cells_of as graded_cells
 from lsc.experiments.peer_grading import from_truth, read_hamburg
@@ -31,6 +31,7 @@ from lsc.experiments.running import run, run_trial
 from lsc.experiments.summary import Verdict, _verdict, cells_of, counts
 from lsc.simulation.settings import Setting
 from reviewgraph import InputError, Reviews
+from reviewgraph.results import Progress
 
 SMALL = Setting(40, 40, 5, noise=0.5)
 TINY = Experiment("tiny", "Tiny", "", "noise", (Cell({"noise": 0.5}, SMALL, ("average", "bayesian", "lsc-linear")),))
@@ -46,7 +47,7 @@ def test_the_registry_holds_the_experiments_of_the_paper() -> None:
     assert [dict(setting.shares).get("monotone", 0.0) for setting in settings["mixture"][:5]] == [0, 0.25, 0.5, 0.75, 1]
     for experiment in EXPERIMENTS.values():
         for cell in experiment.cells:
-            assert set(cell.methods) <= METHODS.keys() & TITLES.keys()
+            assert set(cell.methods) <= VARIANTS.keys()
             assert set(cell.published) <= set(cell.methods)
             assert cell.methods == PAPER_METHODS or len(cell.methods) in (1, 6)
     assert set(PAPER_METHODS) | {"lsc-mixed"} <= STYLES.keys()
@@ -77,8 +78,8 @@ def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest
     class Killed(Exception):
         pass
 
-    def kill(done: int, trials: int) -> None:
-        if done == 2:
+    def kill(now: Progress) -> None:
+        if now.words == "2 of 4 trials":
             raise Killed
 
     with pytest.raises(Killed):

@@ -32,10 +32,11 @@ def test_json_is_one_object_with_the_keys_of_the_contract(tmp_path: Path) -> Non
     done = run(table(tmp_path, [*PANEL, ("dora", "p9", "")]), "--json", "--select", "40%")
     assert done.exit_code == 0
     answer = json.loads(done.stdout)
-    assert set(answer) == {"status", "hypothesis", "objective", "unique", "items", "selected"}
+    assert set(answer) == {"method", "status", "hypothesis", "objective", "unique", "items", "selected"}
     assert [set(row) for row in answer["items"]] == [KEYS] * 6
     assert answer["selected"] == ["p4", "p3"]
     assert answer["status"] == "optimal"
+    assert answer["method"] == "lsc"
     last = answer["items"][-1]
     assert last == {"item": "p9", "quality": None, "average": None, "rank": None, "standard_error": None, "group": 2}
     assert "1 paper has no score" in done.stderr

@@ -1,0 +1,159 @@
+"""The methods that estimate quality from scores, as a list: their names, their words, and what calls them.
+
+Importing this loads no numpy: a command's choices and its help come from here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reviewgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from lsc.calibration import Calibration
+    from lsc.methods.estimate import Estimate
+    from reviewgraph.reviews import Reviews
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: called with reviews and its options it returns an :class:`~lsc.methods.estimate.Estimate`.
+
+    Parameters
+    ----------
+    name
+        What commands, JSON and arguments call it.
+    title
+        What tables call it.
+    words
+        Its line in help: what it does.
+    function
+        Takes reviews and, by keyword, :attr:`options`.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> METHODS["average"](Reviews.from_pairs([("ann", "p1", 1.0), ("bob", "p1", 3.0)])).quality.tolist()
+    [2.0]
+    >>> METHODS["ridge"].options
+    ('ridge',)
+    """
+
+    name: str
+    title: str
+    words: str
+    function: Callable[..., Estimate]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the options it takes, all by keyword."""
+        return tuple(list(inspect.signature(self.function).parameters)[1:])
+
+    def __call__(self, reviews: Reviews, **options: Any) -> Estimate:
+        """Estimate the qualities of the items of some reviews.
+
+        Raises
+        ------
+        InputError
+            If an option is not one of :attr:`options`, or as the method itself does.
+        """
+        unknown = [name for name in options if name not in self.options]
+        if unknown:
+            message = f"{self.name}: expected options among {', '.join(self.options) or 'none'}, found {unknown[0]!r}"
+            raise InputError(message)
+        return self.function(reviews, **options)
+
+
+def _average(reviews: Reviews) -> Estimate:
+    from lsc.methods.baselines import average
+
+    return average(reviews)
+
+
+def _centring(reviews: Reviews) -> Estimate:
+    from lsc.methods.baselines import centring
+
+    return centring(reviews)
+
+
+def _z_score(reviews: Reviews) -> Estimate:
+    from lsc.methods.baselines import z_score
+
+    return z_score(reviews)
+
+
+def _ridge(reviews: Reviews, *, ridge: float = 1.0) -> Estimate:
+    from lsc.methods.baselines import ridge_offsets
+
+    return ridge_offsets(reviews, ridge)
+
+
+def _additive(reviews: Reviews, *, seed: Any = 0) -> Estimate:
+    from lsc.methods.additive import mixed_model
+
+    return mixed_model(reviews, seed=seed)
+
+
+def _qp(reviews: Reviews, *, bounded: bool = False) -> Estimate:
+    from lsc.methods.baselines import quadratic_programme
+
+    return quadratic_programme(reviews, bounded=bounded)
+
+
+def _bayesian(reviews: Reviews, *, n: int | None = None, seed: Any = 0) -> Estimate:
+    """Without ``n`` half of the items are taken to be selected."""
+    from lsc.methods.bayesian import bayesian
+
+    return bayesian(reviews, reviews.n_items // 2 if n is None else n, seed=seed)
+
+
+def _lsc(
+    reviews: Reviews,
+    *,
+    hypothesis: Any = "linear",
+    max_slope: float = 10.0,
+    references: Any = None,
+    ties: Any = "equal",
+    progress: Any = None,
+) -> Calibration:
+    from lsc.calibration import calibrate
+
+    return calibrate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties, progress=progress)
+
+
+#: All methods by name, in the order in which help lists them.
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method("average", "Average", "the mean score of each paper", _average),
+        Method("centring", "Centring", "scores less the mean of their reviewer", _centring),
+        Method("z-score", "z-score", "the same, in units of the reviewer's own standard deviation", _z_score),
+        Method("ridge", "Ridge offsets", "scores less an offset a reviewer, shrunk towards none", _ridge),
+        Method("additive", "Additive model", "paper plus reviewer plus noise, all random, sizes learned", _additive),
+        Method("qp", "QP", "a scale and an offset a reviewer, by a quadratic programme", _qp),
+        Method("bayesian", "Bayesian", "the probability of being among the best under the additive model", _bayesian),
+        Method("lsc", "LSC", "Least Square Calibration: the least noise that explains all scores", _lsc),
+    )
+}
+
+
+def method_named(name: str, argument: str = "method") -> Method:
+    """Return the method of a name.
+
+    Raises
+    ------
+    InputError
+        If no method bears the name.
+
+    Examples
+    --------
+    >>> method_named("lsc").title
+    'LSC'
+    """
+    if name not in METHODS:
+        message = f"{argument}: expected one of {', '.join(METHODS)}, found {name!r}"
+        raise InputError(message)
+    return METHODS[name]

@@ -1,0 +1,68 @@
+"""What every hypothesis class owes; a new one is tested here without being named."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import lsc
+from lsc.commands.calibrate import calibrate
+from lsc.model.classes.hypothesis import PARTS, Hypothesis
+from lsc.model.hypotheses import CLASSES, CODES, HYPOTHESES, hypothesis_of, level_of
+from reviewgraph import InputError, Reviews
+from tests.lsc.strategies import CLASSES as DRAWN
+
+ROOT = Path(__file__).parents[3]
+every_class = pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.name)
+
+
+def test_all_modules_are_listed_in_an_order_that_stays() -> None:
+    modules = {path.stem for path in (ROOT / "lsc/model/classes").glob("*.py")} - {"__init__", "hypothesis"}
+    assert {kind.__module__.split(".")[-1] for kind in CLASSES} == modules == set(HYPOTHESES)
+    assert list(CODES.values()) == list(range(len(CLASSES)))
+
+
+@every_class
+def test_a_class_is_public_documented_offered_and_drawn_by_property_tests(kind: type[Hypothesis]) -> None:
+    assert getattr(lsc, kind.__name__) is kind
+    assert ">>>" in (kind.__doc__ or "")
+    shown = CliRunner().invoke(calibrate, ["--help"]).output
+    assert f"{kind.name}:" in " ".join(shown.split())
+    assert kind.words.split()[0] in shown
+    assert f"`--hypothesis {kind.name}`" in (ROOT / "docs/how-to/calibrate.md").read_text("utf-8")
+    assert kind.name in (ROOT / "docs/reference/command.md").read_text("utf-8")
+    assert f"lsc.model.classes.{kind.name}" in (ROOT / "docs/reference/lsc.md").read_text("utf-8")
+    assert DRAWN[kind.name] is kind
+
+
+@every_class
+def test_a_class_calibrates_by_name_by_object_and_by_both_solvers(kind: type[Hypothesis]) -> None:
+    rows = [(j, i, float((j + 1) * i + (i * j) % 3)) for j in range(4) for i in range(6)]
+    reviews = Reviews.from_pairs(rows)
+    fast = lsc.calibrate(reviews, kind.name)
+    assert fast.kinds == (kind,)
+    assert fast.hypothesis == kind.name
+    for other in (lsc.calibrate(reviews, hypothesis_of(kind.name)), lsc.calibrate(reviews, kind.name, solver="cvxpy")):
+        assert other.objective == pytest.approx(fast.objective, rel=1e-6, abs=1e-9)
+    assert fast.scoring_function(0)(fast.quality[0] + fast.noise[0]) == pytest.approx(rows[0][2])
+    assert fast.support.level is kind.level
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_forgetting_a_part_fails_where_the_class_is_defined(part: str) -> None:
+    said = {name: getattr(lsc.Linear, name) for name in PARTS if name != part}
+    with pytest.raises(TypeError, match=f"has to say its {part}"):
+        type("Half", (Hypothesis,), said)
+
+
+def test_a_class_that_is_not_listed_is_refused() -> None:
+    class Stray(lsc.Linear):
+        name = "stray"
+
+    with pytest.raises(InputError, match="expected one of linear, monotone, convex, concave, offset"):
+        hypothesis_of(Stray())
+
+
+def test_the_strongest_level_rules() -> None:
+    assert level_of([lsc.Offset]).name == "connected"
+    assert level_of([lsc.Offset, lsc.Monotone]).name == "recoverable"

@@ -1,0 +1,110 @@
+"""Reviewers who differ in severity only."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose
+
+import lsc
+from reviewgraph import InputError, Reviews
+from tests.lsc.strategies import Problem, problems
+
+CHAIN = [("ann", "a", 1.0), ("ann", "b", 3.0), ("bob", "b", 7.0), ("bob", "c", 8.0)]
+
+
+def simulated(seed: int, noise: float, n: int = 60, m: int = 40, load: int = 4) -> tuple[Reviews, np.ndarray]:
+    """Scores of reviewers who have an offset each; a chain of reviews joins all items."""
+    rng = np.random.default_rng(seed)
+    truth, offset = rng.normal(5.0, 1.5, n), rng.normal(0.0, 1.0, m)
+    rows = [(j, int(i)) for j in range(m) for i in rng.choice(n, load, replace=False)]
+    rows += sorted({(i % m, i) for i in range(n)} - set(rows))
+    scored = [(j, i, float(truth[i] + offset[j] + noise * rng.normal())) for j, i in rows]
+    return Reviews.from_pairs(scored, items=range(n)), truth
+
+
+def test_a_chain_of_reviews_joins_all_papers() -> None:
+    result = lsc.calibrate(Reviews.from_pairs(CHAIN), "offset")
+    assert_allclose(np.diff(result.quality), [2.0, 1.0])
+    assert result.quality.mean() == pytest.approx(result.average.mean())
+    assert result.undetermined == []
+    assert result.support.level.name == "connected"
+    assert result.unique
+    assert lsc.calibrate(Reviews.from_pairs(CHAIN)).undetermined == ["c"]
+
+
+def test_it_is_least_squares_with_an_offset_a_reviewer() -> None:
+    reviews, _ = simulated(0, 0.7)
+    result = lsc.calibrate(reviews, "offset")
+    design = np.zeros((reviews.n_reviews, reviews.n_items + reviews.n_reviewers))
+    design[np.arange(reviews.n_reviews), reviews.item] = 1.0
+    design[np.arange(reviews.n_reviews), reviews.n_items + reviews.reviewer] = 1.0
+    solved, *_ = np.linalg.lstsq(design, reviews.score, rcond=None)
+    expected = solved[: reviews.n_items]
+    assert_allclose(result.quality - result.quality.mean(), expected - expected.mean(), atol=1e-7)
+    left = reviews.score - design @ solved
+    assert result.objective == pytest.approx(left @ left)
+
+
+def test_standard_errors_are_those_of_least_squares_and_cover_the_truth() -> None:
+    inside = []
+    for seed in range(40):
+        reviews, truth = simulated(seed, 0.7)
+        result = lsc.calibrate(reviews, "offset")
+        off = (result.quality - result.quality.mean()) - (truth - truth.mean())
+        inside.append(np.abs(off) <= 1.645 * result.standard_error)
+    assert 0.87 <= np.mean(inside) <= 0.92
+    laplacian = np.zeros((60, 60))
+    for j in range(40):
+        items = reviews.items_of(j)
+        laplacian[np.ix_(items, items)] += np.eye(items.size) - 1.0 / items.size
+    sigma = np.sqrt(result.objective / (reviews.n_reviews - 60 - 40 + 1))
+    assert_allclose(result.standard_error, sigma * np.sqrt(np.diag(np.linalg.pinv(laplacian))), rtol=1e-6)
+
+
+def test_standard_errors_where_they_are_estimated() -> None:
+    """Beyond 2,000 items random probes give the diagonal."""
+    reviews, _ = simulated(1, 0.5, 2100, 1500, 6)
+    found = lsc.calibrate(reviews, "offset").standard_error
+    rows = np.arange(reviews.n_reviews)
+    centred = np.zeros((reviews.n_reviews, 2100))
+    centred[rows, reviews.item] = 1.0
+    means = np.zeros((reviews.n_reviewers, 2100))
+    np.add.at(means, reviews.reviewer, centred)
+    centred -= (means / reviews.loads[:, None])[reviews.reviewer]
+    result = lsc.calibrate(reviews, "offset")
+    sigma = np.sqrt(result.objective / (reviews.n_reviews - 2100 - 1500 + 1))
+    exact = sigma * np.sqrt(np.diag(np.linalg.inv(centred.T @ centred + 1.0 / 2100)) - 1.0 / 2100)
+    assert np.abs(np.log(found / exact)).mean() < 0.1
+
+
+@settings(max_examples=60)
+@given(problems(names=("offset",)))
+def test_both_solvers_agree_on_offsets_alone(problem: Problem) -> None:
+    fast = lsc.calibrate(problem.reviews, **problem.arguments)
+    slow = lsc.calibrate(problem.reviews, **problem.arguments, solver="cvxpy")
+    squares = sum(y * y for _, _, y in problem.scores) + sum(q * q for q in problem.references.values())
+    assert fast.objective == pytest.approx(slow.objective, rel=1e-7, abs=1e-9 * max(squares, 1e-4))
+    assert_allclose(fast.quality, slow.quality, atol=1e-5 * max(1.0, np.sqrt(squares)))
+
+
+def test_one_reference_settles_the_scale() -> None:
+    result = lsc.calibrate(Reviews.from_pairs(CHAIN), "offset", references={"b": 10.0})
+    assert_allclose(result.quality, [8.0, 10.0, 11.0])
+
+
+def test_one_among_others_sets_their_unit_and_asks_for_no_less_of_the_graph() -> None:
+    panel = [
+        (who, p, a * q + b)
+        for who, a, b in (("ann", 1, 2), ("bob", 3, 0))
+        for p, q in zip("abcd", (1, 2, 5, 7), strict=True)
+    ]
+    result = lsc.calibrate(Reviews.from_pairs(panel), {"ann": "offset", "bob": "linear"})
+    assert result.hypothesis == "mixed"
+    assert result.support.level.name == "recoverable"
+    assert_allclose(np.diff(result.solution.quality), [1.0, 3.0, 2.0])
+    assert result.scoring_function("bob").slope == pytest.approx(3 * result.scoring_function("ann").slope)
+
+
+def test_free_ties_are_refused() -> None:
+    with pytest.raises(InputError, match="a function that rises everywhere gives no tied scores"):
+        lsc.calibrate(Reviews.from_pairs(CHAIN), "offset", ties="free")
