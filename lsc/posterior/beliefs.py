@@ -119,6 +119,8 @@ class Posterior:
         The same for people, with intervals.
     hyperparameters
         By name: see :mod:`lsc.posterior.model`.
+    theta
+        The same as the vector that :mod:`lsc.posterior.model` describes; empty without signal.
     evidence, null_evidence
         Log probability of the (standardised) scores under the model and under the model without reviewer effects.
     status, sweeps
@@ -147,6 +149,7 @@ class Posterior:
     slope_variance: FloatArray
     reviewers: Reviewers
     hyperparameters: Mapping[str, Hyperparameter]
+    theta: FloatArray
     evidence: float
     null_evidence: float
     status: Status

@@ -10,6 +10,7 @@ from lsc.posterior.beliefs import Quantity, Reviewers
 from lsc.posterior.model import LOG_OMEGA
 from lsc.posterior.scale_users import offsets_given, slopes_at
 from lsc.posterior.sweeps import Problem, State, inputs
+from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 
 #: Standard errors on either side in a central 90 % interval.
@@ -53,7 +54,7 @@ def _moments(share: FloatArray, value: FloatArray, *, sd: bool = False) -> tuple
     return mean, np.sqrt(variance) if sd else variance
 
 
-def typical(found: People, load: FloatArray) -> tuple[float, float]:
+def typical(found: People, load: IntArray) -> tuple[float, float]:
     """Offset and slope of a typical reviewer: averages over reviews."""
     seen = load > 0
     return float(np.average(found.offset[seen], weights=load[seen])), float(

@@ -82,7 +82,7 @@ class Layout:
 
     def per_item(self, value: FloatArray) -> FloatArray:
         """Sum of slots over items, shape (N,)."""
-        return np.bincount(self.item, value, self.n_items + 1)[:-1]
+        return np.asarray(np.bincount(self.item, value, self.n_items + 1)[:-1], np.float64)
 
 
 def lay_out(reviewer: IntArray, item: IntArray, score: FloatArray, n_reviewers: int, n_items: int) -> Layout:

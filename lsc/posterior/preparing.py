@@ -31,9 +31,13 @@ def prepare(
     n_reviewers: int,
     n_items: int,
     weight: FloatArray | None,
+    unit: Scores | None = None,
 ) -> Scores:
-    """Standardise scores and lay them out; weights become centred logarithms."""
-    location, spread = float(score.mean()), float(score.std())
+    """Standardise scores and lay them out; weights become centred logarithms.
+
+    With ``unit``, scores are standardised as those were, of which they are a part.
+    """
+    location, spread = (unit.location, unit.spread) if unit else (float(score.mean()), float(score.std()))
     # All scores equal, but for rounding in their mean: there is no unit.
     if spread <= 1e-12 * np.abs(score).max():
         spread = 1.0
@@ -44,7 +48,8 @@ def prepare(
         logs = np.log(weight)
         log_weight = layout.spread((logs - logs.mean()) / logs.std())
     known = np.bincount(item, minlength=n_items) > 0
-    return Scores(standard, Problem(layout, log_weight, _rounding(score) + LEAST_NOISE, known), location, spread)
+    rounding = unit.problem.rounding if unit else _rounding(score) + LEAST_NOISE
+    return Scores(standard, Problem(layout, log_weight, rounding, known), location, spread)
 
 
 def _rounding(score: FloatArray) -> float:

@@ -38,7 +38,7 @@ def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
     Examples
     --------
     >>> probability_in_top(np.array([2.0, 1.0, 0.0]), np.array([1.0, 1.0, 1.0]), 1).round(2).tolist()
-    [0.61, 0.28, 0.11]
+    [0.66, 0.28, 0.06]
     """
     if not 0 <= n <= mean.size:
         message = f"n: expected 0 to {mean.size} items to select, found {n}"

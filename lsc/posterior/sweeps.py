@@ -11,7 +11,7 @@ import numpy as np
 from lsc.posterior.layout import Block, Layout
 from lsc.posterior.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, SIZE, rescaled
 from lsc.posterior.scale_users import Cavity, Nodes, message, step
-from reviewgraph.reviews import FloatArray
+from reviewgraph.reviews import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Problem:
     layout: Layout
     log_weight: FloatArray | None
     rounding: float
-    known: FloatArray
+    known: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
