@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lsc.model.hypotheses import Convex as Convex
     from lsc.model.hypotheses import Linear as Linear
     from lsc.model.hypotheses import Monotone as Monotone
+    from lsc.posteriors import PosteriorEstimate as PosteriorEstimate
+    from lsc.posteriors import posterior as posterior
 
 _HOME = {
     "Calibration": "calibration",
@@ -32,11 +34,13 @@ _HOME = {
     "Incomparable": "errors",
     "Linear": "model.hypotheses",
     "Monotone": "model.hypotheses",
+    "PosteriorEstimate": "posteriors",
     "ScoringFunction": "evidence.scoring_functions",
     "SolverFailed": "errors",
     "Status": "calibration",
     "UndeterminedWarning": "errors",
     "calibrate": "calibration",
+    "posterior": "posteriors",
 }
 #: Modules that are reached as lsc.programs and the like, without an import of their own.
 _MODULES = {

@@ -15,13 +15,15 @@ from lsc.evidence.account import Account
 from lsc.evidence.support import groups_of
 from lsc.inference.accounts import account_of
 from lsc.inference.beliefs import Posterior, Status
-from lsc.inference.gain import Gain, held_out_gain
 from lsc.inference.inferring import infer
 from lsc.inference.joint import Difference, difference, draws
 from lsc.inference.selection import probability_in_top
+from lsc.inference.validation import Gain, held_out_gain
 from lsc.methods.estimate import Estimate, best_first, plain_averages
+from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
+from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray, Reviews
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def posterior(
     weights: Mapping[tuple[Label, Label], float] | FloatArray | None = None,
     references: Mapping[Label, float] | None = None,
     seed: int = 0,
-    progress: Callable[[Any], object] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> PosteriorEstimate:
     """Infer the quality of every item, and how sure it is, from all scores at once.
 
@@ -81,6 +83,7 @@ def posterior(
     >>> result.ranking()[0]
     8
     """
+    clock = Clock(None)
     rows = np.flatnonzero(reviews.scored)
     item, value = _references(reviews, references)
     found = infer(
@@ -93,7 +96,7 @@ def posterior(
         reference_item=item,
         reference_value=value,
         seed=seed,
-        progress=progress,
+        progress=None if progress is None else (lambda words: progress(Progress(clock.elapsed(), words))),
     )
     return PosteriorEstimate(reviews, found.quality, "posterior", found, seed)
 

@@ -71,8 +71,9 @@ class Selection:
 
     @cached_property
     def discuss(self) -> IntArray:
-        """Codes of the papers to be discussed, best first."""
-        return self.ranked[~self._sure[self.ranked] & ~self._hopeless[self.ranked]]
+        """Codes of the papers to be discussed, the likeliest first."""
+        found = self.ranked[~self._sure[self.ranked] & ~self._hopeless[self.ranked]]
+        return found[np.argsort(-self.chance[found], kind="stable")]
 
     @cached_property
     def out(self) -> IntArray:

@@ -40,11 +40,20 @@ def _source(part: Part, *, lower_is_better: bool) -> str:
         return f"like papers go to like reviewers: the other papers of {part.reviewer} (weight {part.weight:.0%})"
     if part.source == "reference":
         return f"its known quality, taken as a measurement (weight {part.weight:.0%})"
-    corrections = []
-    if abs(part.severity) >= SLIGHT:
-        kind = "harsh" if (part.severity > 0) != lower_is_better else "lenient"
-        corrections.append(f"{part.severity:+.2f} because this reviewer is {kind}")
-    if abs(part.stretch) >= SLIGHT:
-        corrections.append(f"{part.stretch:+.2f} for how widely this reviewer spreads scores")
-    counts = f", counts as {part.says:.2f} ({' and '.join(corrections)})" if corrections else ""
+    counts = f", counts as {part.says:.2f}{_why(part, lower_is_better)}" if _is_corrected(part) else ""
     return f"{part.reviewer} gave {part.score:g}{counts}; weight {part.weight:.0%}"
+
+
+def _is_corrected(part: Part) -> bool:
+    return abs(part.severity + part.stretch) >= SLIGHT
+
+
+def _why(part: Part, lower_is_better: bool) -> str:
+    """Name the larger of the two corrections, and the other where it is no slight one."""
+    harsh = "harsh" if (part.severity > 0) != lower_is_better else "lenient"
+    reasons = [
+        (part.severity, f"this reviewer is {harsh}"),
+        (part.stretch, "this reviewer's other scores are spread unlike the usual"),
+    ]
+    told = [f"{value:+.2f}, as {reason}" for value, reason in reasons if abs(value) >= SLIGHT]
+    return f" ({'; '.join(told)})"

@@ -77,7 +77,7 @@ class Hyperparameter(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Means, variances and their parts, from :func:`lsc.posterior.inference.infer`.
+    """Means, variances and their parts, from :func:`lsc.inference.inferring.infer`.
 
     Internally qualities have mean 0 and mean square about 1; ``location + scale * mean`` is the score that a typical
     reviewer gives. Every sum of parts is exact::
@@ -114,13 +114,13 @@ class Posterior:
         Assortment: 0 where papers fall to reviewers at random, towards 1 where like papers share reviewers.
     slope, offset, noise_variance, slope_variance
         Shape (M,), internal scale: posterior means of each reviewer's a, b and s^2, and variance of a; as
-        :mod:`lsc.posterior.joint` needs them.
+        :mod:`lsc.inference.joint` needs them.
     reviewers
         The same for people, with intervals.
     hyperparameters
-        By name: see :mod:`lsc.posterior.model`.
+        By name: see :mod:`lsc.inference.model`.
     theta
-        The same as the vector that :mod:`lsc.posterior.model` describes; empty without signal.
+        The same as the vector that :mod:`lsc.inference.model` describes; empty without signal.
     evidence, null_evidence
         Log probability of the (standardised) scores under the model and under the model without reviewer effects.
     status, sweeps

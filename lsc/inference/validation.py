@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.posterior.averages import fit_averages
-from lsc.posterior.beliefs import Posterior, Status
-from lsc.posterior.climbing import climb, with_own_noise
-from lsc.posterior.describing import people, typical
-from lsc.posterior.model import LOG_OWN
-from lsc.posterior.preparing import LEAST_NOISE, prepare
-from lsc.posterior.sweeps import start
+from lsc.inference.averages import fit_averages
+from lsc.inference.beliefs import Posterior, Status
+from lsc.inference.climbing import climb, with_own_noise
+from lsc.inference.describing import people, typical
+from lsc.inference.model import LOG_OWN
+from lsc.inference.preparing import LEAST_NOISE, prepare
+from lsc.inference.sweeps import start
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -57,7 +57,7 @@ def held_out_gain(posterior: Posterior, score: FloatArray, *, weight: FloatArray
     posterior
         Of all reviews.
     score, weight
-        Shape (E,): what :func:`lsc.posterior.inference.infer` was given.
+        Shape (E,): what :func:`lsc.inference.inferring.infer` was given.
     seed
         Of the folds.
 

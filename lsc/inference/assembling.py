@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lsc.posterior.averages import Averages
-from lsc.posterior.beliefs import Hyperparameter, Posterior, Quantity, Reviewers, Status
-from lsc.posterior.climbing import Climb
-from lsc.posterior.describing import for_people, people, typical
-from lsc.posterior.model import LOG_OMEGA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NAMES, NU
-from lsc.posterior.preparing import Scores
+from lsc.inference.averages import Averages
+from lsc.inference.beliefs import Hyperparameter, Posterior, Quantity, Reviewers, Status
+from lsc.inference.climbing import Climb
+from lsc.inference.describing import for_people, people, typical
+from lsc.inference.model import LOG_OMEGA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NAMES, NU
+from lsc.inference.preparing import Scores
 from reviewgraph.labels import IntArray
 
 NOBODY = np.empty(0)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.posterior.beliefs import Quantity, Reviewers
-from lsc.posterior.model import LOG_OMEGA
-from lsc.posterior.scale_users import offsets_given, slopes_at
-from lsc.posterior.sweeps import Problem, State, inputs
+from lsc.inference.beliefs import Quantity, Reviewers
+from lsc.inference.model import LOG_OMEGA
+from lsc.inference.scale_users import offsets_given, slopes_at
+from lsc.inference.sweeps import Problem, State, inputs
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 

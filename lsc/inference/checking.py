@@ -24,7 +24,7 @@ def check(
     reference_item: IntArray | None,
     reference_value: FloatArray | None,
 ) -> None:
-    """Raise unless the arguments of :func:`lsc.posterior.inference.infer` fit together."""
+    """Raise unless the arguments of :func:`lsc.inference.inferring.infer` fit together."""
     check_numbers("score", score, score.size)
     check_codes("reviewer", reviewer, n_reviewers, score.size)
     check_codes("item", item, n_items, score.size)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsc.posterior.beliefs import Posterior
+from lsc.inference.beliefs import Posterior
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lsc.posterior.climbing import Climb, climb, settle, with_own_noise
-from lsc.posterior.model import GAMMA, LOG_OWN, SIZE, START
-from lsc.posterior.sweeps import Problem, start
+from lsc.inference.climbing import Climb, climb, settle, with_own_noise
+from lsc.inference.model import GAMMA, LOG_OWN, SIZE, START
+from lsc.inference.sweeps import Problem, start
 from reviewgraph.reviews import BoolArray
 
 #: Spread of log own noise at which it is tried, sweeps of the trial, and nats that it may cost there at most.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lsc.posterior.learning import ascend, at_rest
-from lsc.posterior.model import log_prior
-from lsc.posterior.sweeps import Problem, State, Sweep, learned, standardised, sweep
+from lsc.inference.learning import ascend, at_rest
+from lsc.inference.model import log_prior
+from lsc.inference.sweeps import Problem, State, Sweep, learned, standardised, sweep
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Settled: no mean moves by more than this part of its standard error, and a step would gain less than so many nats.

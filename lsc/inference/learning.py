@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.posterior.model import HIGHEST, LOWEST, SIZE, log_prior
+from lsc.inference.model import HIGHEST, LOWEST, SIZE, log_prior
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Part of the squared mean gradient that is taken out of the empirical information.

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lsc.posterior.assembling import from_averages, from_messages, without_scores
-from lsc.posterior.averages import fit_averages
-from lsc.posterior.beliefs import Posterior
-from lsc.posterior.checking import check
-from lsc.posterior.preparing import prepare
-from lsc.posterior.stages import run_stages
+from lsc.inference.assembling import from_averages, from_messages, without_scores
+from lsc.inference.averages import fit_averages
+from lsc.inference.beliefs import Posterior
+from lsc.inference.checking import check
+from lsc.inference.preparing import prepare
+from lsc.inference.stages import run_stages
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.posterior.layout import lay_out
-from lsc.posterior.sweeps import Problem
+from lsc.inference.layout import lay_out
+from lsc.inference.sweeps import Problem
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.posterior.layout import Block, Layout
-from lsc.posterior.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, SIZE, rescaled
-from lsc.posterior.scale_users import Cavity, Nodes, message, step
+from lsc.inference.layout import Block, Layout
+from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, SIZE, rescaled
+from lsc.inference.scale_users import Cavity, Nodes, message, step
 from reviewgraph.reviews import BoolArray, FloatArray
 
 
@@ -65,7 +65,7 @@ class State:
 
 
 class Inputs(NamedTuple):
-    """What a step of one block needs; see :func:`lsc.posterior.scale_users.step`."""
+    """What a step of one block needs; see :func:`lsc.inference.scale_users.step`."""
 
     block: Block
     cavity: Cavity

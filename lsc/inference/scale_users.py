@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.posterior.layout import Block
-from lsc.posterior.model import G0, G1, GAMMA, LOG_OMEGA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO, SIZE
+from lsc.inference.layout import Block
+from lsc.inference.model import G0, G1, GAMMA, LOG_OMEGA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO, SIZE
 from reviewgraph.reviews import FloatArray
 
 #: Nodes of the slope alone: the trapezoid rule is exact to eight digits for a normal density at this spacing.
