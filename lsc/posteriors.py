@@ -11,8 +11,8 @@ import numpy as np
 
 from lsc.decisions.selection import ERROR_RATE, Selection
 from lsc.errors import Incomparable
-from lsc.evidence.account import Account
 from lsc.evidence.support import groups_of
+from lsc.inference.account import Account
 from lsc.inference.accounts import account_of
 from lsc.inference.beliefs import Posterior, Status
 from lsc.inference.inferring import infer
@@ -84,6 +84,11 @@ def posterior(
     8
     """
     clock = Clock(None)
+
+    def tell(words: str) -> None:
+        if progress is not None:
+            progress(Progress(clock.elapsed(), words))
+
     rows = np.flatnonzero(reviews.scored)
     item, value = _references(reviews, references)
     found = infer(
@@ -96,7 +101,7 @@ def posterior(
         reference_item=item,
         reference_value=value,
         seed=seed,
-        progress=None if progress is None else (lambda words: progress(Progress(clock.elapsed(), words))),
+        progress=tell,
     )
     return PosteriorEstimate(reviews, found.quality, "posterior", found, seed)
 

@@ -41,7 +41,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "plans.search": "errors plans.model",
         "plans.proof": "errors plans.model",
         "plans.targets": "errors plans.search plans.proof plans.model",
-        "plans.plan": "errors plans.model",
+        "plans.mail": "",
+        "plans.plan": "errors plans.model plans.targets plans.mail",
         "plans.words": "errors plans.model plans.plan",
         "plans.check": "errors plans.model plans.plan",
         "plans.planning": (
@@ -72,19 +73,21 @@ ROOMS: dict[str, dict[str, str]] = {
         "solver": "errors model evidence programs",
         "methods": "errors model evidence solver",
         "calibration": "errors model evidence programs solver methods",
-        "words": "errors model evidence methods calibration",
+        "inference": "errors",
+        "decisions": "",
+        "posteriors": "errors evidence methods inference decisions",
+        "words": "errors model evidence methods calibration inference decisions posteriors",
         "metrics": "methods",
         "seriation": "errors model methods calibration",
         "simulation": "errors model",
         "experiments": "errors model methods calibration metrics seriation simulation",
-        "commands": "errors model methods calibration metrics words simulation experiments",
+        "commands": "errors model methods calibration posteriors decisions metrics words simulation experiments",
     },
 }
 
 #: Still to be mended, and then taken from here: circles, each by its modules.
 KNOWN_CIRCLES: list[set[str]] = [
     {"lsc.calibration", "lsc.words.habits", "lsc.words.page"},
-    {"planner.plans.model.constraints", "planner.plans.model.tables"},
 ]
 
 #: Still to be mended, and then taken from here: arrows between rooms that the plan does not draw.
@@ -92,8 +95,6 @@ KNOWN_ARROWS: set[str] = {
     "lsc: calibration -> words",
     "lsc: commands -> (front door)",
     "lsc: methods -> calibration",
-    "planner: plans.plan -> plans.targets",
-    "planner: plans.plan -> plans.words",
 }
 
 #: Still to be mended, and then taken from here: classes whose docstring names other fields than they have.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.evidence.account import Account, Part
+from lsc.inference.account import Account, Part
 from lsc.inference.beliefs import Posterior
 from reviewgraph.reviews import Reviews
 

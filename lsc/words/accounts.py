@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lsc.evidence.account import Account, Part
+    from lsc.inference.account import Account, Part
 
 #: Corrections smaller than this, in points, are not worth a word.
 SLIGHT = 0.05

@@ -162,7 +162,7 @@ class Plan(Result):
 
     def mail(self) -> dict[Label, str]:
         """Return one line a reviewer, ready to mail; who accepted already (fixed reviews) is not asked again."""
-        from planner.plans.words.mail import requests
+        from planner.plans.mail import requests
 
         fixed = set(map(tuple, self.constraints.fixed.tolist()))
         asked = [
