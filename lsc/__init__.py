@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from lsc.errors import Incomparable as Incomparable
     from lsc.errors import SolverFailed as SolverFailed
     from lsc.errors import UndeterminedWarning as UndeterminedWarning
+    from lsc.estimate import Estimate as Estimate
     from lsc.evidence.scoring_functions import ScoringFunction as ScoringFunction
-    from lsc.methods.estimate import Estimate as Estimate
     from lsc.model.classes.concave import Concave as Concave
     from lsc.model.classes.convex import Convex as Convex
     from lsc.model.classes.linear import Linear as Linear
@@ -31,7 +31,7 @@ _HOME = {
     "CalibrationError": "errors",
     "Concave": "model.classes.concave",
     "Convex": "model.classes.convex",
-    "Estimate": "methods.estimate",
+    "Estimate": "estimate",
     "Incomparable": "errors",
     "Linear": "model.classes.linear",
     "Monotone": "model.classes.monotone",

@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from lsc.errors import Incomparable, UndeterminedWarning
+from lsc.estimate import Estimate, plain_averages
 from lsc.evidence.optimality import Residuals, residuals, scale
 from lsc.evidence.scale import ReportingScale, reporting_scale
 from lsc.evidence.scoring_functions import ScoringFunction, fit_through
 from lsc.evidence.support import Support, groups_of, support_of
 from lsc.evidence.uniqueness import is_noiseless, is_unique
-from lsc.methods.estimate import Estimate, plain_averages
 from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
 from lsc.model.formulation import References, Ties, formulate
 from lsc.model.hypotheses import CLASSES, HypothesisLike, level_of

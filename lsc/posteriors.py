@@ -11,6 +11,7 @@ import numpy as np
 
 from lsc.decisions.selection import ERROR_RATE, Selection
 from lsc.errors import Incomparable
+from lsc.estimate import Estimate, best_first, plain_averages
 from lsc.evidence.support import groups_of
 from lsc.inference.account import Account
 from lsc.inference.accounts import account_of
@@ -19,7 +20,6 @@ from lsc.inference.inferring import infer
 from lsc.inference.joint import Difference, difference, draws
 from lsc.inference.selection import probability_in_top
 from lsc.inference.validation import Gain, held_out_gain
-from lsc.methods.estimate import Estimate, best_first, plain_averages
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
@@ -29,6 +29,8 @@ from reviewgraph.reviews import FloatArray, Reviews
 if TYPE_CHECKING:
     from lsc.inference.beliefs import Reviewers
 
+#: Columns that are one key, ``interval``, of an object.
+_FLAT = ("interval_low", "interval_high")
 #: Probability that the intervals of the command and of ``to_dict`` hold.
 LEVEL = 0.9
 
@@ -135,6 +137,28 @@ class PosteriorEstimate(Estimate):
     def standard_error(self) -> FloatArray:
         """Shape (N,): posterior standard deviation of each quality, NaN where the data say nothing."""
         return self.beliefs.standard_error
+
+    def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
+        """Return the keys of every estimate, gain, intervals, and with a selection its lists and the chances."""
+        found = super().to_dict()
+        found["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in found["items"]]
+        intervals = np.sort(self.reviews.printed(self.interval()), axis=1).tolist()
+        chances = [None] * len(intervals) if selection is None else selection.chance.tolist()
+        for row, interval, chance in zip(found["items"], intervals, chances, strict=True):
+            known = row["quality"] is not None
+            row |= {"interval": interval if known else None, "probability": chance if known else None}
+        gain = self.gain if self.beliefs.signal else None
+        found |= {"status": self.status.value, "gain": None if gain is None else gain._asdict()}
+        return found if selection is None else {**found, **selection.to_dict()}
+
+    def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
+        """Return the columns of every estimate, the ends of each interval, and the chances of a selection."""
+        found = super().to_columns()
+        low, high = np.sort(self.reviews.printed(self.interval()), axis=1).T.tolist()
+        found |= {"interval_low": low, "interval_high": high}
+        if selection is not None:
+            found["probability"] = selection.chance.tolist()
+        return found
 
     @property
     def reviewers(self) -> Reviewers:

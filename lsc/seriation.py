@@ -18,8 +18,8 @@ from itertools import pairwise
 import numpy as np
 
 from lsc.calibration import calibrate
+from lsc.estimate import Estimate
 from lsc.methods.baselines import average
-from lsc.methods.estimate import Estimate
 from reviewgraph.reviews import FloatArray, Reviews
 
 #: A move must lower the objective by more than this part of the sum of squared scores: less is rounding.

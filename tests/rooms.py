@@ -71,33 +71,19 @@ ROOMS: dict[str, dict[str, str]] = {
         "evidence": "errors model",
         "programs": "errors model",
         "solver": "errors model evidence programs",
-        "methods": "errors model evidence solver",
-        "calibration": "errors model evidence programs solver methods",
+        "estimate": "",
         "inference": "errors",
         "decisions": "",
-        "posteriors": "errors evidence methods inference decisions",
-        "words": "errors model evidence methods calibration inference decisions posteriors",
-        "metrics": "methods",
-        "seriation": "errors model methods calibration",
+        "posteriors": "errors estimate evidence inference decisions",
+        "calibration": "errors estimate model evidence programs solver",
+        "methods": "errors estimate model solver calibration posteriors",
+        "metrics": "",
+        "words": "errors estimate model evidence methods calibration inference decisions posteriors",
+        "seriation": "errors estimate model calibration methods",
         "simulation": "errors model",
-        "experiments": "errors model methods calibration metrics seriation simulation",
-        "commands": "errors model methods calibration posteriors decisions metrics words simulation experiments",
+        "experiments": "errors estimate model methods calibration metrics seriation simulation",
+        "commands": (
+            "errors estimate model methods calibration posteriors decisions metrics words simulation experiments"
+        ),
     },
-}
-
-#: Still to be mended, and then taken from here: circles, each by its modules.
-KNOWN_CIRCLES: list[set[str]] = [
-    {"lsc.calibration", "lsc.words.habits", "lsc.words.page"},
-]
-
-#: Still to be mended, and then taken from here: arrows between rooms that the plan does not draw.
-KNOWN_ARROWS: set[str] = {
-    "lsc: calibration -> words",
-    "lsc: commands -> (front door)",
-    "lsc: methods -> calibration",
-}
-
-#: Still to be mended, and then taken from here: classes whose docstring names other fields than they have.
-KNOWN_DOCSTRINGS: set[str] = {
-    "planner.plans.proof.listing.Levels",
 }

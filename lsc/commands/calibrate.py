@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from lsc.commands.choosing import Choice, Share, choose, read_share
+from lsc.commands.methods import options_of, settle_method
+from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
@@ -14,117 +17,125 @@ from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
-    from lsc.calibration import Calibration
-    from lsc.model.hypotheses import HypothesisLike
+    from lsc.estimate import Estimate
     from reviewgraph.reviews import Reviews
 
 #: Seconds between two words of progress.
 SILENCE = 3.0
 
 
-def _share(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, bool] | None:
-    """Read ``N`` or ``P%``: the number, and whether it is a percentage."""
-    if value is None:
-        return None
-    percent = value.strip().endswith("%")
-    try:
-        number = float(value.strip().removesuffix("%")) if percent else int(value)
-    except ValueError:
-        number = -1
-    if number < 0 or (percent and number > 100):
-        message = f"expected a number of papers, or a percentage as in 10%; found {value!r}"
-        raise click.BadParameter(message, ctx, param)
-    return number, percent
-
-
 @click.command()
 @table_options
 @click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    help="How qualities are estimated [default: posterior; lsc with an option of its own]. "
+    + "; ".join(f"{name}: {method.words}" for name, method in METHODS.items())
+    + ".",
+)
+@click.option(
     "--hypothesis",
     type=click.Choice(list(HYPOTHESES)),
-    default="linear",
-    show_default=True,
-    help="How reviewers may differ. " + "; ".join(f"{name}: {kind.words}" for name, kind in HYPOTHESES.items()) + ".",
+    help="lsc: how reviewers may differ [default: linear]. "
+    + "; ".join(f"{name}: {kind.words}" for name, kind in HYPOTHESES.items())
+    + ".",
 )
-@click.option("--hypotheses", "by_reviewer", metavar="FILE", help="Reviewers who differ (reviewer,hypothesis).")
-@click.option("--references", metavar="FILE", help="Papers of known quality (item,quality).")
-@click.option(
-    "--max-slope", type=float, default=10.0, show_default=True, help="No scoring function is steeper (but offset)."
-)
+@click.option("--hypotheses", "by_reviewer", metavar="FILE", help="lsc: reviewers who differ (reviewer,hypothesis).")
+@click.option("--max-slope", type=float, help="lsc: no scoring function is steeper (but offset) [default: 10].")
 @click.option(
     "--ties",
     type=click.Choice(["equal", "free"]),
-    default="equal",
-    show_default=True,
-    help="Papers that one reviewer scored alike: she saw them alike, or one cannot tell.",
+    help="lsc: papers that one reviewer scored alike: she saw them alike [default], or one cannot tell.",
 )
-@click.option("--select", callback=_share, metavar="N|P%", help="Select the best N papers, or P percent of them.")
+@click.option("--references", metavar="FILE", help="Papers of known quality (item,quality): measured, in lsc exact.")
+@click.option("--weights", metavar="FILE", help="posterior: how much reviews may be worth (item,reviewer,weight).")
+@click.option("--select", callback=read_share, metavar="N|P%", help="Select the best N papers, or P percent of them.")
+@click.option(
+    "--error-rate",
+    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Papers are in or out without discussion where the chance that this is wrong is at most that.",
+)
 @click.option("--by-group-average", is_flag=True, help="Select across groups that no review connects.")
-@output_option("Write all papers as CSV (item,quality,average,rank,standard_error,group).")
+@click.option("--lottery", is_flag=True, help="Draw lots among the papers that --select cannot tell apart.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the lots.")
+@click.option("--explain", metavar="PAPER", help="What the quality of one paper is made of.")
+@output_option("Write all papers as CSV, one row each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def calibrate(
     reviews: Reviews,
-    hypothesis: str,
-    by_reviewer: str | None,
-    references: str | None,
-    max_slope: float,
-    ties: Any,
-    select: tuple[float, bool] | None,
+    method: str | None,
+    select: Share | None,
+    error_rate: float,
     by_group_average: bool,
+    lottery: bool,
+    seed: int,
+    explain: str | None,
     output: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
-    """Put scores on one scale: correct for harsh and lenient reviewers, and for wide and narrow scales.
+    """Put scores on one scale, with what is known of every paper and how sure it is.
 
-    REVIEWS are one or more files with a header: reviewer, item, score. The plain average and its rank stand beside
-    every calibrated score, and the output opens with what the scores do not support.
+    REVIEWS are one or more files with a header: reviewer, item, score. The plain average stands beside every quality,
+    and the output opens with what the correction for reviewers is worth. With --select it says which papers are in,
+    which are out, and which the scores cannot tell apart.
     """
-    import lsc
-    from lsc.words.page import report, warnings_of
-    from reviewgraph.formats.side import read_references
+    from lsc.words.pages import page_of
 
-    result = lsc.calibrate(
-        reviews,
-        _hypotheses(reviews, hypothesis, by_reviewer),
-        max_slope=max_slope,
-        references=read_references(references, note=say) if references else None,
-        ties=ties,
-        progress=_progress(),
-    )
-    selected, refused = _select(result, select, by_group_average)
+    name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain})
+    if lottery and select is None:
+        message = "lottery: expected --select N or P% with it, the number of papers to draw"
+        raise InputError(message)
+    result = METHODS[name](reviews, **options_of(name, reviews, options, _progress()))
+    choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
+    extra = _extra(result, choice, seed if lottery else None, explain)
+    page = page_of(result, choice.selection)
+    given = () if choice.selection is None else (choice.selection,)
     if output:
-        write_whole(output, csv_text(result.to_columns()))
+        write_whole(output, csv_text(result.to_columns(*given)))
     if as_json:
-        for warning in warnings_of(result):
-            say(f"Warning: {warning}")
-        print_json({**result.to_dict(), "selected": selected})
+        for line in page.opening:
+            say(line)
+        print_json({"selected": choice.selected, "discuss": [], **result.to_dict(*given), **extra.record})
     else:
-        for line in [*(f"Warning: {warning}" for warning in warnings_of(result)), "", *report(result)]:
+        lines = extra.lines if explain is not None else [*page.opening, "", *page.body, *extra.lines]
+        for line in [*lines, "", *_closing(result, choice, page.closing, output)]:
             click.echo(line)
-        _closing(result, selected, output)
-    if result.status != "optimal":
-        say(f"Warning: {result.status.text} ({result.message}).")
-    if refused:
-        say(refused)
+    if choice.refused:
+        say(choice.refused)
         click.get_current_context().exit(1)
 
 
-def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisLike:
-    if path is None:
-        return default
-    from reviewgraph.formats.side import read_hypotheses
+class Extra(NamedTuple):
+    """What was asked for beside the qualities: lines for people, keys of the JSON."""
 
-    scored = set(reviews.reviewer[reviews.scored].tolist())
-    everyone = {label: default for code, label in enumerate(reviews.reviewers) if code in scored}
-    given = read_hypotheses(path, note=say)
-    for label, name in given.items():
-        if label not in everyone:
-            message = f"hypotheses: expected reviewers of the reviews who gave a score, found {label!r}"
-            raise InputError(message)
-        if name not in HYPOTHESES:
-            message = f"hypotheses: reviewer {label!r}: expected one of {', '.join(HYPOTHESES)}, found {name!r}"
-            raise InputError(message)
-    return everyone | given
+    lines: list[str]
+    record: dict[str, Any]
+
+
+def _extra(result: Any, choice: Choice, seed: int | None, paper: str | None) -> Extra:
+    """Draw lots, and explain a paper."""
+    from lsc.words.accounts import account_lines
+    from lsc.words.posterior_page import lottery_lines
+
+    lines: list[str] = []
+    record: dict[str, Any] = {}
+    if seed is not None and choice.selection is not None:
+        drawn, chances = choice.selection.draw(seed), choice.selection.lottery.tolist()
+        listed = {label: chance for label, chance in zip(result.items, chances, strict=True) if chance > 0}
+        lines += ["", *lottery_lines(drawn, listed, seed)]
+        record["lottery"] = {
+            "seed": seed,
+            "drawn": drawn,
+            "probabilities": [{"item": label, "probability": chance} for label, chance in listed.items()],
+        }
+    if paper is not None:
+        account = result.account(paper)
+        lines += account_lines(account, result.reviews.titles.get(paper, ""))
+        record["account"] = account.to_dict()
+    return Extra(lines, record)
 
 
 def _progress() -> Callable[[Progress], None]:
@@ -139,39 +150,16 @@ def _progress() -> Callable[[Progress], None]:
     return tell
 
 
-def _select(
-    result: Calibration, share: tuple[float, bool] | None, by_group_average: bool
-) -> tuple[list[Any], str | None]:
-    """Return the selected papers, and why the selection is refused, if it is."""
-    import warnings
-
-    from lsc.errors import Incomparable, UndeterminedWarning
-
-    if share is None:
-        return [], None
-    number, percent = share
-    most = int((result.rank > 0).sum())
-    count = int(number / 100 * most + 0.5) if percent else int(number)
-    if count > most:
-        message = f"select: expected at most {most} papers, those with a score; found {count}"
-        raise InputError(message)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UndeterminedWarning)  # the output opens with this warning
-            return result.select(count, by_group_average=by_group_average), None
-    except Incomparable as refusal:
-        return [], str(refusal)
-
-
-def _closing(result: Calibration, selected: list[Any], output: str | None) -> None:
-    """Say what was selected, what is known now, and what to type next."""
-    if selected:
-        click.echo(f"\nSelected, best first: {', '.join(map(str, selected))}")
-    known = "the only best fit" if result.unique else "one of several best fits, the one nearest to straight lines"
-    click.echo(f"\nThese scores are {known} (objective {result.objective:.6g}, {result.status.value}).")
+def _closing(result: Estimate, choice: Choice, known: list[str], output: str | None) -> list[str]:
+    """Say what is known now, and what to type next."""
+    lines = []
+    if choice.selected and choice.selection is None:
+        lines += [f"Selected, best first: {', '.join(map(str, choice.selected))}", ""]
+    lines += known
     if output:
-        click.echo(f"All papers are in {output}.")
-    if result.support.degrees_of_freedom:
-        click.echo(f"Next, reviews that would join what is apart: reviewgraph plan {given_table()}")
-    elif not selected:
-        click.echo(f"Next, choose: reviewgraph calibrate {given_table()} --select 10% -o calibrated.csv")
+        lines.append(f"All papers are in {output}.")
+    if int(result.group.max(initial=0)) > 1:
+        lines.append(f"Next, reviews that would join what is apart: reviewgraph plan {given_table()}")
+    elif not choice.selected:
+        lines.append(f"Next, choose: reviewgraph calibrate {given_table()} --select 10% -o calibrated.csv")
+    return lines

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsc.methods.estimate import Estimate
+from lsc.estimate import Estimate
 from lsc.methods.registry import METHODS
 from reviewgraph.reviews import Reviews
 

@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from lsc.errors import CalibrationError
+from lsc.estimate import plain_averages
 from lsc.experiments.bootstrap import RESAMPLES, intervals, resamples_of
 from lsc.experiments.methods import GRADED_METHODS, TITLES, estimate_by
 from lsc.experiments.published import PEER_GRADING
 from lsc.experiments.running import measure
-from lsc.methods.estimate import plain_averages
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import Role
 from reviewgraph.formats.side import Field, read_columns

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.methods.estimate import Estimate, plain_averages
+from lsc.estimate import Estimate, plain_averages
 from reviewgraph.reviews import FloatArray, Reviews
 
 #: Steps of conjugate gradients before giving up on more accuracy; well-conditioned systems need about 20.

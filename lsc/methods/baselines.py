@@ -1,6 +1,6 @@
 """What calibration is measured against: the average, what products ship, and the methods of earlier papers.
 
-Every method takes reviews and returns an :class:`~lsc.methods.estimate.Estimate`; reviews without a score do not count.
+Every method takes reviews and returns an :class:`~lsc.estimate.Estimate`; reviews without a score do not count.
 The Bayesian model stands in :mod:`lsc.methods.bayesian`.
 """
 
@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from lsc.errors import SolverFailed
-from lsc.methods.estimate import Estimate, plain_averages
+from lsc.estimate import Estimate, plain_averages
 from reviewgraph.errors import InputError
 from reviewgraph.reviews import FloatArray, Reviews
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lsc.estimate import Estimate, best_first, plain_averages
 from lsc.methods.additive import ACCURACY, AdditiveModel, Variances, marginal_variances
-from lsc.methods.estimate import Estimate, best_first, plain_averages
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray, Reviews

@@ -14,13 +14,13 @@ from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
     from lsc.calibration import Calibration
-    from lsc.methods.estimate import Estimate
+    from lsc.estimate import Estimate
     from reviewgraph.reviews import Reviews
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: called with reviews and its options it returns an :class:`~lsc.methods.estimate.Estimate`.
+    """A method: called with reviews and its options it returns an :class:`~lsc.estimate.Estimate`.
 
     Parameters
     ----------
@@ -65,6 +65,14 @@ class Method:
             message = f"{self.name}: expected options among {', '.join(self.options) or 'none'}, found {unknown[0]!r}"
             raise InputError(message)
         return self.function(reviews, **options)
+
+
+def _posterior(
+    reviews: Reviews, *, weights: Any = None, references: Any = None, seed: Any = 0, progress: Any = None
+) -> Estimate:
+    from lsc.posteriors import posterior
+
+    return posterior(reviews, weights=weights, references=references, seed=seed, progress=progress)
 
 
 def _average(reviews: Reviews) -> Estimate:
@@ -128,6 +136,9 @@ def _lsc(
 METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
+        Method(
+            "posterior", "Posterior", "severity, stretch and noise of reviewers, as far as scores show them", _posterior
+        ),
         Method("average", "Average", "the mean score of each paper", _average),
         Method("centring", "Centring", "scores less the mean of their reviewer", _centring),
         Method("z-score", "z-score", "the same, in units of the reviewer's own standard deviation", _z_score),

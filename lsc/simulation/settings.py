@@ -16,6 +16,8 @@ from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray, Reviews
 
 Design: TypeAlias = Literal["random", "double"]
+#: Algorithms 2 and 3 of the paper.
+DESIGNS = {"random": random_assignment, "double": doubly_connected_assignment}
 
 #: The realistic setting: reviews a paper, spread of log slopes, offsets and noise, and of reviewers' willingness.
 REVIEWS_PER_ITEM = (3, 6)
@@ -69,8 +71,10 @@ class Setting:
     def draw(self, seed: Seed) -> Simulation:
         """Draw an assignment, kinds, true qualities and scores."""
         rng = np.random.default_rng(seed)
-        assign = doubly_connected_assignment if self.design == "double" else random_assignment
-        assignment = assign(self.n_items, self.n_reviewers, self.load, rng)
+        if self.design not in DESIGNS:
+            message = f"design: expected one of {', '.join(DESIGNS)}, found {self.design!r}"
+            raise InputError(message)
+        assignment = DESIGNS[self.design](self.n_items, self.n_reviewers, self.load, rng)
         kinds = draw_kinds(dict(self.shares), self.n_reviewers, rng)
         found = simulate(
             noise=self.noise, where=self.where, scoring=scores_by_kind(kinds), assignment=assignment, seed=rng

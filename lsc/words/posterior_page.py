@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.words.tables import SHOWN, Column, best_by_group, paper_name, table
+from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, summed_up, table
 from reviewgraph.words import counted, listed, noun
 
 if TYPE_CHECKING:
@@ -74,16 +75,12 @@ def papers(result: PosteriorEstimate, selection: Selection | None = None) -> lis
     if selection is not None:
         chance = selection.chance
         columns.append((f"among best {selection.n}", lambda i: percent(float(chance[i]))))
-    if int(result.group.max(initial=0)) > 1:
-        columns.insert(0, ("group", lambda i: str(result.group[i])))
-    lines = [
+    return [
         f"Quality of {counted(best.size, 'paper')}, as a typical reviewer would score it:",
         "",
-        *table(columns, best[:SHOWN]),
+        *table(by_group(result, columns), best[:SHOWN]),
+        *summed_up(SHOWN, best.size),
     ]
-    if best.size > SHOWN:
-        lines.append(f"... and {best.size - SHOWN} more; -o FILE writes all of them, --json prints them.")
-    return lines
 
 
 def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
@@ -154,6 +151,19 @@ def reviewer_lines(result: PosteriorEstimate) -> list[str]:
     if not lines:
         return [f"None of the {judged} reviewers stands out for certain."]
     return [f"Reviewers who stand out for certain (9 in 10 sure), of {judged}:", *lines]
+
+
+def lottery_lines(drawn: Sequence[object], chances: Mapping[object, float], seed: int) -> list[str]:
+    """Return what a lottery drew, and with which probabilities."""
+    free = {label: chance for label, chance in chances.items() if chance < 1.0}
+    likeliest = sorted(free, key=lambda label: -free[label])
+    return [
+        f"Lots (seed {seed}): {len(chances) - len(free)} papers are in without drawing; the other "
+        f"{counted(len(drawn) - len(chances) + len(free), 'place is', 'places are')} drawn among {len(free)}, with "
+        "probabilities that rise with their chances:",
+        f"  {listed([f'{label} ({percent(free[label])})' for label in likeliest], DISCUSSED)}",
+        f"Drawn: {listed([str(label) for label in drawn], len(drawn))}",
+    ]
 
 
 def percent(chance: float) -> str:

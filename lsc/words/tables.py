@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from lsc.methods.estimate import Estimate
+    from lsc.estimate import Estimate
     from reviewgraph.labels import IntArray
 
 #: A heading, and the cell of a paper given by code.
@@ -36,6 +36,24 @@ def table(columns: Sequence[Column], papers: IntArray) -> list[str]:
         return "  ".join(cell.ljust(size) if left else cell.rjust(size) for cell, size, left in parts).rstrip()
 
     return [line(header), *map(line, rows)]
+
+
+def by_group(estimate: Estimate, columns: Sequence[Column]) -> list[Column]:
+    """Return the columns, the group before them where there are several."""
+    if int(estimate.group.max(initial=0)) < 2:
+        return list(columns)
+    return [("group", lambda i: str(estimate.group[i])), *columns]
+
+
+def summed_up(shown: int, all_of_them: int) -> list[str]:
+    """Return the line that stands below a table which leaves papers out, if it does.
+
+    >>> summed_up(20, 25)
+    ['... and 5 more; -o FILE writes all of them, --json prints them.']
+    """
+    if all_of_them <= shown:
+        return []
+    return [f"... and {all_of_them - shown} more; -o FILE writes all of them, --json prints them."]
 
 
 def best_by_group(estimate: Estimate) -> IntArray:

@@ -171,6 +171,7 @@ _SENIOR = Field(Role("senior", required=False), parse_flag, "yes or no")
 _AFFINITY = _number("affinity", "affinity_score", "similarity", "aggregate_score", "preference", "score", "weight")
 _SPARE = _whole("spare", "capacity", "spare_capacity", "extra", required=True)
 _COST = _number("cost", "price")
+_WEIGHT = _number("weight", "confidence", "expertise", "revexp")
 _HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
 _QUALITY = _number("quality", "true_quality", "reference", "truth")
 _TRUTH = _number("truth", "true_quality", "quality")
@@ -239,6 +240,17 @@ def read_cost(path: Path, *, note: Note | None = None) -> dict[Pair, float]:
         As :func:`read_columns`; also if a pair stands twice.
     """
     return _by_pair(path, _COST, note)
+
+
+def read_weights(path: Path, *, note: Note | None = None) -> dict[Pair, float]:
+    """Return what a review may be worth by pair (a confidence, an expertise), from a file ``item,reviewer,weight``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _by_pair(path, _WEIGHT, note)
 
 
 def read_pairs(path: Path, *, note: Note | None = None) -> list[Pair]:

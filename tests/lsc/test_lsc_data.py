@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.words.page import report, warnings_of
+from lsc.words.calibration_page import report, warnings_of
 from reviewgraph import read_reviews
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"

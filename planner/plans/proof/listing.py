@@ -41,6 +41,10 @@ class Levels:
     ----------
     task, part
         What is planned, and the part of it.
+    desk
+        The part as arrays, with room for the kernels to work.
+    pools
+        The groups of each price.
     value
         Reviews the part takes at least; exactly so many once there is a ``path``.
     path

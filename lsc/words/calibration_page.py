@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 
-from lsc.calibration import Calibration
+from lsc.calibration import Calibration, Status
 from lsc.words.habits import Habits, habits
+from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, table
 from reviewgraph.labels import IntArray
 
-#: Papers shown of each kind before the rest is summed up.
-SHOWN = 20
+#: Papers that moved most, and reviewers of a kind, that are named.
 MOVED = 5
 #: With fewer scores a reviewer than this, calibration may do worse than the plain average.
 FEW_SCORES = 6
@@ -44,6 +42,8 @@ def warnings_of(calibration: Calibration) -> list[str]:
             f"the scores do not determine where {_stand(open_places)} within {'its' if open_places == 1 else 'their'} "
             "group, however good the fit (marked ?)."
         )
+    if calibration.status is not Status.OPTIMAL:
+        found.append(f"{calibration.status.text} ({calibration.message}).")
     if missing := int((~scored).sum()):
         papers = "1 paper has no score and gets" if missing == 1 else f"{missing} papers have no score and get"
         found.append(f"{papers} none here.")
@@ -57,24 +57,21 @@ def _stand(papers: int) -> str:
 def paper_table(calibration: Calibration, papers: IntArray) -> list[str]:
     """Return lines: rank, paper, calibrated score, standard error, plain average and its rank."""
     quality, average = (calibration.reviews.printed(values) for values in (calibration.quality, calibration.average))
-    several = int(calibration.group.max(initial=0)) > 1
-    columns: list[tuple[str, Callable[[int], str]]] = [
+    columns: list[Column] = [
         ("rank", lambda i: str(calibration.rank[i])),
-        ("paper", lambda i: _name(calibration, i)),
+        ("paper", lambda i: paper_name(calibration, i)),
         ("calibrated", lambda i: f"{quality[i]:.3f}"),
+        ("+/-", lambda i: _number(calibration.standard_error[i])),
         ("average", lambda i: f"{average[i]:.3f}"),
         ("its rank", lambda i: str(calibration.average_rank[i])),
+        ("", lambda i: "" if calibration.support.determined[i] else "?"),
     ]
-    columns.insert(3, ("+/-", lambda i: _number(calibration.standard_error[i])))
-    columns.append(("", lambda i: "" if calibration.support.determined[i] else "?"))
-    if several:
-        columns.insert(0, ("group", lambda i: str(calibration.group[i])))
-    return _aligned([name for name, _ in columns], [[cell(i) for _, cell in columns] for i in papers.tolist()])
+    return table(by_group(calibration, columns), papers)
 
 
 def report(calibration: Calibration) -> list[str]:
     """Return the lines that the command prints: the papers, what moved most and why, the reviewers behind it."""
-    best = _best(calibration)
+    best = best_by_group(calibration)
     lines = [f"Calibrated scores of {best.size} papers ({calibration.hypothesis} reviewers):", ""]
     lines += paper_table(calibration, best[:SHOWN])
     if best.size > SHOWN:
@@ -83,7 +80,7 @@ def report(calibration: Calibration) -> list[str]:
     moved = most_moved(calibration)[:MOVED]
     if moved.size:
         lines += ["", "What moved most against the plain average, and why:"]
-        lines += [f"  {_name(calibration, i)}: {_move(calibration, of_reviewers, i)}" for i in moved.tolist()]
+        lines += [f"  {paper_name(calibration, i)}: {_move(calibration, of_reviewers, i)}" for i in moved.tolist()]
     return lines + _reviewer_lines(calibration, of_reviewers)
 
 
@@ -131,29 +128,11 @@ def _reviewer_lines(calibration: Calibration, of_reviewers: Habits) -> list[str]
     return lines
 
 
-def _best(calibration: Calibration) -> IntArray:
-    """Return papers by group, the best first, those without a score left out."""
-    order = np.lexsort((calibration.rank, calibration.group))
-    return order[calibration.rank[order] > 0]
-
-
-def _name(calibration: Calibration, paper: int) -> str:
-    label = calibration.items[paper]
-    title = calibration.reviews.titles.get(label, "")
-    return f"{label} {title[:40]}".strip() if title else str(label)
-
-
 def _number(value: float) -> str:
     return f"{value:.3f}" if np.isfinite(value) else "-"
 
 
-def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a table in columns: text to the left, numbers to the right."""
-    width = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    text = [name in ("paper", "") for name in header]
-
-    def line(cells: Sequence[str]) -> str:
-        parts = zip(cells, width, text, strict=True)
-        return "  ".join(cell.ljust(size) if left else cell.rjust(size) for cell, size, left in parts).rstrip()
-
-    return [line(header), *map(line, rows)]
+def closing(calibration: Calibration) -> str:
+    """Say what is known now."""
+    known = "the only best fit" if calibration.unique else "one of several best fits, the one nearest to straight lines"
+    return f"These scores are {known} (objective {calibration.objective:.6g}, {calibration.status.value})."
