@@ -75,11 +75,11 @@ def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArra
     -----
     Time O(n log n) in the number of distinct labels and linear in the number of rows.
     """
-    further = [_plain(label) for label in declared]
+    further = [plain_label(label) for label in declared]
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and not further and not (labels < 0).any():
         distinct, codes = np.unique(labels, return_inverse=True)
         return codes.astype(np.int64), tuple(distinct.tolist())
-    plain = labels.tolist() if isinstance(labels, np.ndarray) else [_plain(label) for label in labels]
+    plain = labels.tolist() if isinstance(labels, np.ndarray) else [plain_label(label) for label in labels]
     # 1, 1.0 and True are one key to a dictionary and three labels here, so mixed types are told apart by type as well.
     types = set(map(type, plain)) | set(map(type, further))
     if len(types) == 1:  # labels of one type are told apart by their values alone
@@ -167,5 +167,6 @@ def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
     return np.lexsort((np.where(number > 0, -length, zero), number)).astype(np.int64)
 
 
-def _plain(label: Any) -> Any:
+def plain_label(label: Any) -> Any:
+    """Return the Python value that a NumPy scalar holds, and anything else as it is."""
     return label.item() if isinstance(label, np.generic) else label

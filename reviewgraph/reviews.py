@@ -13,7 +13,7 @@ import numpy.typing as npt
 from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
 from reviewgraph.errors import InputError
-from reviewgraph.labels import IntArray, Label, encode
+from reviewgraph.labels import IntArray, Label, encode, plain_label
 from reviewgraph.results import Result
 from reviewgraph.rows import Duplicates as Duplicates
 from reviewgraph.rows import checked_scores, merge_duplicates, refuse_out_of_range, say_twice
@@ -182,10 +182,13 @@ class Reviews(Result):
         DuplicateReview
             If a pair is in the table already or stands twice.
         """
-        new = list(pairs)
+        new = [(plain_label(reviewer), plain_label(item)) for reviewer, item in pairs]
         table = self.with_labels([reviewer for reviewer, _ in new], [item for _, item in new])
-        reviewer = np.array([table.reviewer_code[label] for label, _ in new], np.int64)
-        return table.with_codes(reviewer, np.array([table.item_code[label] for _, label in new], np.int64))
+        reviewer, item = _codes(table.reviewers), _codes(table.items)
+        return table.with_codes(
+            np.array([reviewer[type(label), label] for label, _ in new], np.int64),
+            np.array([item[type(label), label] for _, label in new], np.int64),
+        )
 
     def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
         """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
@@ -475,12 +478,17 @@ def _restored(*values: Any) -> Reviews:
 
 def _extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArray, Sequence[Label]]:
     """Return the new code of each label, and all labels in natural order."""
-    new = list(further)
-    known = {(type(label), label) for label in labels} if new else set()
+    new = [plain_label(label) for label in further]
+    known = _codes(labels) if new else {}
     if all((type(label), label) in known for label in new):
         return np.arange(len(labels)), labels
     codes, distinct = encode([*labels, *new])
     return codes[: len(labels)], distinct
+
+
+def _codes(labels: Sequence[Label]) -> dict[tuple[type, Label], int]:
+    """Code by type and label: 1, 1.0 and True are three labels."""
+    return {(type(label), label): code for code, label in enumerate(labels)}
 
 
 def _frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
