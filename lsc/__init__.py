@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lsc.model.classes.linear import Linear as Linear
     from lsc.model.classes.monotone import Monotone as Monotone
     from lsc.model.classes.offset import Offset as Offset
+    from lsc.posteriors import PosteriorEstimate as PosteriorEstimate
+    from lsc.posteriors import posterior as posterior
 
 _HOME = {
     "Calibration": "calibration",
@@ -34,11 +36,13 @@ _HOME = {
     "Linear": "model.classes.linear",
     "Monotone": "model.classes.monotone",
     "Offset": "model.classes.offset",
+    "PosteriorEstimate": "posteriors",
     "ScoringFunction": "evidence.scoring_functions",
     "SolverFailed": "errors",
     "Status": "calibration",
     "UndeterminedWarning": "errors",
     "calibrate": "calibration",
+    "posterior": "posteriors",
 }
 #: Modules that are reached as lsc.programs and the like, without an import of their own.
 _MODULES = {

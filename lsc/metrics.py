@@ -2,18 +2,17 @@
 
 All functions take ``quality`` and ``truth``, shapes (N,), higher is better. Items without a known truth (NaN) are left
 out; items without a quality (NaN) rank last. T is the list of the n truly best items and S the n items selected, both
-best first, **ties by index**. Kendall's and Spearman's coefficients treat ties as their definitions do (tau-b, mean
-ranks) and leave out items without a quality.
+best first. **Ties are not broken**: a measure is its expected value over all orders of tied items, on either side (of
+:func:`average_precision` to first order), so neither labels nor the order of rows matter. Kendall's and Spearman's
+coefficients treat ties as their definitions do (tau-b, mean ranks) and leave out items without a quality.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lsc.methods.estimate import best_first, ranks
 from reviewgraph.errors import InputError
-from reviewgraph.labels import IntArray
-from reviewgraph.reviews import BoolArray, FloatArray
+from reviewgraph.reviews import FloatArray
 
 
 def precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
@@ -22,8 +21,8 @@ def precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
     >>> precision(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 1.0, 2.0, 0.0]), 2)
     0.5
     """
-    _, _, hit = _selection(quality, truth, n)
-    return float(hit.mean())
+    selected, best, _ = _shares(quality, truth, n)
+    return float((selected * best).sum() / n)
 
 
 def average_gap(quality: FloatArray, truth: FloatArray, n: int) -> float:
@@ -32,8 +31,8 @@ def average_gap(quality: FloatArray, truth: FloatArray, n: int) -> float:
     >>> average_gap(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 1.0, 2.0, 0.0]), 2)
     0.5
     """
-    selected, truth, _ = _selection(quality, truth, n)
-    return float(truth[best_first(truth)[:n]].mean() - truth[selected].mean())
+    selected, best, truth = _shares(quality, truth, n)
+    return float((best * truth).sum() / n - (selected * truth).sum() / n)
 
 
 def average_l1(quality: FloatArray, truth: FloatArray) -> float:
@@ -43,8 +42,8 @@ def average_l1(quality: FloatArray, truth: FloatArray) -> float:
     0.6666666666666666
     """
     quality, truth = _known(quality, truth)
-    group = np.ones(truth.size, np.int64)
-    return float(np.abs(ranks(quality, group) - ranks(truth, group)).mean())
+    (low, high), (true_low, true_high) = _places(quality), _places(truth)
+    return float(_mean_distance(low, high, true_low, true_high).mean())
 
 
 def average_precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
@@ -56,10 +55,12 @@ def average_precision(quality: FloatArray, truth: FloatArray, n: int) -> float:
     >>> average_precision(np.array([3.0, 2.0, 1.0, 0.0]), np.array([3.0, 0.0, 2.0, 1.0]), 3)
     0.8333333333333333
     """
-    _, _, hit = _selection(quality, truth, n)
+    _, best, _ = _shares(quality, truth, n)
+    hit = _hits(_known(quality, truth)[0], best)[:n]
     if not hit.any():
         return 0.0
-    return float((np.cumsum(hit) / np.arange(1, hit.size + 1))[hit].mean())
+    before = np.cumsum(hit) - hit
+    return float((hit * (1.0 + before) / np.arange(1, n + 1)).sum() / hit.sum())
 
 
 def ndcg(quality: FloatArray, truth: FloatArray, n: int) -> float:
@@ -70,9 +71,9 @@ def ndcg(quality: FloatArray, truth: FloatArray, n: int) -> float:
     >>> round(ndcg(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0]), 2), 6)
     0.613147
     """
-    _, _, hit = _selection(quality, truth, n)
-    weight = 1.0 / np.log(np.arange(2, hit.size + 2))
-    return float(weight[hit].sum() / weight.sum())
+    _, best, _ = _shares(quality, truth, n)
+    weight = 1.0 / np.log(np.arange(2, n + 2))
+    return float((expected_discounts(_known(quality, truth)[0], weight) * best).sum() / weight.sum())
 
 
 def kendall(quality: FloatArray, truth: FloatArray) -> float:
@@ -119,11 +120,76 @@ def _known(quality: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArr
     return np.where(np.isfinite(quality[known]), quality[known], -np.inf), truth[known]
 
 
-def _selection(quality: FloatArray, truth: FloatArray, n: int) -> tuple[IntArray, FloatArray, BoolArray]:
-    """Return S as indices, the truth of the items known, and which of S are in T."""
+def selection_shares(values: FloatArray, n: int) -> FloatArray:
+    """Return each item's probability of being among the n largest when ties are broken at random, along the last axis.
+
+    >>> selection_shares(np.array([3.0, 1.0, 1.0, 0.0]), 2).tolist()
+    [1.0, 0.5, 0.5, 0.0]
+    """
+    low, high = _places(values)
+    shares: FloatArray = np.clip(n - low, 0.0, high - low) / (high - low)
+    return shares
+
+
+def expected_discounts(values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the mean weight of the places that each item may take among its ties, along the last axis.
+
+    Parameters
+    ----------
+    values
+        Larger is better.
+    weight
+        Of the places from the first on, shape (n,); places after them weigh nothing.
+
+    >>> expected_discounts(np.array([3.0, 1.0, 1.0]), np.array([1.0, 0.5])).tolist()
+    [1.0, 0.25, 0.25]
+    """
+    low, high = _places(values)
+    total = np.concatenate([[0.0], np.cumsum(weight)])
+    last = weight.size
+    reached = total[np.minimum(high, last).astype(np.int64)] - total[np.minimum(low, last).astype(np.int64)]
+    found: FloatArray = reached / (high - low)
+    return found
+
+
+def _places(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How many are larger, and how many at least as large, of each value, along the last axis."""
+    from scipy.stats import rankdata
+
+    return rankdata(-values, "min", axis=-1) - 1.0, rankdata(-values, "max", axis=-1)
+
+
+def _hits(quality: FloatArray, best: FloatArray) -> FloatArray:
+    """Return the expected membership in T of the item at each place of the ranking by quality, shape (N,)."""
+    order = np.argsort(-quality, kind="stable")
+    low = _places(quality)[0][order].astype(np.int64)
+    total = np.bincount(low, best[order], quality.size)
+    found: FloatArray = (total / np.maximum(np.bincount(low, minlength=quality.size), 1))[low]
+    return found
+
+
+def _mean_distance(low: FloatArray, high: FloatArray, other_low: FloatArray, other_high: FloatArray) -> FloatArray:
+    """Mean of |r - s| with r uniform on low + 1..high and s on other_low + 1..other_high.
+
+    Two ranges of tied places meet or not; sum_{r <= a} sum_{s <= b} |r - s| has a closed form, of which the mean over a
+    rectangle takes four values.
+    """
+
+    def below(a: FloatArray, b: FloatArray) -> FloatArray:
+        small, large = np.minimum(a, b), np.maximum(a, b)
+        square = small * (small**2 - 1.0) / 3.0  # sum over r, s <= small
+        rest = small * (large - small) * large / 2.0  # sum over r <= small < s <= large
+        return np.asarray(square + rest)
+
+    total = below(high, other_high) - below(low, other_high) - below(high, other_low) + below(low, other_low)
+    mean: FloatArray = total / ((high - low) * (other_high - other_low))
+    return mean
+
+
+def _shares(quality: FloatArray, truth: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return each item's shares of S and of T, and the truth, of the items whose truth is known."""
     quality, truth = _known(quality, truth)
     if not 1 <= n <= truth.size:
         message = f"n: expected 1 to {truth.size} items to select (those of known truth), found {n}"
         raise InputError(message)
-    selected = np.argsort(-quality, kind="stable")[:n]
-    return selected, truth, np.isin(selected, best_first(truth)[:n])
+    return selection_shares(quality, n), selection_shares(truth, n), truth

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from planner.assignments.assignment import Assignment as Assignment
     from planner.errors import InvalidPlan as InvalidPlan
     from planner.plans.check.verifying import verify_plan as verify_plan
+    from planner.plans.model.ledger import PlanProgress as PlanProgress
     from planner.plans.plan import Plan as Plan
     from planner.plans.plan import PlannedReview as PlannedReview
-    from planner.plans.planning import Progress as Progress
     from planner.plans.planning import plan_extra_reviews as plan_extra_reviews
 
 _HOME = {
@@ -23,7 +23,7 @@ _HOME = {
     "InvalidPlan": "errors",
     "Plan": "plans.plan",
     "PlannedReview": "plans.plan",
-    "Progress": "plans.planning",
+    "PlanProgress": "plans.model.ledger",
     "assign": "assignments.assigning",
     "plan_extra_reviews": "plans.planning",
     "verify_plan": "plans.check.verifying",

@@ -6,78 +6,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from reviewgraph.components import Components, connected_components, covers_all, doubly_connected_components
+from reviewgraph.components import covers_all, doubly_connected_components
 from reviewgraph.errors import InputError
-from reviewgraph.levels import LEVELS, level_named
-from reviewgraph.recoverable import Recoverability, recoverability
+from reviewgraph.levels import level_named
+from reviewgraph.pages import page
+from reviewgraph.results import Result
+from reviewgraph.structure import structure_of
 
 if TYPE_CHECKING:
+    from reviewgraph.components import Components
     from reviewgraph.reviews import Reviews
+    from reviewgraph.structure import Structure
 
 
-@dataclass(frozen=True, eq=False)
-class Structure:
-    """What who-reviews-what alone decides.
-
-    Parameters
-    ----------
-    reviews
-        The reviews that count.
-    connected
-        Pieces of the reviewer-item graph.
-    doubly_connected
-        Doubly connected components and their certificate.
-    recoverability
-        Rank, degrees of freedom, blocks.
-    """
-
-    reviews: Reviews
-    connected: Components
-    doubly_connected: Components
-    recoverability: Recoverability
-
-    @property
-    def recovery_resilient(self) -> bool:
-        """Level ``double``: comparable for certain (Theorem 3.4)."""
-        return covers_all(self.doubly_connected)
-
-    @property
-    def recoverable(self) -> bool:
-        """Level ``recoverable``: comparable unless qualities line up by coincidence."""
-        return self.recoverability.recoverable
-
-    @property
-    def degrees_of_freedom(self) -> int:
-        """Missing links."""
-        return self.recoverability.degrees_of_freedom
-
-    @property
-    def is_connected(self) -> bool:
-        """Level ``connected``: comparable only if reviewers differ just in severity."""
-        return bool((self.reviews.reviews_per_item > 0).all()) and len(set(self.connected.item_labels.tolist())) < 2
-
-    @property
-    def level(self) -> str | None:
-        """The name of the highest level that holds, or none."""
-        return next((level.name for level in LEVELS if level.holds(self)), None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return sizes and findings as the command's ``--json`` prints them."""
-        return {
-            "reviewers": self.reviews.n_reviewers,
-            "items": self.reviews.n_items,
-            "reviews": self.reviews.n_reviews,
-            "connected": {"components": len(self.connected)},
-            "doubly_connected": _counts(self.doubly_connected),
-            "recovery_resilient": self.recovery_resilient,
-            "recoverable": self.recoverable,
-            "degrees_of_freedom": self.degrees_of_freedom,
-            "level": self.level,
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Result):
     """The check of an assignment, see :func:`check`.
 
     Parameters
@@ -147,13 +90,20 @@ class Report:
             found["as_of_now"] = self.as_of_now.to_dict()
         if self.scored is not None:
             resilient = {"recovery_resilient": self.scored_recovery_resilient}
-            found["scored"] = {"doubly_connected": _counts(self.scored), **resilient}
+            found["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
         return found
 
-    def __str__(self) -> str:
-        from reviewgraph.pages import page
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a reviewer, as :meth:`Structure.to_columns`."""
+        return self.structure.to_columns()
 
-        return page(self)
+    def headline(self) -> str:
+        """Return the level, and what is missing."""
+        return self.structure.headline()
+
+    def page(self) -> str:
+        """Return the check as a page for people, the verdict first."""
+        return page(self.structure, self.as_of_now, self.scored, certain=self.scored_recovery_resilient)
 
 
 def check(reviews: Reviews) -> Report:
@@ -165,21 +115,14 @@ def check(reviews: Reviews) -> Report:
     --------
     >>> from reviewgraph import Reviews
     >>> report = check(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3)]))
+    >>> report
+    <Report: 3 items, double>
     >>> report.recovery_resilient, report.level, report.degrees_of_freedom
     (True, 'double', 0)
     """
     n_scored = int(reviews.scored.sum())
     return Report(
-        structure=_structure(reviews),
-        as_of_now=_structure(reviews.only_scored()) if 0 < n_scored < reviews.n_reviews else None,
+        structure=structure_of(reviews),
+        as_of_now=structure_of(reviews.only_scored()) if 0 < n_scored < reviews.n_reviews else None,
         scored=doubly_connected_components(reviews, use_scores=True) if n_scored else None,
     )
-
-
-def _structure(reviews: Reviews) -> Structure:
-    double = doubly_connected_components(reviews)
-    return Structure(reviews, connected_components(reviews), double, recoverability(reviews, components=double))
-
-
-def _counts(components: Components) -> dict[str, int]:
-    return {"components": len(components), "largest_cover": components.largest_cover}

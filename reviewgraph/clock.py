@@ -8,6 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import ParamSpec
+
+P = ParamSpec("P")
 
 
 class Clock:
@@ -22,23 +25,32 @@ class Clock:
     """
 
     def __init__(self, seconds: float | None) -> None:
-        self.deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self.started = time.monotonic()
+        self.deadline = math.inf if seconds is None else self.started + seconds
         self.interrupted = False
 
     def over(self) -> bool:
         """Whether to stop now."""
         return self.interrupted or time.monotonic() > self.deadline
 
+    def elapsed(self) -> float:
+        """Seconds since the clock was made."""
+        return time.monotonic() - self.started
+
     def left(self) -> float:
         """Seconds until the limit."""
         return max(self.deadline - time.monotonic(), 0.0)
 
-    def heeding(self, say: Callable[[str], object]) -> Callable[[str], None]:
+    def share(self, part: float) -> Clock:
+        """Return a clock of its own for a part of the seconds that are left."""
+        return Clock(part * self.left())
+
+    def heeding(self, say: Callable[P, object]) -> Callable[P, None]:
         """Wrap a listener so that a Ctrl-C that reaches it stops the clock and does not tear the search apart."""
 
-        def tell(words: str) -> None:
+        def tell(*args: P.args, **kwargs: P.kwargs) -> None:
             try:
-                say(words)
+                say(*args, **kwargs)
             except KeyboardInterrupt:
                 self.interrupted = True
 

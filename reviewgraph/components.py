@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reviewgraph.errors import CertificateError
-from reviewgraph.kernels.covers import merge_covers
-from reviewgraph.kernels.pairs import merge_pairs, rank_neighbours
+from reviewgraph.kernels.compiling import STEP
+from reviewgraph.kernels.covers import merge_covers, single_covers
+from reviewgraph.kernels.pairs import merge_pairs, no_merges, nothing_reached, rank_neighbours
 from reviewgraph.kernels.union_find import union_pairs
+from reviewgraph.results import Result
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
+    from reviewgraph.kernels.pairs import Merges
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Components:
+class Components(Result):
     """A partition of the reviewers, each part with the items it covers and the merges that prove it one.
 
     Parameters
@@ -45,8 +49,17 @@ class Components:
     merges: IntArray
     reviews: Reviews = field(repr=False)
 
-    def __repr__(self) -> str:
-        return f"<Components: {len(self)}, the largest covers {self.largest_cover} of {self.reviews.n_items} items>"
+    def to_dict(self) -> dict[str, Any]:
+        """Return how many components there are, and how many items the largest cover holds."""
+        return {"components": len(self), "largest_cover": self.largest_cover}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a reviewer: the label, and the component."""
+        return {"reviewer": list(self.reviews.reviewers), "component": self.labels.tolist()}
+
+    def headline(self) -> str:
+        """Return the same in half a line."""
+        return f"{len(self):,}, the largest covers {self.largest_cover:,} of {counted(self.reviews.n_items, 'item')}"
 
     def __len__(self) -> int:
         """Return the number of components, unreviewed items included where they are pieces of their own."""
@@ -140,20 +153,22 @@ def doubly_connected_components(reviews: Reviews, *, use_scores: bool = False) -
     counted = reviews.only_scored() if use_scores else reviews
     level = score_levels(counted) if use_scores else np.empty(0, np.int64)
     class_of = tie_classes(counted) if use_scores else np.arange(counted.n_items)
-    degree = np.concatenate([counted.loads, counted.reviews_per_item])
-    graph = rank_neighbours(
-        counted.reviewer_start,
-        counted.item,
-        counted.item_start,
-        counted.by_item,
-        np.argsort(degree, kind="stable"),
-        level,
+    merges, parent = no_merges(counted.n_reviewers), np.arange(counted.n_reviewers)
+    count = _merge_pairs(counted, level, parent, merges)
+    covers = single_covers(
+        *(counted.reviewer_start, counted.item, counted.item_start, counted.reviewer_by_item, class_of, parent)
     )
-    parent = np.arange(counted.n_reviewers)
-    merges = np.zeros((max(counted.n_reviewers - 1, 0), 4), np.int64)
-    count = merge_pairs(graph, counted.n_reviewers, parent, merges)
-    count = merge_covers(counted.reviewer_start, counted.item, class_of, parent, merges, count)
-    return Components(_numbered(parent), np.empty(0, np.int64), merges[:count], counted)
+    count = merge_covers(covers, merges, count)
+    return Components(_numbered(parent), np.empty(0, np.int64), np.column_stack(merges)[:count], counted)
+
+
+def _merge_pairs(reviews: Reviews, level: IntArray, parent: IntArray, merges: Merges) -> int:
+    """Join reviewers who share two items, in the form that suits the ways of two steps there are to look at."""
+    M, N = reviews.n_reviewers, reviews.n_items
+    graph = rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
+    ways = np.minimum(reviews.loads[reviews.reviewer], reviews.reviews_per_item[reviews.item]).sum()
+    run = merge_pairs.form(STEP * float(ways))
+    return run(graph, nothing_reached(M + N, scored=level.size > 0), M, parent, merges)
 
 
 def is_recovery_resilient(reviews: Reviews, *, use_scores: bool = False) -> bool:

@@ -13,10 +13,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+from reviewgraph.arrays import IntArray as IntArray
 
 Label: TypeAlias = Hashable
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _DIGITS = re.compile(r"([0-9]+)")
 _ONE_NUMBER = re.compile(r"[^0-9]*([0-9]+)[^0-9]*")
@@ -80,6 +80,7 @@ def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArra
         distinct, codes = np.unique(labels, return_inverse=True)
         return codes.astype(np.int64), tuple(distinct.tolist())
     plain = labels.tolist() if isinstance(labels, np.ndarray) else [_plain(label) for label in labels]
+    # 1, 1.0 and True are one key to a dictionary and three labels here, so mixed types are told apart by type as well.
     types = set(map(type, plain)) | set(map(type, further))
     if len(types) == 1:  # labels of one type are told apart by their values alone
         code = {label: number for number, label in enumerate(dict.fromkeys([*plain, *further]))}
@@ -138,6 +139,7 @@ def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
     match = _ONE_NUMBER.fullmatch(texts[0])
     if match is None:
         return None
+    # The number of every label must stand between the same letters as in the first; its length may differ.
     before, after = match.span(1)[0], len(texts[0]) - match.span(1)[1]
     width = np.fromiter(map(len, texts), np.int64, len(texts))
     length = width - before - after
@@ -152,6 +154,7 @@ def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
     for first, places in ((start, range(before)), (end, range(-after, 0))):
         if any((letters[first + place] != letters[first[0] + place]).any() for place in places):
             return None
+    # Read all numbers at once, a digit at a time.
     number = np.zeros(length.size, np.int64)
     for place in range(int(length.max())):
         longer = np.flatnonzero(length > place)

@@ -8,12 +8,28 @@ holds one target a level and says so at import where one is missing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from reviewgraph.errors import InputError
 
-if TYPE_CHECKING:
-    from reviewgraph.checking import Structure
+
+class Findings(Protocol):
+    """What the levels ask of a check: one answer each (:class:`reviewgraph.checking.Structure` has them)."""
+
+    @property
+    def recovery_resilient(self) -> bool:
+        """Whether one doubly connected component covers all items."""
+        ...
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether there are no degrees of freedom left."""
+        ...
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether all items lie in one piece."""
+        ...
 
 
 class Level(ABC):
@@ -43,7 +59,7 @@ class Level(ABC):
     heeds_ties: ClassVar[bool] = False
 
     @abstractmethod
-    def holds(self, structure: Structure) -> bool:
+    def holds(self, structure: Findings) -> bool:
         """Whether a table of reviews is at this level, scores left aside."""
 
     @abstractmethod
@@ -60,6 +76,9 @@ class Level(ABC):
             How many links are missing.
         """
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return level_named, (self.name,)
+
     def __repr__(self) -> str:
         return f"<Level: {self.name}, {self.words}>"
 
@@ -74,7 +93,7 @@ class Double(Level):
     shared = 2
     heeds_ties = True
 
-    def holds(self, structure: Structure) -> bool:
+    def holds(self, structure: Findings) -> bool:
         """Look for a doubly connected component that covers all items."""
         return structure.recovery_resilient
 
@@ -92,7 +111,7 @@ class Recoverable(Level):
     differ = "the same"
     shared = 2
 
-    def holds(self, structure: Structure) -> bool:
+    def holds(self, structure: Findings) -> bool:
         """Ask the count matroid."""
         return structure.recoverable
 
@@ -110,7 +129,7 @@ class Connected(Level):
     differ = "in severity only"
     shared = 1
 
-    def holds(self, structure: Structure) -> bool:
+    def holds(self, structure: Findings) -> bool:
         """Count the pieces."""
         return structure.is_connected
 
@@ -127,6 +146,15 @@ LEVELS: tuple[Level, ...] = (Double(), Recoverable(), Connected())
 
 #: Their names, in the same order.
 NAMES: tuple[str, ...] = tuple(level.name for level in LEVELS)
+
+
+def described() -> str:
+    """Return the levels with their words, the strongest first, for the help of options.
+
+    >>> described().split("; ")[0]
+    'double: papers are comparable for certain'
+    """
+    return "; ".join(f"{level.name}: papers are {level.words}" for level in LEVELS)
 
 
 def level_named(name: str, argument: str = "level") -> Level:

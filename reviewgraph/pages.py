@@ -1,78 +1,86 @@
-"""The report as a page for people: the verdict first, in a chair's words, where items are papers."""
+"""The check as a page for people: the verdict first, in a chair's words, where items are papers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reviewgraph.levels import level_named
+from reviewgraph.words import LISTED, counted, listed, ranging
 
 if TYPE_CHECKING:
-    from reviewgraph.checking import Report, Structure
+    from reviewgraph.arrays import IntArray
     from reviewgraph.components import Components
-    from reviewgraph.labels import IntArray, Label
+    from reviewgraph.labels import Label
     from reviewgraph.reviews import Reviews
-
-#: How many groups, papers or reviewers a list names before it says "and n more".
-LISTED = 5
+    from reviewgraph.structure import Structure
 
 
-def page(report: Report, *, use_scores: bool = False) -> str:
-    """Return the whole page."""
-    structure = report.structure
-    lines = [
-        verdict(structure),
-        "Comparable does not mean precise: noisy scores still need enough reviews a paper.",
-        "",
-    ]
-    if report.as_of_now is not None:
-        n_scored = int(report.reviews.scored.sum())
-        lines[0] = f"If all {_n(structure.reviews.n_reviews, 'review')} arrive: {lines[0]}"
-        lines[1:1] = [f"As of now, with {_n(n_scored, 'score')}: {verdict(report.as_of_now)}"]
-    if report.scored is not None:
-        lines[-1:] = [_by_scores(report.scored, resilient=report.scored_recovery_resilient), ""]
-    if use_scores:
-        lines[:0] = ["(The required level counts scores: tied scores carry no scale.)"]
-    return "\n".join([*lines, *_facts(structure.reviews), "", *_groups(structure)])
+def page(
+    structure: Structure, as_of_now: Structure | None = None, scored: Components | None = None, *, certain: bool = False
+) -> str:
+    """Return the whole page.
+
+    Parameters
+    ----------
+    structure
+        What the table promises if all its reviews arrive.
+    as_of_now
+        The same for the reviews that have scores, where some have and some have not.
+    scored
+        Doubly connected components by the scores themselves, where there are scores.
+    certain
+        Whether those make all papers comparable for certain; false by default.
+    """
+    lines = [verdict(structure)]
+    if as_of_now is not None:
+        # Two verdicts: what holds today stands below what the planned reviews will make of it.
+        lines[0] = f"If all {counted(structure.reviews.n_reviews, 'review')} arrive: {lines[0]}"
+        lines.append(f"As of now, with {counted(as_of_now.reviews.n_reviews, 'score')}: {verdict(as_of_now)}")
+    lines.append("Comparable does not mean precise: noisy scores still need enough reviews a paper.")
+    if scored is not None:
+        lines.append(_by_scores(scored, certain))
+    return "\n".join([*lines, "", *_facts(structure.reviews), "", *_groups(structure)])
 
 
 def verdict(structure: Structure) -> str:
     """Return what a chair may say of these reviews, in one or two sentences."""
-    papers = f"All {structure.reviews.n_items:,} papers are" if structure.reviews.n_items != 1 else "The one paper is"
-    groups = f"{_n(len(structure.doubly_connected), 'group')} (doubly connected components)"
-    missing = f"{_n(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
+    n_items = structure.reviews.n_items
+    missing = f"{counted(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     if structure.level is not None:
+        papers = f"All {n_items:,} papers are" if n_items != 1 else "The one paper is"
+        groups = f"{counted(len(structure.doubly_connected), 'group')} (doubly connected components)"
         return level_named(structure.level).verdict(papers, groups, missing)
     unreviewed = int((structure.reviews.reviews_per_item == 0).sum())
-    nobody = f" {_n(unreviewed, 'paper')} nobody reviews." if unreviewed else ""
+    nobody = f" {counted(unreviewed, 'paper')} nobody reviews." if unreviewed else ""
     pieces = len(structure.connected)
     if pieces > 1:
         return (
-            f"The {structure.reviews.n_items:,} papers cannot all be compared: they fall into {pieces:,} pieces "
+            f"The {n_items:,} papers cannot all be compared: they fall into {pieces:,} pieces "
             f"without a common reviewer (connected components); {missing}.{nobody}"
         )
     return f"The papers cannot be compared.{nobody}"
 
 
-def _by_scores(scored: Components, *, resilient: bool) -> str:
-    if resilient:
-        return "By the scores themselves, ties carrying no scale: comparable for certain."
+def _by_scores(scored: Components, certain: bool) -> str:
+    if certain:
+        return "Going by the scores themselves, too: all papers are comparable for certain."
     return (
-        f"By the scores themselves, ties carrying no scale: {_n(len(scored), 'group')}, "
-        f"the largest of {_n(scored.largest_cover, 'paper')}."
+        f"Going by the scores themselves: {counted(len(scored), 'group')}, the largest of "
+        f"{counted(scored.largest_cover, 'paper')} (equal scores do not show how widely a reviewer spreads them)."
     )
 
 
 def _facts(reviews: Reviews) -> list[str]:
     unreviewed = np.flatnonzero(reviews.reviews_per_item == 0)
     few = np.flatnonzero(reviews.loads < 2)
-    state = int(reviews.scored.sum())
-    scored = "all scored" if state == reviews.n_reviews else f"{state:,} scored" if state else "no scores yet"
+    n_scored = int(reviews.scored.sum())
+    state = "all scored" if n_scored == reviews.n_reviews else f"{n_scored:,} scored" if n_scored else "no scores yet"
     return [
-        f"{_n(reviews.n_reviewers, 'reviewer')}, {_n(reviews.n_items, 'paper')}, "
-        f"{_n(reviews.n_reviews, 'review')} ({scored})",
+        f"{counted(reviews.n_reviewers, 'reviewer')}, {counted(reviews.n_items, 'paper')}, "
+        f"{counted(reviews.n_reviews, 'review')} ({state})",
         f"Reviews per paper: {_spread(reviews.reviews_per_item)}",
         f"Papers per reviewer: {_spread(reviews.loads)}",
         f"Papers nobody reviews: {_some(reviews.items, unreviewed)}",
@@ -82,44 +90,34 @@ def _facts(reviews: Reviews) -> list[str]:
 
 def _groups(structure: Structure) -> list[str]:
     reviews, components = structure.reviews, structure.doubly_connected
+    # Most papers first, then most reviewers, then the group whose first reviewer comes first.
     order = np.lexsort((np.arange(len(components)), -components.sizes, -components.cover_sizes))
     lines = ["Largest groups (doubly connected components):"]
     for component in order[:LISTED].tolist():
         members = np.flatnonzero(components.labels == component)
         lines.append(
-            f"  {_n(int(components.cover_sizes[component]), 'paper'):>12} by {_n(members.size, 'reviewer'):<14} "
-            f"{_names(reviews.reviewers, members)}; papers {_names(reviews.items, components.covers[component])}"
+            f"  {counted(int(components.cover_sizes[component]), 'paper'):>12} by "
+            f"{counted(members.size, 'reviewer'):<14} {_names(reviews.reviewers, members)}; "
+            f"papers {_names(reviews.items, components.covers[component])}"
         )
     rest = order[LISTED:]
     if rest.size:
         least, most = components.cover_sizes[rest].min(), components.cover_sizes[rest].max()
-        lines.append(f"  and {_n(rest.size, 'more group', 'more groups')} of {_range(int(least), int(most))} papers")
+        more = counted(rest.size, "more group")
+        lines.append(f"  and {more} of {ranging(int(least), int(most))} papers")
     return lines
-
-
-def _n(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def _range(least: int, most: int) -> str:
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _spread(counts: IntArray) -> str:
     if counts.size == 0:
         return "none"
-    return f"{_range(int(counts.min()), int(counts.max()))}, median {np.median(counts):g}"
+    return f"{ranging(int(counts.min()), int(counts.max()))}, median {np.median(counts):g}"
 
 
-def _some(labels: Iterable[Label], codes: IntArray) -> str:
+def _some(labels: Sequence[Label], codes: IntArray) -> str:
     return f"{codes.size:,} ({_names(labels, codes)})" if codes.size else "none"
 
 
-def _names(labels: Iterable[Label], codes: IntArray) -> str:
-    named = list(labels) if not hasattr(labels, "__getitem__") else labels
-    shown = ", ".join(_short(str(named[code])) for code in codes[:LISTED].tolist())
-    return f"{shown}, ..." if codes.size > LISTED else shown
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 40 else f"{label[:39]}…"
+def _names(labels: Sequence[Label], codes: IntArray) -> str:
+    """Return the first few labels; only one more than is shown is looked up, however many there are."""
+    return listed([labels[code] for code in codes[: LISTED + 1].tolist()])

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ACTION, ITEM, REVIEWER, SCORE, TITLE, locate, named, normalise, require_named
+from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
-from reviewgraph.formats.tables import Column, Path, Rows, Table, open_table
+from reviewgraph.formats.tables import Column, Path, Rows, Table
 from reviewgraph.formats.values import ask_direction, is_no_review, parse_scale, read_scores, say_bad_score
-from reviewgraph.labels import IntArray, Label, inverse, natural_order
-from reviewgraph.reviews import BoolArray, Duplicates, FloatArray, Reviews
+from reviewgraph.labels import Label, inverse, natural_order
+from reviewgraph.reviews import Duplicates, Reviews
 
 if TYPE_CHECKING:
     from reviewgraph.formats.values import Scores
@@ -76,7 +79,7 @@ def read_reviews(
     ...     path = Path(folder) / "scores.csv"
     ...     _ = path.write_text("paper,email,rating\n3,ann@x.org,8: accept\n4,ann@x.org,\n")
     ...     read_reviews(path)
-    <Reviews: 1 reviewers, 2 items, 2 reviews (1 scored, 1 planned)>
+    <Reviews: 1 reviewer, 2 items, 2 reviews (1 scored, 1 planned)>
     """
     say = note or _say_nothing
     grades = parse_scale(scale, lower_is_better=lower_is_better)
@@ -84,33 +87,33 @@ def read_reviews(
     if not paths:
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
+    # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
     declared = None if items is None else _declared(items, say)
     tables = [open_table(path, ROLES, wanted, say) for path in paths]
     require_named([table.header for table in tables], ROLES, wanted)
+    # Malformed rows of all files gather in one message.
     problems = Problems()
     parts = [_read_part(table, file, wanted, grades, problems, say) for file, table in enumerate(tables)]
     problems.raise_any()
     if not sum(len(part.lines) for part in parts):
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
         raise InputError(message)
+    # Each file has codes of its own until here; now one label has one code over all files.
     _note_scores(parts, say)
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
     item, found = _joined([part.item for part in parts], declared or ())
     if declared is not None and len(found) > len(declared):
         _refuse_undeclared(found, declared, item, place)
-    return Reviews.from_codes(
-        reviewer,
-        item,
+    columns_read = Columns(
+        *(reviewer, item, reviewers, found),
         np.concatenate([part.score for part in parts]),
-        scored=np.concatenate([part.scored for part in parts]),
-        reviewers=reviewers,
-        items=found,
-        duplicates=duplicates,
-        row_name=place,
+        np.concatenate([part.scored for part in parts]),
         titles=_titles(parts) | {item: title for item, title in (declared or {}).items() if title},
         lower_is_better=lower_is_better,
+        row_name=place,
     )
+    return Reviews.from_columns(columns_read, duplicates=duplicates)
 
 
 class _Part(NamedTuple):
@@ -144,6 +147,7 @@ def _read_part(
     rows = table.read([*found.values(), *places], problems, file)
     if places:
         rows = _without_other_actions(table, rows, note)
+    # From here on a cell is looked at once for each distinct text, and rows are reached through codes.
     column = dict(zip(found, rows.columns, strict=True))
     for role in ("reviewer", "item"):
         _note_empty(table, file, rows, column[role], role, problems)
@@ -263,6 +267,7 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
         for label in further:
             index.setdefault(label, len(index))
         values, codes = list(index), np.concatenate(parts)
+    # Codes in the order of the labels do not depend on the order of rows and files.
     order = natural_order(values)
     return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
 
@@ -280,6 +285,7 @@ def _refuse_undeclared(
     found: Sequence[Label], declared: Mapping[str, str], item: IntArray, place: Callable[[int], str]
 ) -> None:
     unknown = np.array([label not in declared for label in found], np.bool_)
+    # One message an unknown item, at the first row that names it.
     rows = np.flatnonzero(unknown[item])
     first: dict[int, int] = {}
     for row in rows.tolist():
@@ -299,6 +305,7 @@ def _titles(parts: Sequence[_Part]) -> dict[Label, str]:
     for part in parts:
         if part.title is None:
             continue
+        # Item and title as one number: distinct pairs without a dictionary of all rows.
         width = len(part.title.values)
         for pair in np.unique(part.item.codes * width + part.title.codes).tolist():
             label, title = part.item.values[pair // width], part.title.values[pair % width].strip()

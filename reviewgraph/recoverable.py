@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reviewgraph.components import Components, doubly_connected_components
-from reviewgraph.kernels.pebbles import join_blocks, new_game, play
+from reviewgraph.kernels.pebbles import join_blocks, new_blocks, new_game, play
+from reviewgraph.results import Result
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, Reviews
 
 
-@dataclass(frozen=True, eq=False)
-class Recoverability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recoverability(Result):
     """What the count matroid says of a table of reviews.
 
     Parameters
@@ -47,6 +49,24 @@ class Recoverability:
         linked = reviews.n_items < 2 or bool((reviews.loads >= 2).any())
         return self.degrees_of_freedom == 0 and linked and bool((reviews.reviews_per_item > 0).all())
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rank and what follows from it."""
+        return {
+            "rank": self.rank,
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "recoverable": self.recoverable,
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a reviewer: the label, and the maximal recoverable block (None for fewer than two reviews)."""
+        blocks = [None if block < 0 else block for block in self.block_labels.tolist()]
+        return {"reviewer": list(self.reviews.reviewers), "block": blocks}
+
+    def headline(self) -> str:
+        """Return whether it is recoverable, or how many links are missing."""
+        missing = f"{counted(self.degrees_of_freedom, 'link')} missing"
+        return "recoverable" if self.recoverable else f"not recoverable, {missing}"
+
     @cached_property
     def block_labels(self) -> IntArray:
         """Shape (M,): the maximal recoverable block of each reviewer, -1 for those with fewer than two reviews.
@@ -59,7 +79,8 @@ class Recoverability:
         order = np.argsort(item, kind="stable")
         item_start = np.zeros(self.reviews.n_items + 1, np.int64)
         item_start[1:] = np.cumsum(np.bincount(item, minlength=self.reviews.n_items))
-        join_blocks(game, start, item, item_start, np.repeat(np.arange(bodies.size), np.diff(start))[order])
+        body_by_item = np.repeat(np.arange(bodies.size), np.diff(start))[order]
+        join_blocks(game, new_blocks(bodies.size, self.reviews.n_items), start, item, item_start, body_by_item)
         block_of = np.full(len(self._components), -1, np.int64)
         block_of[bodies] = np.unique(game.parent, return_inverse=True)[1]
         return block_of[self._components.labels]

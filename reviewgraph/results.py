@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
+from reviewgraph.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -92,6 +94,11 @@ class Result(ABC):
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
     """Return columns as a data frame; labels that are neither text nor numbers become text.
 
+    Raises
+    ------
+    InputError
+        If the backend is not one of :data:`Backend`, or not installed.
+
     Examples
     --------
     >>> frame_of({"item": ["p1", ("p", 2)]}, backend="pyarrow")["item"].to_pylist()
@@ -102,9 +109,13 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = Non
     import narwhals as nw
 
     chosen: Backend = backend or ("pandas" if find_spec("pandas") else "pyarrow")
-    frame: IntoDataFrame = nw.from_dict(
-        {name: _framable(column) for name, column in columns.items()}, backend=chosen
-    ).to_native()
+    try:
+        frame: IntoDataFrame = nw.from_dict(
+            {name: _framable(column) for name, column in columns.items()}, backend=chosen
+        ).to_native()
+    except (ImportError, ValueError) as error:
+        message = f"backend: expected 'pandas', 'polars' or 'pyarrow', installed, found {backend!r} ({error})"
+        raise InputError(message) from error
     return frame
 
 

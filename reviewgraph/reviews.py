@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from reviewgraph.errors import DuplicateReview, InputError
+from reviewgraph.arrays import BoolArray as BoolArray
+from reviewgraph.arrays import FloatArray as FloatArray
+from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label, encode
+from reviewgraph.results import Result
+from reviewgraph.rows import Duplicates as Duplicates
+from reviewgraph.rows import checked_scores, merge_duplicates, refuse_out_of_range, say_twice
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     import igraph
     import networkx as nx
     import scipy.sparse
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
+    from reviewgraph.columns import Columns
+
 Scalar = TypeVar("Scalar", bound=np.generic)
-Duplicates: TypeAlias = Literal["error", "last", "mean"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reviews:
+class Reviews(Result):
     """Reviews of items by reviewers: an immutable bipartite multigraph without repeated pairs.
 
     A review is a (reviewer, item) pair, *scored* or still *planned*. Reviewers are the integers 0..M-1 and
@@ -65,10 +70,16 @@ class Reviews:
     titles: Mapping[Label, str] = field(default_factory=dict)
     lower_is_better: bool = False
 
-    def __repr__(self) -> str:
+    def headline(self) -> str:
+        """Return the sizes, and how many reviews are scored where not all are."""
         scored = int(self.scored.sum())
-        state = f" ({scored} scored, {self.n_reviews - scored} planned)" if 0 < scored < self.n_reviews else ""
-        return f"<Reviews: {self.n_reviewers} reviewers, {self.n_items} items, {self.n_reviews} reviews{state}>"
+        state = f" ({scored:,} scored, {self.n_reviews - scored:,} planned)" if 0 < scored < self.n_reviews else ""
+        sizes = counted(self.n_reviewers, "reviewer"), counted(self.n_items, "item"), counted(self.n_reviews, "review")
+        return f"{', '.join(sizes)}{state}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy the fields alone: what is cached is found again, and arrays are read-only again."""
+        return _restored, tuple(getattr(self, entry.name) for entry in fields(self))
 
     # Sizes and the two compressed orders
 
@@ -145,7 +156,7 @@ class Reviews:
         [2.0]
         """
         array = np.array(values, np.float64)
-        return -array if self.lower_is_better else array
+        return 0.0 - array if self.lower_is_better else array  # 0.0 - x has no negative zero
 
     # Other tables from this one
 
@@ -172,16 +183,51 @@ class Reviews:
             If a pair is in the table already or stands twice.
         """
         new = list(pairs)
-        old = self.to_dict()
-        return Reviews.from_arrays(
-            old["reviewer"] + [reviewer for reviewer, _ in new],
-            old["item"] + [item for _, item in new],
-            [0.0 if y is None else y for y in old["score"]] + [0.0] * len(new),
-            scored=[y is not None for y in old["score"]] + [False] * len(new),
+        table = self.with_labels([reviewer for reviewer, _ in new], [item for _, item in new])
+        reviewer = np.array([table.reviewer_code[label] for label, _ in new], np.int64)
+        return table.with_codes(reviewer, np.array([table.item_code[label] for _, label in new], np.int64))
+
+    def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
+        """Return this table with reviews added by code, shape (P,); planned, or with scores, higher being better.
+
+        Raises
+        ------
+        InputError, DuplicateReview
+            As :meth:`from_codes`; a pair that is in the table already counts as standing twice.
+        """
+        sign = -1.0 if self.lower_is_better else 1.0
+        added = np.zeros(len(reviewer)) if score is None else score
+        return Reviews.from_codes(
+            np.concatenate([self.reviewer, reviewer]),
+            np.concatenate([self.item, item]),
+            sign * np.concatenate([np.where(self.scored, self.score, 0.0), added]),
+            scored=np.concatenate([self.scored, np.full(len(reviewer), score is not None)]),
             reviewers=self.reviewers,
             items=self.items,
             titles=self.titles,
             lower_is_better=self.lower_is_better,
+        )
+
+    def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
+        """Return this table with further reviewers and items, who have no reviews; codes move to the natural order.
+
+        >>> Reviews.from_pairs([("r2", "p")]).with_labels(["r1", "r2"]).reviewers
+        ('r1', 'r2')
+        """
+        reviewer_of, all_reviewers = _extended(self.reviewers, reviewers)
+        item_of, all_items = _extended(self.items, items)
+        if len(all_reviewers) == self.n_reviewers and len(all_items) == self.n_items:
+            return self
+        reviewer, item = reviewer_of[self.reviewer], item_of[self.item]
+        order = np.lexsort((item, reviewer))
+        return replace(
+            self,
+            reviewer=_frozen(reviewer[order]),
+            item=_frozen(item[order]),
+            score=_frozen(self.score[order]),
+            scored=_frozen(self.scored[order]),
+            reviewers=all_reviewers,
+            items=all_items,
         )
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -192,6 +238,10 @@ class Reviews:
             "item": [self.items[i] for i in self.item.tolist()],
             "score": [y if known else None for y, known in scores],
         }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return what :meth:`to_dict` does: a table is its columns."""
+        return self.to_dict()
 
     # Ways in
 
@@ -246,17 +296,18 @@ class Reviews:
         if left.size != right.size:
             message = f"reviewer and item: expected equal lengths, found {left.size} and {right.size}"
             raise InputError(message)
-        _in_range(left, len(reviewer_labels), "reviewer", row_name)
-        _in_range(right, len(item_labels), "item", row_name)
-        values, known = _scores(score, scored, left.size, row_name)
+        refuse_out_of_range(left, len(reviewer_labels), "reviewer", row_name)
+        refuse_out_of_range(right, len(item_labels), "item", row_name)
+        values, known = checked_scores(score, scored, left.size, row_name)
+        # The sort is stable, so rows of one pair keep their order, which the policy "last" goes by.
         order = np.lexsort((right, left))
-        pairs = _merge_duplicates(
+        pairs = merge_duplicates(
             left[order],
             right[order],
             (-values if lower_is_better else values)[order],
             known[order],
             duplicates,
-            lambda row, again: _say_twice(
+            lambda row, again: say_twice(
                 reviewer_labels[int(left[row])], item_labels[int(right[row])], row_name(row), row_name(again)
             ),
             order,
@@ -319,6 +370,7 @@ class Reviews:
             if not isinstance(row, tuple | list) or len(row) not in (2, 3):
                 message = f"pairs: expected (reviewer, item) or (reviewer, item, score), found {row!r} in row {number}"
                 raise InputError(message)
+        # None becomes 0.0 beside a mask: an array of numbers has no other way to hold it.
         score = [row[2] if len(row) == 3 else None for row in rows]
         known = np.array([y is not None for y in score], np.bool_)
         try:
@@ -337,37 +389,98 @@ class Reviews:
         )
 
     @classmethod
-    def from_frame(cls, frame: Any, **options: Any) -> Reviews:
+    def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error") -> Reviews:
+        """Build from what a format read; raises as :meth:`from_codes`."""
+        return cls.from_codes(
+            columns.reviewer,
+            columns.item,
+            columns.score,
+            scored=columns.scored,
+            reviewers=columns.reviewers,
+            items=columns.items,
+            duplicates=duplicates,
+            row_name=columns.row_name,
+            titles=columns.titles,
+            lower_is_better=columns.lower_is_better,
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, duplicates: Duplicates = "error", **options: Any) -> Reviews:
         """Build from any data frame that narwhals knows (pandas, polars, pyarrow, ...).
 
-        See :func:`reviewgraph.formats.frames.from_frame`.
+        ``options`` are those of :func:`reviewgraph.formats.frames.from_frame`.
+
+        >>> import polars
+        >>> Reviews.from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
+        <Reviews: 1 reviewer, 2 items, 2 reviews (1 scored, 1 planned)>
         """
         from reviewgraph.formats.frames import from_frame
 
-        return from_frame(frame, **options)
+        return cls.from_columns(from_frame(frame, **options), duplicates=duplicates)
 
     @classmethod
     def from_biadjacency(
-        cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any], **options: Any
+        cls,
+        matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any],
+        *,
+        duplicates: Duplicates = "error",
+        **options: Any,
     ) -> Reviews:
-        """Build from a reviewers x items matrix. See :func:`reviewgraph.exchange.to_matrices.from_biadjacency`."""
-        from reviewgraph.exchange.to_matrices import from_biadjacency
+        """Build from a reviewers x items matrix; ``duplicates`` says what counts where an entry is stored twice.
 
-        return from_biadjacency(matrix, **options)
+        ``options`` are those of :func:`reviewgraph.formats.matrices.from_biadjacency`.
+
+        >>> Reviews.from_biadjacency(np.array([[5.0, np.nan], [7.0, 0.0]]), items=["p1", "p2"])
+        <Reviews: 2 reviewers, 2 items, 3 reviews>
+        """
+        from reviewgraph.formats.matrices import from_biadjacency
+
+        return cls.from_columns(from_biadjacency(matrix, **options), duplicates=duplicates)
 
     @classmethod
-    def from_networkx(cls, graph: nx.Graph, **options: Any) -> Reviews:
-        """Build from a bipartite graph of networkx. See :func:`reviewgraph.exchange.to_graphs.from_networkx`."""
-        from reviewgraph.exchange.to_graphs import from_networkx
+    def from_networkx(cls, graph: nx.Graph, *, duplicates: Duplicates = "error", **options: Any) -> Reviews:
+        """Build from a bipartite graph of networkx; ``duplicates`` says what counts among parallel edges.
 
-        return from_networkx(graph, **options)
+        ``options`` are those of :func:`reviewgraph.formats.graphs.from_networkx`.
+
+        >>> import networkx as nx
+        >>> graph = nx.Graph([("ann", "p1"), ("ann", "p2")])
+        >>> nx.set_node_attributes(graph, {"ann": 0, "p1": 1, "p2": 1}, "bipartite")
+        >>> Reviews.from_networkx(graph)
+        <Reviews: 1 reviewer, 2 items, 2 reviews>
+        """
+        from reviewgraph.formats.graphs import from_networkx
+
+        return cls.from_columns(from_networkx(graph, **options), duplicates=duplicates)
 
     @classmethod
-    def from_igraph(cls, graph: igraph.Graph, **options: Any) -> Reviews:
-        """Build from a bipartite graph of igraph. See :func:`reviewgraph.exchange.to_graphs.from_igraph`."""
-        from reviewgraph.exchange.to_graphs import from_igraph
+    def from_igraph(cls, graph: igraph.Graph, *, duplicates: Duplicates = "error", **options: Any) -> Reviews:
+        """Build from a bipartite graph of igraph; ``duplicates`` says what counts among parallel edges.
 
-        return from_igraph(graph, **options)
+        ``options`` are those of :func:`reviewgraph.formats.graphs.from_igraph`.
+
+        >>> import igraph
+        >>> Reviews.from_igraph(igraph.Graph.Full_Bipartite(2, 3))
+        <Reviews: 2 reviewers, 3 items, 6 reviews>
+        """
+        from reviewgraph.formats.graphs import from_igraph
+
+        return cls.from_columns(from_igraph(graph, **options), duplicates=duplicates)
+
+
+def _restored(*values: Any) -> Reviews:
+    frozen: list[Any] = [_frozen(value) if isinstance(value, np.ndarray) else value for value in values]
+    return Reviews(*frozen)
+
+
+def _extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArray, Sequence[Label]]:
+    """Return the new code of each label, and all labels in natural order."""
+    new = list(further)
+    known = {(type(label), label) for label in labels} if new else set()
+    if all((type(label), label) in known for label in new):
+        return np.arange(len(labels)), labels
+    codes, distinct = encode([*labels, *new])
+    return codes[: len(labels)], distinct
 
 
 def _frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
@@ -380,73 +493,3 @@ def _starts(codes: IntArray, size: int) -> IntArray:
     start = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(codes, minlength=size), out=start[1:])
     return start
-
-
-def _in_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:
-    bad = np.flatnonzero((codes < 0) | (codes >= size))
-    if bad.size:
-        message = f"{what}: expected codes from 0 to {size - 1}, found {codes[bad[0]]} in {row_name(int(bad[0]))}"
-        raise InputError(message)
-
-
-def _scores(
-    score: npt.ArrayLike | None, scored: npt.ArrayLike | None, size: int, row_name: Callable[[int], str]
-) -> tuple[FloatArray, BoolArray]:
-    if score is None:
-        return np.full(size, np.nan), np.zeros(size, np.bool_)
-    values = np.array(score, np.float64).ravel()
-    known = np.ones(size, np.bool_) if scored is None else np.asarray(scored, np.bool_).ravel()
-    if values.size != size or known.size != size:
-        message = f"score: expected {size} scores, one a review, found {values.size}"
-        raise InputError(message)
-    bad = np.flatnonzero(known & ~np.isfinite(values))
-    if bad.size:
-        message = (
-            f"score: expected a finite number, found {values[bad[0]]} in {row_name(int(bad[0]))}; "
-            "a review without a score is a planned one: give None, or scored=False"
-        )
-        raise InputError(message)
-    values[~known] = np.nan
-    return values, known
-
-
-def _short(label: Hashable) -> str:
-    """Return a label in quotes, cut where it is long."""
-    from reviewgraph.formats.problems import quote
-
-    return quote(label) if isinstance(label, str) else repr(label)
-
-
-def _say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> str:
-    return (
-        f"reviewer {_short(reviewer)} reviews item {_short(item)} twice: {first} and {second}; "
-        "remove one, or say which counts with duplicates='last' or 'mean' (--duplicates last|mean)"
-    )
-
-
-def _merge_duplicates(
-    reviewer: IntArray,
-    item: IntArray,
-    score: FloatArray,
-    scored: BoolArray,
-    policy: Duplicates,
-    say: Callable[[int, int], str],
-    row: IntArray,
-) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
-    """One row a pair; rows come sorted by pair and, within a pair, in their first order (``row`` before sorting)."""
-    new = np.ones(reviewer.size, np.bool_)
-    new[1:] = (reviewer[1:] != reviewer[:-1]) | (item[1:] != item[:-1])
-    if new.all():
-        return reviewer, item, score, scored
-    if policy == "error":
-        second = int(np.flatnonzero(~new)[0])
-        raise DuplicateReview(say(int(row[second - 1]), int(row[second])))
-    group = np.cumsum(new) - 1
-    known = np.bincount(group, weights=scored) > 0
-    value = np.full(known.size, np.nan)
-    if policy == "last":
-        value[group[scored]] = score[scored]  # rows stand in order, so the last assignment is the last row
-    else:
-        total = np.bincount(group[scored], weights=score[scored], minlength=known.size)
-        value[known] = total[known] / np.bincount(group[scored], minlength=known.size)[known]
-    return reviewer[new], item[new], value, known

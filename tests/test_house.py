@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import reviewgraph
+from tests.arrows import circles, imports, module_name, room_of, undrawn
+from tests.rooms import KNOWN_ARROWS, KNOWN_CIRCLES, KNOWN_DOCSTRINGS, ROOMS
 
 ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {"reviewgraph": {"reviewgraph"}, "planner": {"planner", "reviewgraph"}, "lsc": {"lsc", "reviewgraph"}}
@@ -24,6 +27,7 @@ HEAVY = {
     *("ortools", "pandas", "polars", "pyarrow", "rich", "scipy"),
 }
 MOST_LINES, MOST_BODY_LINES = 500, 60
+REVIEWS = Path("reviewgraph/reviews.py")
 
 every_module = pytest.mark.parametrize("path", MODULES, ids=str)
 every_package = pytest.mark.parametrize("package", MAY_IMPORT)
@@ -50,14 +54,60 @@ def imported(path: Path) -> Iterator[str]:
 
 def test_the_walk_over_modules_finds_imports() -> None:
     assert {path.parts[0] for path in MODULES} == set(MAY_IMPORT)
-    found = set(imported(Path("reviewgraph/reviews.py")))
-    assert {"numpy", "reviewgraph.labels", "reviewgraph.exchange.to_graphs"} <= found
+    found = set(imported(REVIEWS))
+    assert {"numpy", "reviewgraph.labels", "reviewgraph.formats.graphs"} <= found
 
 
 @every_module
 def test_arrows_run_one_way(path: Path) -> None:
     forbidden = {*MAY_IMPORT, "tests"} - MAY_IMPORT[path.parts[0]]
     assert [name for name in imported(path) if name.split(".")[0] in forbidden] == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    found = [circle for circle in circles(imports()) if not any(set(circle) <= known for known in KNOWN_CIRCLES)]
+    assert not found, "\n".join(" -> ".join([*circle, circle[0]]) for circle in found)
+
+
+def test_a_circle_is_found_and_named() -> None:
+    graph = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")])
+    assert [sorted(circle) for circle in circles(graph)] == [["a", "b", "c"]]
+
+
+@every_module
+def test_every_module_has_a_room(path: Path) -> None:
+    assert room_of(module_name(path)) is not None, f"draw {path} in tests/rooms.py and docs/explanation/architecture.md"
+
+
+def test_arrows_between_rooms_are_those_of_the_plan() -> None:
+    found = {arrow: example for arrow, example in undrawn().items() if arrow not in KNOWN_ARROWS}
+    assert not found, "\n".join(f"{arrow}: {example}" for arrow, example in sorted(found.items()))
+
+
+def test_the_map_has_a_word_on_every_room() -> None:
+    words = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
+    headings = set(re.split(r",\s*", ", ".join(re.findall(r"^\*\*(.*?)\.\*\*", words, re.M | re.S))))
+    quiet = {"_version", "__main__"}
+    for package, rooms in ROOMS.items():
+        assert {room.replace(".", "/") for room in rooms} - quiet <= headings, package
+
+
+def test_the_plan_itself_has_no_circle() -> None:
+    for package, rooms in ROOMS.items():
+        drawn = nx.DiGraph([(room, target) for room, targets in rooms.items() for target in targets.split()])
+        assert set(drawn) <= set(rooms), package
+        assert circles(drawn) == []
+
+
+def test_the_check_of_plans_knows_nothing_of_search_and_proof() -> None:
+    assert not {"plans.search", "plans.proof"} & set(ROOMS["planner"]["plans.check"].split())
+
+
+def test_only_what_writes_for_people_imports_the_command_line() -> None:
+    graph = imports()
+    cli = [module for module in graph if room_of(module) == "cli"]
+    importers = {module for target in cli for module in graph.predecessors(target)}
+    assert {room_of(module) for module in importers} <= {"cli", "commands", "experiments", "__main__"}
 
 
 @every_module
@@ -73,6 +123,40 @@ def test_modules_and_functions_stay_small(path: Path) -> None:
 @every_module
 def test_input_is_not_validated_by_assert(path: Path) -> None:
     assert [node.lineno for node in ast.walk(tree(path)) if isinstance(node, ast.Assert)] == []
+
+
+def documented(docstring: str) -> list[str]:
+    """Return the names that a numpydoc section of parameters or attributes explains."""
+    section = re.search(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)", docstring, re.M | re.S)
+    lines = re.findall(r"^\S.*$", section[1], re.M) if section else []
+    return [name for line in lines for name in re.split(r",\s*", line)]
+
+
+def records(path: Path) -> Iterator[tuple[ast.ClassDef, list[str]]]:
+    """Return the dataclasses and named tuples of a module with their public fields."""
+    for node in ast.walk(tree(path)):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        kinds = map(ast.unparse, [*node.decorator_list, *node.bases])
+        if any(kind.startswith("dataclass") or kind == "NamedTuple" for kind in kinds):
+            fields = [entry for entry in node.body if isinstance(entry, ast.AnnAssign)]
+            names = [ast.unparse(entry.target) for entry in fields if "ClassVar" not in ast.unparse(entry.annotation)]
+            yield node, [name for name in names if not name.startswith("_")]
+
+
+def test_the_reader_of_docstrings_finds_names() -> None:
+    found = {node.name: (documented(ast.get_docstring(node) or ""), fields) for node, fields in records(REVIEWS)}
+    names, fields = found["Reviews"]
+    assert names == fields
+    assert "lower_is_better" in names
+
+
+@every_module
+def test_docstrings_name_the_fields_that_are_there(path: Path) -> None:
+    for node, fields in records(path):
+        names = documented(ast.get_docstring(node) or "")
+        if names and f"{module_name(path)}.{node.name}" not in KNOWN_DOCSTRINGS:
+            assert sorted(names) == sorted(fields), f"{node.name}: expected {fields}, documented {names}"
 
 
 def public(package: str) -> list[str]:

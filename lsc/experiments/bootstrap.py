@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from lsc.metrics import expected_discounts, selection_shares
 from reviewgraph.labels import IntArray
-from reviewgraph.reviews import BoolArray, FloatArray
+from reviewgraph.reviews import FloatArray
 
 #: Resamples, and the tails left out on each side.
 RESAMPLES, TAIL = 2000, 0.025
@@ -30,8 +31,9 @@ def intervals(
 ) -> dict[str, tuple[float, float]]:
     """Return 95 % intervals of the difference to the average, by measure.
 
-    The estimates are made once, from all reviews; every measure of both is taken on the same resamples of items. Ties
-    break by the order of the resample, so the intervals include what ties contribute.
+    The estimates are made once, from all reviews; every measure of both is taken on the same resamples of items, ties
+    as in :mod:`lsc.metrics`. An interval that misses the estimate itself, as a skewed measure may have it, is widened
+    to hold it.
 
     Parameters
     ----------
@@ -59,15 +61,25 @@ def intervals(
     rows: list[Mapping[str, FloatArray]] = []
     for first in range(0, len(draws), BATCH):
         chosen = draws[first : first + BATCH]
-        ours, plain = (resampled(values[chosen], truth[chosen], n) for values in (quality, average))
-        rows.append({name: ours[name] - plain[name] for name in ours})
-    found = {}
-    for name in rows[0]:
-        apart = np.concatenate([row[name] for row in rows])
-        apart = apart[np.isfinite(apart)]
-        low, high = np.quantile(apart, [TAIL, 1.0 - TAIL]).tolist() if apart.size else (np.nan, np.nan)
-        found[name] = (low, high)
-    return found
+        rows.append(_apart(quality, average, truth, n, chosen))
+    itself = _apart(quality, average, truth, n, np.flatnonzero(np.isfinite(truth))[None, :])
+    return {name: _interval(np.concatenate([row[name] for row in rows]), float(itself[name][0])) for name in itself}
+
+
+def _apart(
+    quality: FloatArray, average: FloatArray, truth: FloatArray, n: int, chosen: IntArray
+) -> dict[str, FloatArray]:
+    """Return by how much the estimate is ahead of the average, a row of chosen items each."""
+    ours, plain = (resampled(values[chosen], truth[chosen], n) for values in (quality, average))
+    return {name: ours[name] - plain[name] for name in ours}
+
+
+def _interval(apart: FloatArray, itself: float) -> tuple[float, float]:
+    apart = apart[np.isfinite(apart)]
+    if not apart.size:
+        return np.nan, np.nan
+    low, high = np.quantile(apart, [TAIL, 1.0 - TAIL]).tolist()
+    return (min(low, itself), max(high, itself)) if np.isfinite(itself) else (low, high)
 
 
 def resampled(quality: FloatArray, truth: FloatArray, n: int) -> dict[str, FloatArray]:
@@ -78,21 +90,14 @@ def resampled(quality: FloatArray, truth: FloatArray, n: int) -> dict[str, Float
     >>> found["precision"].tolist(), found["spearman"].tolist()
     ([100.0, 0.0], [1.0, -1.0])
     """
-    hit = _hits(np.where(np.isfinite(quality), quality, -np.inf), truth, n)
+    quality_or_last = np.where(np.isfinite(quality), quality, -np.inf)
+    selected, best = selection_shares(quality_or_last, n), selection_shares(truth, n)
     weight = 1.0 / np.log(np.arange(2, n + 2))
     return {
-        "precision": 100.0 * hit.mean(axis=1),
-        "ndcg": 100.0 * (hit @ weight) / weight.sum(),
+        "precision": 100.0 * (selected * best).sum(axis=1) / n,
+        "ndcg": 100.0 * (expected_discounts(quality_or_last, weight) * best).sum(axis=1) / weight.sum(),
         "spearman": _spearman(quality, truth),
     }
-
-
-def _hits(quality: FloatArray, truth: FloatArray, n: int) -> BoolArray:
-    """Whether each of the n selected of a row is among its n best, shape (R, n), best first, ties by place."""
-    selected, best = (np.argsort(-values, axis=1, kind="stable")[:, :n] for values in (quality, truth))
-    among = np.zeros(truth.shape, bool)
-    np.put_along_axis(among, best, True, axis=1)
-    return np.take_along_axis(among, selected, axis=1)
 
 
 def _spearman(quality: FloatArray, truth: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lsc.errors import CalibrationError
 from lsc.experiments.bootstrap import RESAMPLES, intervals, resamples_of
 from lsc.experiments.methods import GRADED_METHODS, TITLES, estimate_by
 from lsc.experiments.published import PEER_GRADING
@@ -134,10 +135,10 @@ def cells_of(
             n = max(int(share * draws.shape[1]), 1)
             at_average = measure(base, task.truth, n)
             for method in methods:
-                quality = estimate_by(method, task.reviews, n, None, 0).quality
-                own = measure(quality, task.truth, n)
                 place = {"experiment": "peer-grading", "task": task.name, "share": share, "method": method}
-                record: dict[str, Any] = {**place, **own}
+                quality, failure = _estimated(method, task.reviews, n)
+                own = dict.fromkeys(at_average, np.nan) if failure else measure(quality, task.truth, n)
+                record: dict[str, Any] = {**place, **own, "failure": failure}
                 published = PEER_GRADING.get(method, {}) if (task.name, share) == PUBLISHED else {}
                 for name in ("precision", "gap"):
                     record[f"{name}_paper"] = published[name].mean if name in published else None
@@ -146,6 +147,14 @@ def cells_of(
                     record |= {f"{name}_difference": difference, f"{name}_low": low, f"{name}_high": high}
                 found.append(record)
     return found
+
+
+def _estimated(method: str, reviews: Reviews, n: int) -> tuple[FloatArray, str | None]:
+    """Return a method's qualities, or NaN and why it has none: one method that fails does not end the table."""
+    try:
+        return estimate_by(method, reviews, n, None, 0).quality, None
+    except CalibrationError as error:
+        return np.full(reviews.n_items, np.nan), str(error)
 
 
 def table(cells: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -160,6 +169,8 @@ def table(cells: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _row(cell: Mapping[str, Any]) -> list[str]:
+    if cell["failure"]:
+        return [TITLES[cell["method"]], "failed", *[""] * (len(HEADER) - 2)]
     precision, gap = f"{cell['precision']:.1f}", f"{cell['gap']:.2f}"
     if cell["precision_paper"] is not None:
         precision, gap = f"{precision} ({cell['precision_paper']:.1f})", f"{gap} ({cell['gap_paper']:.2f})"

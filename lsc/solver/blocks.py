@@ -13,7 +13,7 @@ import numpy as np
 
 from lsc.model.shapes import IDLE
 from lsc.solver.matrix import Pattern, assemble, multiply_heavy
-from lsc.solver.tables import PATIENCE, Common, Face, ItemArray, Table
+from lsc.solver.tables import ELEMENT, Common, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.kernels.union_find import find
 from reviewgraph.labels import IntArray
@@ -361,4 +361,4 @@ def _clustered_direction(
     return step, np.sqrt(size)
 
 
-clustered_direction = Kernel(_clustered_direction, compile_after=PATIENCE)
+clustered_direction = Kernel(_clustered_direction, element=ELEMENT)

@@ -28,7 +28,7 @@ from lsc.solver.projections import (
     isotonic,
     sort_ranks,
 )
-from lsc.solver.tables import PATIENCE, Face, ItemArray, Table
+from lsc.solver.tables import ELEMENT, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -104,7 +104,7 @@ def _project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArr
                 perceived[place[r]] = room[FIT, level] + lower * scores[r]
 
 
-project_chains = Kernel(_project_chains, compile_after=PATIENCE)
+project_chains = Kernel(_project_chains, element=ELEMENT)
 
 
 @kernel
@@ -192,7 +192,7 @@ def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArra
                 perceived[r] = sign * (room[FIT, level] + height)
 
 
-project_bents = Kernel(_project_bents, compile_after=PATIENCE)
+project_bents = Kernel(_project_bents, element=ELEMENT)
 
 
 def _distances(
@@ -247,4 +247,4 @@ def _distances(
     return fit, line
 
 
-distances = Kernel(_distances, compile_after=PATIENCE)
+distances = Kernel(_distances, element=ELEMENT)

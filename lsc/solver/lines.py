@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lsc.model.shapes import LINEAR
-from lsc.solver.tables import PATIENCE, Common, Table
+from lsc.solver.tables import ELEMENT, Common, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -40,7 +40,7 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
     return distance, free
 
 
-common_line = Kernel(_common_line, compile_after=PATIENCE)
+common_line = Kernel(_common_line, element=ELEMENT)
 
 
 @kernel
@@ -191,4 +191,4 @@ def _lines_direction(
     return step, np.sqrt(rho)
 
 
-lines_direction = Kernel(_lines_direction, compile_after=PATIENCE)
+lines_direction = Kernel(_lines_direction, element=ELEMENT)

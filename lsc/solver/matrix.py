@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.model.shapes import IDLE, LINEAR, MONOTONE
-from lsc.solver.tables import PATIENCE, Common, Face, ItemArray, Table
+from lsc.solver.tables import ELEMENT, Common, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -92,7 +92,7 @@ def _lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray,
     return entries
 
 
-lay_out = Kernel(_lay_out, compile_after=PATIENCE)
+lay_out = Kernel(_lay_out, element=ELEMENT)
 
 
 @kernel

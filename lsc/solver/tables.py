@@ -15,9 +15,9 @@ from reviewgraph.reviews import BoolArray, FloatArray
 #: Item numbers: half the memory of 64 bits to read, and no check for a negative index.
 ItemArray: TypeAlias = npt.NDArray[np.uint32]
 
-#: Array elements that a kernel of the solver takes as plain Python: small tables are solved before Numba is imported,
-#: and a thousand papers are compiled after a few calls.
-PATIENCE = 200_000
+#: Seconds that the solver's kernels take as plain Python for one element of their arrays: small tables are solved
+#: before Numba is imported, and a thousand papers are compiled after a few calls.
+ELEMENT = 10e-6
 
 
 class Table(NamedTuple):

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from planner.assignments.assignment import Assignment, Target
-from planner.assignments.model.inputs import Wishes, build, scored_pairs
+from planner.assignments.assignment import Assignment
+from planner.assignments.model.inputs import Wishes, build
+from planner.assignments.model.levels import AIMS, Aim, aim_named
+from planner.assignments.model.pairs import scored_pairs
 from planner.assignments.stages import Run
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
-from reviewgraph.reviews import Reviews
+from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
+    from planner.assignments.model.pairs import Pairs
     from reviewgraph.labels import Label
 
 
@@ -24,18 +27,18 @@ def assign(
     min_load: int | Mapping[Any, int] = 0,
     items: Iterable[Label] | None = None,
     reviewers: Iterable[Label] | None = None,
-    conflicts: Iterable[tuple[Label, Label]] = (),
-    fixed: Iterable[tuple[Label, Label]] = (),
+    conflicts: Pairs = (),
+    fixed: Pairs = (),
     institutions: Mapping[Any, Hashable] | None = None,
     senior: Iterable[Label] | None = None,
-    target: Target = "double",
+    target: str = "double",
     survive: int = 0,
-    phase_one: Reviews | Iterable[tuple[Label, Label]] | None = None,
+    phase_one: Pairs | None = None,
     allow_unscored: bool = False,
     conditioning: float = 0.0,
     seed: int = 0,
     time_limit: float | None = None,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Assignment:
     r"""Assign reviewers to items so that total affinity is largest and the scores will be comparable.
 
@@ -57,7 +60,8 @@ def assign(
     ----------
     affinity
         A mapping (reviewer, item) -> number, or a reviewers x items matrix: dense with NaN for unscored pairs, or
-        sparse with what is stored. Higher is better; any finite numbers.
+        sparse with what is stored; or a :class:`reviewgraph.columns.Columns` with scores, as files of pairs are read.
+        Higher is better; any finite numbers.
     demand
         Reviews of an item, exactly: one number or one for each label.
     load, min_load
@@ -65,9 +69,9 @@ def assign(
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
     conflicts
-        (reviewer, item) pairs that may not be; unknown labels are left out.
+        (reviewer, item) pairs that may not be, or a ``Columns``; unknown labels are left out.
     fixed
-        (reviewer, item) pairs that must be; they count in demands and loads and need no affinity.
+        (reviewer, item) pairs that must be, or a ``Columns``; they count in demands and loads and need no affinity.
     institutions
         Institution by reviewer: no two of one institution on an item. Reviewers left out have none.
     senior
@@ -90,7 +94,8 @@ def assign(
         Seconds for steps 2 to 5; what is reached by then is returned, and so it is after Ctrl-C. By default there is
         no limit: every step ends by itself.
     progress
-        Told in words what goes on.
+        Called with a :class:`reviewgraph.results.Progress`: seconds so far, in words what goes on, and the share that
+        is done where that is known.
 
     Returns
     -------
@@ -118,27 +123,29 @@ def assign(
     >>> print(assign(affinity, demand=4, load=3).explanation)
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
-    _check_options(target, survive, conditioning)
+    aim = aim_named(target)
+    _check_options(aim, survive, conditioning)
     clock = Clock(time_limit)
-    say = clock.heeding(progress or (lambda words: None))
-    first = phase_one if phase_one is not None else ()
-    if isinstance(first, Reviews):
-        first = [(first.reviewers[j], first.items[i]) for j, i in zip(first.reviewer, first.item, strict=True)]
+
+    def tell(words: str, done: float | None = None) -> None:
+        if progress is not None:
+            progress(Progress(clock.elapsed(), words, done))
+
+    say = clock.heeding(tell)
+    first = () if phase_one is None else phase_one
     wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
     with clock.stopped_by_interrupts(say):
-        return Run(problem, target, survive, seed, clock, say, conditioning).result()
+        return Run(problem, aim, survive, seed, clock, say, conditioning).result()
 
 
-def _check_options(target: str, survive: int, conditioning: float) -> None:
-    if target not in ("double", "recoverable", "connected", "none"):
-        message = f"target: expected 'double', 'recoverable', 'connected' or 'none', found {target!r}"
-        raise InputError(message)
+def _check_options(aim: Aim, survive: int, conditioning: float) -> None:
     if survive not in (0, 1):
         message = f"survive: expected 0 or 1, found {survive!r}"
         raise InputError(message)
-    if survive and target not in ("double", "connected"):
-        message = f"survive: expected target 'double' or 'connected' with it, found {target!r}"
+    if survive and not aim.may_survive:
+        able = " or ".join(repr(other.name) for other in AIMS if other.may_survive)
+        message = f"survive: expected target {able} with it, found {aim.name!r}"
         raise InputError(message)
     if not 0 <= conditioning <= 1:
         message = f"conditioning: expected a part of the affinity from 0 to 1, found {conditioning!r}"

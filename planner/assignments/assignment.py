@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reviewgraph.results import Result, Status
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 
-Target: TypeAlias = Literal["double", "recoverable", "connected", "none"]
-Status: TypeAlias = Literal["optimal", "feasible", "level_missed", "infeasible"]
 
-#: What each status means.
-MEANING: Mapping[Status, str] = {
-    "optimal": "no assignment within the constraints has more affinity, and it reaches the level",
-    "feasible": "the constraints hold and the level is reached; the affinity lost for that may not be the least",
-    "level_missed": "the constraints hold but the search did not reach the level; give it more time, or add reviews",
-    "infeasible": "proved: no assignment obeys everything that was asked for",
-}
+class AssignmentStatus(Status):
+    """How an assignment ended.
+
+    >>> AssignmentStatus.INFEASIBLE.text
+    'proved: no assignment obeys everything that was asked for'
+    """
+
+    OPTIMAL = "optimal", "no assignment within the constraints has more affinity, and it reaches the level"
+    FEASIBLE = (
+        "feasible",
+        "the constraints hold and the level is reached; the affinity lost for that may not be the least",
+    )
+    LEVEL_MISSED = (
+        "level_missed",
+        "the search did not reach the level, or all that was asked of each paper; give it more time, or add reviews",
+    )
+    INFEASIBLE = "infeasible", "proved: no assignment obeys everything that was asked for"
+
+    @property
+    def reached(self) -> bool:
+        """Whether there is an assignment that does what was asked for."""
+        return self in (AssignmentStatus.OPTIMAL, AssignmentStatus.FEASIBLE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment:
+class Assignment(Result):
     """Who reviews what, and what it cost to make the scores comparable.
 
     Parameters
     ----------
     status
-        ``optimal``, ``feasible``, ``level_missed`` or ``infeasible``, as :data:`MEANING` has it.
+        ``optimal``, ``feasible``, ``level_missed`` or ``infeasible``; ``status.text`` says what that means.
     target
-        The level asked for.
+        The level asked for, or ``none``.
     reviews
         The assignment: planned reviews, without those of a first phase; no reviews when infeasible.
     affinities
@@ -59,8 +72,8 @@ class Assignment:
         Reviews of each reviewer in the assignment, shape (M,).
     """
 
-    status: Status
-    target: Target
+    status: AssignmentStatus
+    target: str
     reviews: Reviews
     affinities: FloatArray
     affinity_unconstrained: float
@@ -71,8 +84,40 @@ class Assignment:
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
-    def __repr__(self) -> str:
-        return f"<Assignment: {self.status}, {self.reviews.n_reviews} reviews, affinity {self.affinity:.6g}>"
+    def headline(self) -> str:
+        """Return status, number of reviews and affinity."""
+        return f"{self.status}, {self.reviews.n_reviews} reviews, affinity {self.affinity:.6g}"
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return ``item``, ``reviewer`` and ``affinity`` of each review, by item."""
+        table = self.reviews
+        order = table.by_item.tolist()
+        return {
+            "item": [table.items[table.item[e]] for e in order],
+            "reviewer": [table.reviewers[table.reviewer[e]] for e in order],
+            "affinity": [float(self.affinities[e]) for e in order],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the assignment as the command's ``--json`` prints it."""
+        columns = self.to_columns()
+        error = self.standard_error
+        return {
+            "status": self.status,
+            "target": self.target,
+            "reviews": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "affinity": self.affinity,
+            "affinity_unconstrained": self.affinity_unconstrained,
+            "price_percent": self.price,
+            "price_percent_at_least": self.least_price,
+            "mean_affinity": self.mean_affinity,
+            "minimum_affinity": self.minimum_affinity,
+            "forced": self.forced,
+            "critical": self.critical,
+            "survives": self.survives,
+            "standard_error": None if error is None else {"before": error[0], "after": error[1]},
+            "explanation": self.explanation,
+        }
 
     @property
     def affinity(self) -> float:
@@ -92,7 +137,7 @@ class Assignment:
     @property
     def price(self) -> float:
         """Affinity lost against the unconstrained optimum, in percent of it; an upper bound on what it must be."""
-        if self.status == "infeasible":
+        if self.status is AssignmentStatus.INFEASIBLE:
             return float("nan")
         lost = self.affinity_unconstrained - self.affinity
         scale = abs(self.affinity_unconstrained)
@@ -109,4 +154,4 @@ class Assignment:
     @property
     def survives(self) -> bool | None:
         """Whether the level holds after any one reviewer drops out; None if that was not looked into."""
-        return None if self.critical is None else self.status in ("optimal", "feasible") and not self.critical
+        return None if self.critical is None else self.status.reached and not self.critical

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.assignments.assignment import Assignment
+from planner.assignments.assignment import Assignment, AssignmentStatus
+from planner.assignments.model.designs import design_named
 from reviewgraph.components import is_recovery_resilient
-from reviewgraph.designs import doubly_connected_assignment, random_assignment
 
 if TYPE_CHECKING:
     from reviewgraph.labels import Label
 
 
-def design_assignment(
-    items: Sequence[Label], loads: Mapping[Any, int], design: Literal["random", "double"] | str, seed: int = 0
-) -> Assignment:
+def design_assignment(items: Sequence[Label], loads: Mapping[Any, int], design: str, seed: int = 0) -> Assignment:
     """Assign at random by Algorithm 2 (``random``) or Algorithm 3 (``double``) of [Tan21]_.
 
     Every reviewer gets exactly her load; demands, affinities and conflicts play no part.
@@ -30,12 +28,14 @@ def design_assignment(
     loads
         Reviews of each reviewer.
     design
-        Which algorithm.
+        Which algorithm: ``random`` or ``double``.
     seed
         Seed of the random choice, 0 by default.
 
     Raises
     ------
+    InputError
+        If there is no such design.
     ImpossibleDesign
         If no assignment of the kind has these sizes.
 
@@ -44,14 +44,11 @@ def design_assignment(
     >>> design_assignment("abcd", {"ann": 3, "bob": 3}, "double").reviews.loads.tolist()
     [3, 3]
     """
-    draw = doubly_connected_assignment if design == "double" else random_assignment
-    rng = np.random.default_rng(seed)
-    reviews = replace(
-        draw(len(items), len(loads), list(loads.values()), rng), reviewers=tuple(loads), items=tuple(items)
-    )
+    drawn = design_named(design).draw(len(items), list(loads.values()), np.random.default_rng(seed))
+    reviews = replace(drawn, reviewers=tuple(loads), items=tuple(items))
     return Assignment(
-        "feasible",
-        "double" if design == "double" or is_recovery_resilient(reviews) else "none",
+        AssignmentStatus.FEASIBLE,
+        "double" if is_recovery_resilient(reviews) else "none",
         reviews,
         np.zeros(reviews.n_reviews),
         0.0,

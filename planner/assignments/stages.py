@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from planner.assignments.assignment import Assignment, Status, Target
-from planner.assignments.model.inputs import Wishes, build, scored_pairs
-from planner.assignments.model.network import settle_potentials, workspace
-from planner.assignments.steps.dropouts import missing_without
+from planner.assignments.assignment import Assignment, AssignmentStatus
+from planner.assignments.model.inputs import Wishes, build
+from planner.assignments.model.levels import aim_named
+from planner.assignments.model.network import settle_potentials
+from planner.assignments.model.pairs import scored_pairs
 from planner.assignments.steps.flow import cheapest_assignment, whole_costs
+from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
 from planner.assignments.steps.panels import broken_items, repair
 from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
+from planner.assignments.steps.watching import missing_without
 from planner.assignments.words.why_no_panels import why_no_panels
-from planner.assignments.words.why_none import why_apart, why_fragile, why_infeasible, why_unreachable
-from reviewgraph import check
+from planner.assignments.words.why_none import how_it_ended, why_apart, why_fragile, why_infeasible, why_unreachable
 from reviewgraph.clock import Clock
-from reviewgraph.kernels.compiling import Kernel
+from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
+    from planner.assignments.steps.panels import Repair
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray
 
@@ -48,31 +51,51 @@ FEW_TIES = 4
 @cache
 def _compile_kernels() -> float:
     """Compile what the search runs many times, on a toy problem; returns the seconds this took, once a process."""
-    from planner.assignments.model import network
-    from planner.assignments.steps import core, dropouts
-    from reviewgraph.kernels import covers, pairs
-
     start = time.monotonic()
-    for module in (network, core, dropouts, covers, pairs):
-        for value in vars(module).values():
-            if isinstance(value, Kernel):
-                value.credit = 0
     wishes = Wishes(2, 4, 0, (), (), None, None, (), True)
     toy = build(scored_pairs(np.zeros((4, 8)), None, None), wishes)
-    Run(toy, "double", 1, 0, Clock(60.0), lambda words: None).result()
+    with POLICY.at_once():
+        Run(toy, aim_named("double"), 1, 0, Clock(60.0), lambda words, done=None: None).result()
     return time.monotonic() - start
+
+
+class Say(Protocol):
+    """Told in words what goes on, and the share that is done where that is known."""
+
+    def __call__(self, words: str, done: float | None = None) -> object:
+        """Listen."""
 
 
 @dataclass
 class Run:
-    """The steps of :func:`planner.assign` on a problem."""
+    """The steps of :func:`planner.assign` on a problem.
+
+    Parameters
+    ----------
+    problem
+        Who may review what, and what must hold.
+    aim
+        The level to reach.
+    survive
+        1 if it shall survive any one reviewer.
+    seed
+        Breaks ties.
+    clock, say
+        When to stop, and who is told what goes on.
+    conditioning
+        Part of the affinity that may be given up for smaller errors.
+    errors
+        Found on the way: expected standard errors before and after exchanges, where these were looked for.
+    least_loss
+        Found on the way: affinity that the level costs at least, where that is known.
+    """
 
     problem: Problem
-    target: Target
+    aim: Aim
     survive: int
     seed: int
     clock: Clock
-    say: Callable[[str], object]
+    say: Say
     conditioning: float = 0.0
     errors: tuple[float, float] | None = None
     least_loss: float | None = None
@@ -82,111 +105,110 @@ class Run:
         problem = self.problem
         if problem.item.size >= COMPILE_PAIRS:
             self.clock.deadline += _compile_kernels()
+        # 1. The best assignment by affinity, or a cut that proves that there is none.
         cost = whole_costs(problem.affinity, self.seed)
         self.say(f"best affinity for {int(problem.required.sum())} papers and {problem.n_reviewers} reviewers")
-        best = self._flow(cost, problem.given)
+        best = self._flow(cost)
         if best is None:
             return self._infeasible(why_infeasible(problem), float("nan"))
         unconstrained = math.fsum(problem.affinity[best].tolist())
-        reason = why_unreachable(problem, self.target) if self.target != "none" else ""
+        reason = why_unreachable(problem, self.aim)
         if reason:
             return self._infeasible(reason, unconstrained)
+        # 2. What no flow can say.
         chosen = best
         if problem.special and broken_items(problem, best).size:
             self.say("senior reviewers and institutions")
-            repaired, proved = repair(problem, best, self.clock)
-            if repaired is None:
-                return self._unrepaired(proved, unconstrained)
-            chosen = repaired
+            repaired = repair(problem, best, self.clock)
+            if repaired.chosen is None:
+                return self._unrepaired(repaired, unconstrained)
+            chosen = repaired.chosen
+        if self.aim.level is None:
+            return self._answer(chosen, unconstrained, None, 0, reached=True, same=bool((chosen == best).all()))
+        # 3. to 5. The level, what survives, conditioning.
         return self._connected(cost, best, chosen, unconstrained)
 
-    def _flow(self, cost: IntArray, given: BoolArray) -> BoolArray | None:
+    def _flow(self, cost: IntArray) -> BoolArray | None:
         problem = self.problem
-        free = np.flatnonzero(~given)
+        free = np.flatnonzero(~problem.given)
         load, least = problem.open_loads()
         found = cheapest_assignment(
             problem.item[free], problem.reviewer[free], cost[free], problem.open_demand(), load, least
         )
         if found is None:
             return None
-        chosen = given.copy()
+        chosen = problem.given.copy()
         chosen[free[found]] = True
         return chosen
 
     def _connected(self, cost: IntArray, best: BoolArray, chosen: BoolArray, unconstrained: float) -> Assignment:
         """Bring an assignment to the level, and say what that took."""
+        linker = self._linker(cost, best, chosen)
+        core = linker.core
+        reached = linker.link()
+        decided = self.aim.core_decides
+        apart = why_apart(self.problem, self.aim) if decided and not reached else ""
+        if apart:
+            return self._infeasible(apart, unconstrained)
+        critical = None
+        if reached and decided:
+            linker.release(lambda pairs: core.holds_after(pairs, core.total))
+            critical = self._critical(linker)
+        if reached and self.aim.conditioned:
+            self._condition(linker, robust=bool(self.survive and not critical), unconstrained=unconstrained)
+            if critical is not None and self.errors is not None:  # exchanges may have changed who is critical
+                critical = self._labels(missing_without(core))
+        assigned = core.net.assigned
+        same = bool((assigned == best).all())
+        return self._answer(assigned, unconstrained, critical, len(linker.forced), reached=reached, same=same)
+
+    def _linker(self, cost: IntArray, best: BoolArray, chosen: BoolArray) -> Linker:
+        """Start from an assignment, with potentials, and with a bound on what the level must cost where it has one."""
         problem = self.problem
         net = problem.network(chosen)
         repaired = np.zeros(problem.n_items, np.bool_)
         repaired[problem.item[chosen != best]] = True
-        if self.target == "none":
-            return self._answer(chosen, unconstrained, None, 0, reached=True, same=not repaired.any())
+        # What a repair changed is not optimal: potentials exist for the rest alone.
         net.locked[repaired[problem.item]] = True
         settled = settle_potentials(net, cost, PASSES)
         net.locked[:] = problem.given
-        work = workspace(net.potential.size)
-        shared = 1 if self.target == "connected" else 2
-        linker = Linker(net, cost, work, problem.required, shared, self.clock)
-        linker.say = lambda count: self.say(f"{count} of {linker.total} papers in the core")
-        if self.target == "recoverable":
-            linker.enough = lambda: self._recoverable(linker)
-        if settled and not repaired.any() and not self._at_level(linker):
-            self.least_loss = least_loss(linker, problem, recoverable=self.target == "recoverable")
-        reached = linker.link()
-        apart = why_apart(problem, self.target) if not reached and self.target != "recoverable" else ""
-        if apart:
-            return self._infeasible(apart, unconstrained)
-        if reached and self.target != "recoverable":
-            linker.release(lambda pairs: linker.holds_after(pairs, linker.total))
-        critical = self._critical(linker) if reached and self.target != "recoverable" else None
-        if reached and self.target == "double":
-            self._condition(linker, robust=bool(self.survive and not critical), unconstrained=unconstrained)
-            critical = self._critical_again(linker, critical)
-        same = bool((net.assigned == best).all())
-        return self._answer(net.assigned, unconstrained, critical, len(linker.forced), reached=reached, same=same)
-
-    def _at_level(self, linker: Linker) -> bool:
-        return linker.count == linker.total or (self.target == "recoverable" and self._recoverable(linker))
-
-    def _recoverable(self, linker: Linker) -> bool:
-        from reviewgraph.recoverable import recoverability
-
-        return recoverability(linker.table()).recoverable
+        core = Core(net, problem.required, self.aim)
+        linker = Linker(core, cost, self.clock)
+        linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
+        if settled and not repaired.any() and not core.at_level():
+            self.least_loss = least_loss(linker, problem)
+        return linker
 
     def _condition(self, linker: Linker, *, robust: bool, unconstrained: float) -> None:
         """Exchange reviews for smaller errors, where that is worth looking for."""
         from planner.assignments.steps import conditioning as better
 
-        problem, values = self.problem, np.unique(self.problem.affinity)
-        if problem.n_items > better.MOST_ITEMS or linker.total < 3 or not linker.net.assigned.any():
+        problem, core, values = self.problem, linker.core, np.unique(self.problem.affinity)
+        if problem.n_items > better.MOST_ITEMS or core.total < 3 or not core.net.assigned.any():
             return
         if self.conditioning == 0 and values.size > problem.item.size / FEW_TIES:
             return
         self.say("a better conditioned graph")
-        watch = Robust(linker) if robust else None
-        linker.regroup()
+        watch = Robust(core) if robust else None
+        core.regroup()
         self.errors = better.improve(
-            linker,
+            core,
             problem,
             self.conditioning * abs(unconstrained),
             np.random.default_rng(self.seed),
-            watch.holds if watch else lambda pairs: linker.holds_after(pairs, linker.total),
+            watch.holds if watch else lambda pairs: core.holds_after(pairs, core.total),
+            self.clock,
         )
-        linker.regroup()
-
-    def _critical_again(self, linker: Linker, critical: tuple[Label, ...] | None) -> tuple[Label, ...] | None:
-        """Critical reviewers after exchanges, if they were looked for before."""
-        if critical is None or self.errors is None:
-            return critical
-        missing = missing_without(linker)
-        return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))
+        core.regroup()
 
     def _critical(self, linker: Linker) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
             return None
         self.say("reviewers on whom the level hangs")
         rng = np.random.default_rng(self.seed)
-        missing = harden(linker, rng) if self.survive else missing_without(linker)
+        return self._labels(harden(linker, rng) if self.survive else missing_without(linker.core))
+
+    def _labels(self, missing: IntArray) -> tuple[Label, ...]:
         return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))
 
     def _answer(
@@ -201,67 +223,45 @@ class Run:
     ) -> Assignment:
         problem = self.problem
         new = np.flatnonzero(assigned & ~problem.old)
-        N, M = int(problem.required.sum()), problem.n_reviewers
-        reviews = Reviews.from_codes(
-            problem.reviewer[new], problem.item[new], reviewers=problem.reviewers, items=problem.items[:N]
-        )
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
         short = bool(self.survive and critical)
-        status: Status = "level_missed" if not reached or short else "optimal" if same else "feasible"
+        if not reached or short:
+            status = AssignmentStatus.LEVEL_MISSED
+        else:
+            status = AssignmentStatus.OPTIMAL if same else AssignmentStatus.FEASIBLE
         why = ""
         if not reached:
-            why = self._unreached(assigned)
+            why = how_it_ended(problem, assigned, self.clock)
         elif short:
-            why = self._fragile(critical or ())
+            why = why_fragile(problem, self.aim, critical or ())
         return Assignment(
-            *(status, self.target, reviews, problem.affinity[new][order], unconstrained, critical, forced, why),
+            *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], unconstrained),
+            *(critical, forced, why),
             standard_error=self.errors,
-            least_loss=0.0 if status == "optimal" else self.least_loss,
-            loads=np.bincount(problem.reviewer[new], minlength=M),
+            least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
+            loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
         )
 
-    def _unreached(self, assigned: BoolArray) -> str:
-        """Say why the search ended and what the assignment has all the same."""
+    def _reviews(self, pairs: IntArray) -> Reviews:
         problem = self.problem
-        kept = assigned & problem.required[problem.item]
-        codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
-        N, M = int(problem.required.sum()), problem.n_reviewers
-        report = check(Reviews.from_codes(problem.reviewer[kept], codes, reviewers=M, items=N))
-        has = f"{report.level}, no more" if report.level else "not even connected"
-        end = (
-            "It was interrupted"
-            if self.clock.interrupted
-            else "The time was over"
-            if self.clock.over()
-            else "The search found no further change that helps; raise demands or loads"
-        )
-        return f"{end}. This assignment is {has}."
-
-    def _fragile(self, critical: Sequence[Label]) -> str:
-        problem = self.problem
-        codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
-        proof = why_fragile(problem, self.target, codes)
-        number = "1 reviewer" if len(codes) == 1 else f"{len(codes)} reviewers"
-        return f"The level hangs on {number} still. " + (
-            proof or "Whether it must is not known: raise demands or loads."
+        items = problem.items[: int(problem.required.sum())]
+        return Reviews.from_codes(
+            problem.reviewer[pairs], problem.item[pairs], reviewers=problem.reviewers, items=items
         )
 
-    def _unrepaired(self, proved: bool, unconstrained: float) -> Assignment:
-        if proved:
+    def _unrepaired(self, repaired: Repair, unconstrained: float) -> Assignment:
+        if repaired.proved:
             return self._infeasible(
                 "Demands and loads can be met, but not all that is asked of each paper. "
                 + why_no_panels(self.problem, self.clock),
                 unconstrained,
             )
-        empty = self._infeasible("", unconstrained)
-        return Assignment(
-            *("level_missed", self.target, empty.reviews, empty.affinities, unconstrained),
-            explanation="No assignment with senior reviewers and distinct institutions was found in the time given.",
-        )
+        why = "No assignment with senior reviewers and distinct institutions was found in the time given."
+        return self._nothing(AssignmentStatus.LEVEL_MISSED, why, unconstrained)
 
     def _infeasible(self, reason: str, unconstrained: float) -> Assignment:
-        problem = self.problem
-        N = int(problem.required.sum())
-        none: Sequence[int] = ()
-        reviews = Reviews.from_codes(none, none, reviewers=problem.reviewers, items=problem.items[:N])
-        return Assignment(*("infeasible", self.target, reviews, np.empty(0), unconstrained), explanation=reason)
+        return self._nothing(AssignmentStatus.INFEASIBLE, reason, unconstrained)
+
+    def _nothing(self, status: AssignmentStatus, why: str, unconstrained: float) -> Assignment:
+        nothing = np.empty(0, np.int64)
+        return Assignment(*(status, self.aim.name, self._reviews(nothing), np.empty(0), unconstrained), explanation=why)

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner.assignments.model.designs import DESIGNS
+from planner.assignments.model.levels import AIMS
 from reviewgraph.cli.options import output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
+from reviewgraph.levels import NAMES
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from planner.assignments.assignment import Assignment, Target
+    from planner.assignments.assignment import Assignment
 
 
 @click.command()
@@ -38,17 +42,18 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--target",
-    type=click.Choice(["double", "recoverable", "connected", "none"]),
-    default="double",
+    type=click.Choice([aim.name for aim in AIMS]),
+    default=AIMS[0].name,
     show_default=True,
-    help="The level to reach: comparable for certain, coincidences aside, or if reviewers differ in severity only.",
+    help="The level to reach; papers are then "
+    + "; ".join(f"{aim.level.words} ({aim.name})" for aim in AIMS if aim.level)
+    + ".",
 )
 @click.option("--survive", is_flag=True, help="The level shall hold after any one reviewer drops out.")
 @click.option(
     "--design",
-    type=click.Choice(["random", "double"]),
-    help="Instead: every reviewer gets exactly her load at random (Algorithm 2 of the paper), or at random and "
-    "doubly connected (Algorithm 3).",
+    type=click.Choice([design.name for design in DESIGNS]),
+    help="Instead: every reviewer gets exactly her load " + ", or ".join(design.words for design in DESIGNS) + ".",
 )
 @click.option(
     "--conditioning",
@@ -69,46 +74,49 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
 
     Ctrl-C ends the search and gives the best assignment so far, with the level that it has.
     """
+    from planner.assignments.assignment import AssignmentStatus
+
     chosen = _design(ctx, **options) if options["design"] else _assign(**options)
-    empty = chosen.reviews.n_reviews == 0 and chosen.status != "optimal"
+    empty = chosen.reviews.n_reviews == 0 and chosen.status is not AssignmentStatus.OPTIMAL
     if output and empty:
         say(f"{output}: not written, since there is no assignment")
     elif output:
-        write_whole(output, csv_text(_columns(chosen)))
+        write_whole(output, csv_text(chosen.to_columns()))
     if as_json:
-        print_json(_report(chosen))
+        print_json(chosen.to_dict())
     else:
         _show(chosen, None if empty else output)
-    if chosen.status not in ("optimal", "feasible"):
+    if not chosen.status.reached:
         ctx.exit(1)
 
 
 def _assign(
     items_file: str, reviewers_file: str, affinity: str | None, conflicts: str | None, fixed: str | None,
-    phase_one: str | None, target: Target, seed: int, time_limit: float | None, **options: Any,
+    phase_one: str | None, target: str, seed: int, time_limit: float | None, **options: Any,
 ) -> Assignment:  # fmt: skip
     from planner.assignments.assigning import assign as solve
+    from planner.assignments.model.pairs import count_unknown
     from reviewgraph.formats import side
     from reviewgraph.reading import read_reviews
 
     items = side.read_items(items_file, note=say)
     reviewers = side.read_reviewers(reviewers_file, note=say)
-    scores = side.read_affinity(affinity, note=say) if affinity else {}
-    barred = side.read_pairs(conflicts, note=say) if conflicts else []
-    unknown = sum(reviewer not in reviewers or item not in items for reviewer, item in barred)
-    if unknown:
-        say(f"{conflicts}: {unknown} of {len(barred)} conflicts name papers or reviewers that are not listed; ignored")
+    barred = side.read_pair_codes(conflicts, note=say) if conflicts else None
+    unknown = count_unknown(barred, reviewers, items) if barred else 0
+    if barred and unknown:
+        listed = counted(barred.reviewer.size, "conflict names", "conflicts name")
+        say(f"{conflicts}: {unknown} of {listed} papers or reviewers that are not listed; ignored")
     institutions = {label: entry.institution for label, entry in reviewers.items() if entry.institution}
     senior = [label for label, entry in reviewers.items() if entry.senior]
     return solve(
-        scores,
+        side.read_affinity(affinity, note=say) if affinity else {},
         demand=_filled({label: entry.demand for label, entry in items.items()}, options["demand"]),
         load=_filled({label: entry.load for label, entry in reviewers.items()}, options["load"]),
         min_load=_filled({label: entry.min_load for label, entry in reviewers.items()}, options["min_load"]),
         items=items,
         reviewers=reviewers,
-        conflicts=barred,
-        fixed=side.read_pairs(fixed, note=say) if fixed else (),
+        conflicts=barred or (),
+        fixed=side.read_pair_codes(fixed, note=say) if fixed else (),
         institutions=institutions,
         senior=senior or None,
         target=target,
@@ -118,7 +126,7 @@ def _assign(
         allow_unscored=options["allow_unscored"] or affinity is None,
         seed=seed,
         time_limit=time_limit,
-        progress=say,
+        progress=lambda now: say(now.words),
     )
 
 
@@ -155,47 +163,15 @@ def _design(
     return design_assignment(tuple(items), loads, design, seed)
 
 
-def _columns(chosen: Assignment) -> dict[str, list[Any]]:
-    table = chosen.reviews
-    order = table.by_item.tolist()
-    return {
-        "item": [table.items[table.item[e]] for e in order],
-        "reviewer": [table.reviewers[table.reviewer[e]] for e in order],
-        "affinity": [float(chosen.affinities[e]) for e in order],
-    }
-
-
-def _report(chosen: Assignment) -> dict[str, Any]:
-    columns = _columns(chosen)
-    names = ("item", "reviewer", "affinity")
-    return {
-        "status": chosen.status,
-        "target": chosen.target,
-        "reviews": [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)],
-        "affinity": chosen.affinity,
-        "affinity_unconstrained": chosen.affinity_unconstrained,
-        "price_percent": chosen.price,
-        "price_percent_at_least": chosen.least_price,
-        "mean_affinity": chosen.mean_affinity,
-        "minimum_affinity": chosen.minimum_affinity,
-        "forced": chosen.forced,
-        "critical": chosen.critical,
-        "survives": chosen.survives,
-        "standard_error": dict(zip(("before", "after"), chosen.standard_error, strict=True))
-        if chosen.standard_error
-        else None,
-        "explanation": chosen.explanation,
-    }
-
-
 def _show(chosen: Assignment, output: str | None) -> None:
+    from planner.assignments.assignment import AssignmentStatus
     from planner.assignments.words.page import page
 
     click.echo(page(chosen))
-    if chosen.status == "infeasible":
+    if chosen.status is AssignmentStatus.INFEASIBLE:
         return
     if output:
-        require = "" if chosen.target == "none" else f" --require {chosen.target}"
+        require = f" --require {chosen.target}" if chosen.target in NAMES else ""
         click.echo(f"\nNext: reviewgraph check {shlex.quote(output)}{require}")
     else:
         click.echo("\nNext: the same with -o assignment.csv, which writes the assignment.")

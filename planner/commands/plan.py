@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
+from reviewgraph.levels import LEVELS, NAMES, Double
 
 if TYPE_CHECKING:
-    from planner.plans.plan import Plan, Target
-    from planner.plans.planning import Progress
+    from planner.plans.plan import Plan
+    from reviewgraph.results import Progress
     from reviewgraph.reviews import Reviews
 
 #: Options that :func:`reviewgraph.cli.options.given_table` tells.
@@ -23,10 +24,10 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 @table_options
 @click.option(
     "--target",
-    type=click.Choice(["double", "recoverable", "connected"]),
-    default="double",
+    type=click.Choice(NAMES),
+    default=Double.name,
     show_default=True,
-    help="The level to reach: comparable for certain, coincidences aside, or if reviewers differ in severity only.",
+    help=f"The level to reach: {'; '.join(f'{level.name}, {level.words}' for level in LEVELS)}.",
 )
 @click.option("--use-scores", is_flag=True, help="Tied scores of the existing reviews carry no scale.")
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
@@ -53,7 +54,7 @@ def plan(
     ctx: click.Context,
     /,
     reviews: Reviews,
-    target: Target,
+    target: str,
     use_scores: bool,
     spare: int | None,
     max_per_item: int | None,
@@ -80,17 +81,19 @@ def plan(
         time_limit=time_limit,
         seed=seed,
         use_scores=use_scores,
-        progress=_progress(),
+        progress=_tell,
         **_side_files(reviews, **files),
     )
     if output and found.status == "infeasible":
         say(f"{output}: not written, since there is no plan")
     elif output:
-        write_whole(output, csv_text(_columns(found)))
+        write_whole(output, csv_text(found.to_columns()))
     if as_json:
-        print_json(to_dict(found))
+        print_json(found.to_dict())
     else:
-        show(found, output, _again(ctx), _again(ctx, _LOWER.get(found.target)))
+        from planner.plans.words.page import page
+
+        click.echo(f"{page(found)}\n\nNext: {_next(ctx, found, output)}")
     if found.status in ("infeasible", "budget_exhausted"):
         ctx.exit(1)
 
@@ -124,131 +127,19 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
         say(f"{path}: {unknown} {rows} a reviewer or paper that is not in the reviews; ignored")
 
 
-def _progress() -> Callable[[Progress], None]:
-    def tell(now: Progress) -> None:
-        best = "no plan yet" if now.count is None else "1 review" if now.count == 1 else f"{now.count} reviews"
-        needed = "1 is" if now.lower_bound == 1 else f"{now.lower_bound} are"
-        say(f"{now.seconds:6.1f} s   best so far: {best}   at least {needed} needed")
-
-    return tell
+def _tell(now: Progress) -> None:
+    say(f"{now.seconds:6.1f} s   {now.words}")
 
 
-def _columns(found: Plan) -> dict[str, list[Any]]:
-    return {
-        "item": [review.item for review in found.reviews],
-        "reviewer": [review.reviewer for review in found.reviews],
-        "cost": [review.cost for review in found.reviews],
-        "joins": [review.joins for review in found.reviews],
-    }
-
-
-def to_dict(found: Plan) -> dict[str, Any]:
-    """Return a plan in the terms of JSON."""
-    return {
-        "status": found.status,
-        "target": found.target,
-        "count": found.count,
-        "cost": found.cost,
-        "lower_bound": found.lower_bound,
-        "largest_load": found.largest_load,
-        "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.words} for bound in found.bounds],
-        "explanation": list(found.explanation),
-        **_reach(found),
-        "reviews": [
-            {
-                "reviewer": review.reviewer,
-                "item": review.item,
-                "cost": review.cost,
-                "joins": review.joins,
-                "covers": review.covers,
-            }
-            for review in found.reviews
-        ],
-        "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in found.mail().items()],
-        "merges": found.merges,
-    }
-
-
-def _reach(found: Plan) -> dict[str, Any]:
-    """How far a partial plan gets; null for others, which reach their target."""
-    keys = {"largest_group": "papers", "expected_error": "error"}
-    if found.status != "budget_exhausted":
-        return dict.fromkeys(keys)
-    before, after = found.reach
-    return {key: {"before": getattr(before, of), "after": getattr(after, of)} for key, of in keys.items()}
-
-
-_VERDICT = {
-    "optimal": "This is proved to be the smallest plan.",
-    "feasible": "This plan does it; whether fewer would do is open.",
-    "infeasible": "There is no such plan.",
-    "budget_exhausted": "This is a part of the way only.",
-}
-_LOWER = {"double": "recoverable", "recoverable": "connected"}
-
-
-def show(found: Plan, output: str | None, again: str, less: str) -> None:
-    """Print the table, what is proved, a line a reviewer, and the next command to type.
-
-    ``again`` is this command, ``less`` the same for a lower target.
-    """
-    if found.reviews:
-        _print_table(found)
-    click.echo(" ".join(_verdict(found)))
-    for sentence in found.explanation:
-        click.echo(f"{sentence[:1].upper()}{sentence[1:]}.")
-    if found.reviews:
-        click.echo("\nTo mail:")
-        for text in found.mail().values():
-            click.echo(f"  {text}")
-    click.echo(f"\nNext: {_next(found, output, again, less)}")
-
-
-def _print_table(found: Plan) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = found.constraints.reviews
-    title = "1 extra review" if found.count == 1 else f"{found.count} extra reviews, those that help most first"
-    grid = Table(title=title, box=box.SIMPLE_HEAD, title_style="", title_justify="left")
-    priced = bool(found.constraints.cost)
-    size_of = "largest group" if found.target == "double" else "largest group, for certain"
-    for name in ("paper", "reviewer", *(["cost"] if priced else []), "what it joins", size_of):
-        grid.add_column(name)
-    for review in found.reviews:
-        name = f"{review.item} {table.titles.get(review.item, '')}".strip()
-        price = [f"{review.cost:g}"] if priced else []
-        size = f"{review.covers} of {table.n_items}"
-        grid.add_row(name, str(review.reviewer), *price, review.joins.partition(": ")[2], size)
-    console = Console()
-    with console.capture() as printed:
-        console.print(grid)
-    click.echo("\n".join(line.rstrip() for line in printed.get().splitlines()))
-
-
-def _verdict(found: Plan) -> list[str]:
-    """Say what is proved, in a few sentences."""
-    if found.status == "infeasible":
-        return [_VERDICT["infeasible"]]
-    if not found.reviews and found.status == "optimal":
-        return ["Nothing is missing: no extra review is needed."]
-    said = [_VERDICT[found.status], f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
-    if found.bounds:
-        fixed = len(found.constraints.fixed)
-        beyond = f" beyond the {fixed} fixed" if fixed else ""
-        said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).words}.")
-    return said
-
-
-def _next(found: Plan, output: str | None, again: str, less: str) -> str:
-    table = given_table()
-    if found.status == "infeasible" and found.target in _LOWER and (found.constraints.spare > 0).any():
-        return f"{less}   (to ask for less)"
+def _next(ctx: click.Context, found: Plan, output: str | None) -> str:
+    """Return the next command to type."""
+    table, lower = given_table(), NAMES[NAMES.index(found.target) + 1 :]
+    if found.status == "infeasible" and lower and (found.constraints.spare > 0).any():
+        return f"{_again(ctx, lower[0])}   (to ask for less)"
     if not found.reviews:
         return f"reviewgraph check {table}"
     if output is None:
-        return f"{again} -o plan.csv   (to keep the plan)"
+        return f"{_again(ctx)} -o plan.csv   (to keep the plan)"
     require = f" --require {found.target}" if found.status != "budget_exhausted" else ""
     return f"reviewgraph check {_with(table, output)}{require}"
 

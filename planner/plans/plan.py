@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
+
+from planner.plans.model.status import PlanStatus
+from reviewgraph.results import Result
+from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
+    from planner.plans.model.ledger import Bound
     from planner.plans.model.reach import Reach
-    from planner.plans.proof.bounds import Bound
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
-
-Target: TypeAlias = Literal["double", "recoverable", "connected"]
-Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "budget_exhausted"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PlannedReview:
     joins
         What it joins, in words.
     covers
-        Items in the largest group once this review and those before it have arrived.
+        Items in the largest group at the level of the target, once this review and those before it have arrived.
     """
 
     reviewer: Label
@@ -41,8 +41,8 @@ class PlannedReview:
     covers: int
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Result):
     """The fewest extra reviews that were found, in the order in which they help most.
 
     Parameters
@@ -75,25 +75,27 @@ class Plan:
     short
         Certificate of impossibility for ``recoverable``: codes of reviewers who together make so few links,
         whatever they read, that the loads of the others do not suffice.
+    max_reviews
+        The budget, fixed reviews included; None if there was none.
     """
 
-    status: Status
-    target: Target
+    status: PlanStatus
+    target: str
     reviews: tuple[PlannedReview, ...]
     bounds: tuple[Bound, ...]
     explanation: tuple[str, ...]
-    constraints: Constraints = field(repr=False)
-    pairs: IntArray = field(repr=False)
+    constraints: Constraints
+    pairs: IntArray
     use_scores: bool
-    merges: IntArray = field(repr=False)
-    _find_alternatives: Callable[[int, int], list[tuple[int, int]]] = field(repr=False)
-    prices: IntArray | None = field(repr=False, default=None)
-    short: IntArray | None = field(repr=False, default=None)
+    merges: IntArray
+    prices: IntArray | None = None
+    short: IntArray | None = None
+    max_reviews: int | None = None
 
-    def __repr__(self) -> str:
-        reviews = "1 review" if self.count == 1 else f"{self.count} reviews"
-        needed = "1 is" if self.lower_bound == 1 else f"{self.lower_bound} are"
-        return f"<Plan: {self.status}, {reviews} to {self.target}, at least {needed} needed>"
+    def headline(self) -> str:
+        """Return status, length and bound."""
+        needed = f"{self.lower_bound} {noun(self.lower_bound, 'is', 'are')}"
+        return f"{self.status}, {counted(self.count, 'review')} to {self.target}, at least {needed} needed"
 
     @property
     def count(self) -> int:
@@ -124,7 +126,7 @@ class Plan:
 
         With ``use_scores`` they hold stand-in scores instead, unlike any other score of their reviewer.
         """
-        from planner.plans.check.verifying import with_extra
+        from planner.plans.model.tables import with_extra
 
         return with_extra(self.constraints.reviews, self.pairs, use_scores=self.use_scores)
 
@@ -132,9 +134,10 @@ class Plan:
     def reach(self) -> tuple[Reach, Reach]:
         """How far the existing reviews get, and these with them: papers in the largest group, and expected error."""
         from planner.plans.model.reach import reach
+        from planner.plans.targets import target_named
 
-        before, after = self.constraints.reviews, self.reviews_with_plan
-        return tuple(reach(table, self.target, use_scores=self.use_scores) for table in (before, after))  # type: ignore[return-value]
+        target, before, after = target_named(self.target), self.constraints.reviews, self.reviews_with_plan
+        return reach(before, target, use_scores=self.use_scores), reach(after, target, use_scores=self.use_scores)
 
     def alternatives(self, reviewer: Label, item: Label) -> list[tuple[Label, Label]]:
         """Pairs that can stand in for one of the reviews if it is declined, the rest being kept; cheapest first.
@@ -144,30 +147,58 @@ class Plan:
         InputError
             If the plan holds no such review.
         """
+        from planner.plans.model.task import new_task
+        from planner.plans.targets import target_named
         from reviewgraph.errors import InputError
 
         table = self.constraints.reviews
-        for review, pair in zip(self.reviews, self.pairs.tolist(), strict=True):
+        for place, review in enumerate(self.reviews):
             if (review.reviewer, review.item) == (reviewer, item):
-                return [(table.reviewers[j], table.items[i]) for j, i in self._find_alternatives(*pair)]
+                task = new_task(self.constraints.without_fixed(), self.count + 1, use_scores=self.use_scores)
+                found = target_named(self.target).stand_ins(task, self.pairs, place)
+                return [(table.reviewers[j], table.items[i]) for j, i in found]
         message = f"alternatives: expected a review of the plan, found reviewer {reviewer!r} and item {item!r}"
         raise InputError(message)
 
     def mail(self) -> dict[Label, str]:
         """Return one line a reviewer, ready to mail; who accepted already (fixed reviews) is not asked again."""
-        items: dict[Label, list[Label]] = {}
+        from planner.plans.mail import requests
+
         fixed = set(map(tuple, self.constraints.fixed.tolist()))
-        for review, pair in zip(self.reviews, self.pairs.tolist(), strict=True):
-            if tuple(pair) not in fixed:
-                items.setdefault(review.reviewer, []).append(review.item)
-        titles = self.constraints.reviews.titles
-        lines = {}
-        for reviewer, papers in items.items():
-            named = [f"{paper} ({titles[paper]})" if titles.get(paper) else str(paper) for paper in papers]
-            listed = named[0] if len(named) == 1 else ", ".join(named[:-1]) + " and " + named[-1]
-            what = "one more paper" if len(named) == 1 else f"{len(named)} more papers"
-            lines[reviewer] = (
-                f"Dear {reviewer}, could you review {what} for us: {listed}? "
-                "It helps us compare the scores of all papers on one scale."
-            )
-        return lines
+        asked = [
+            (review.reviewer, review.item)
+            for review, pair in zip(self.reviews, self.pairs.tolist(), strict=True)
+            if tuple(pair) not in fixed
+        ]
+        return requests(asked, self.constraints.reviews.titles)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as the command's ``--json`` prints it."""
+        return {
+            "status": self.status,
+            "target": self.target,
+            "count": self.count,
+            "cost": self.cost,
+            "lower_bound": self.lower_bound,
+            "largest_load": self.largest_load,
+            "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.words} for bound in self.bounds],
+            "explanation": list(self.explanation),
+            **self._reach_to_dict(),
+            "reviews": [asdict(review) for review in self.reviews],
+            "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
+            "merges": self.merges,
+        }
+
+    def _reach_to_dict(self) -> dict[str, Any]:
+        """How far a partial plan gets; null for others, which reach their target."""
+        keys = {"largest_group": "papers", "expected_error": "error"}
+        if self.status != PlanStatus.BUDGET_EXHAUSTED:
+            return dict.fromkeys(keys)
+        before, after = self.reach
+        return {key: {"before": getattr(before, of), "after": getattr(after, of)} for key, of in keys.items()}
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the reviews by column, as the command's ``-o`` writes them."""
+        return {
+            name: [getattr(review, name) for review in self.reviews] for name in ("item", "reviewer", "cost", "joins")
+        }

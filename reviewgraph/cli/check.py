@@ -8,7 +8,7 @@ import click
 
 from reviewgraph.cli.options import given_table, table_options
 from reviewgraph.cli.output import print_json
-from reviewgraph.levels import NAMES
+from reviewgraph.levels import NAMES, described
 
 if TYPE_CHECKING:
     from reviewgraph.checking import Report
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "--require",
     type=click.Choice(NAMES),
-    help="Exit with status 1 if this level is missed.",
+    help=f"Exit with status 1 if this level is missed. {described()}.",
 )
 @click.option("--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -44,11 +44,10 @@ def check(ctx: click.Context, reviews: Reviews, require: str | None, use_scores:
 
 def show(report: Report, *, require: str | None = None, reached: bool = True, use_scores: bool = False) -> None:
     """Print the page, the verdict on a required level, and the next command to type."""
-    from reviewgraph.pages import page
-
-    click.echo(page(report, use_scores=use_scores))
+    click.echo(report.page())
     if require:
-        click.echo(f"\nRequired level {require}: {'reached' if reached else 'missed'}.")
+        going_by = ", going by the scores" if use_scores else ""
+        click.echo(f"\nRequired level {require}{going_by}: {'reached' if reached else 'missed'}.")
     click.echo(f"\nNext: {_next(report)}")
 
 

@@ -8,6 +8,7 @@ import click
 
 from reviewgraph.cli import INTERRUPTED
 from reviewgraph.cli.output import Refusal, say, write_whole
+from reviewgraph.words import counted
 
 NAME = "reviewgraph-demo.csv"
 
@@ -22,7 +23,7 @@ def demo(ctx: click.Context) -> None:
     place = Path(NAME)
     if not place.exists():
         write_whole(place, text)
-        say(f"Wrote {NAME} ({len(text.splitlines()) - 1} reviews).")
+        say(f"Wrote {NAME} ({counted(len(text.splitlines()) - 1, 'review')}).")
     elif place.is_dir() or place.read_text(encoding="utf-8", errors="replace") != text:
         message = f"{NAME}: expected no such file in this folder, found another one; move it or go elsewhere"
         raise Refusal(message)

@@ -93,6 +93,7 @@ def table_options(command: Command) -> Command:
     ) -> Any:
         from reviewgraph.reading import read_reviews
 
+        # Kept for given_table, which offers the next command with the same words.
         click.get_current_context().meta[_KEY] = _as_typed(paths, columns, items, scale, lower_is_better, duplicates)
         reviews = read_reviews(
             *paths,

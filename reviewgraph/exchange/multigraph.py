@@ -219,6 +219,7 @@ def _shared(reviews: Reviews, max_edges: int | None) -> tuple[IntArray, IntArray
     """Each two reviewers of one item and the item, as codes, by item and then by reviewer."""
     sizes = reviews.reviews_per_item
     _refuse_large(sizes, reviews.items, max_edges)
+    # The k-th review of an item pairs with the k before it: two index arrays, no loop over items.
     start = np.repeat(reviews.item_start[:-1], sizes)
     before = np.arange(reviews.n_reviews) - start  # reviews of the same item that stand before this one
     last = np.repeat(np.arange(reviews.n_reviews), before)
@@ -271,6 +272,7 @@ def _refuse_other_edges(scores: Scores, edges: Edges) -> None:
     for _, given in scores:
         for item in given:
             reviewers[item] = reviewers.get(item, 0) + 1
+    # An item of d reviewers owes d (d - 1) / 2 edges; each edge that is right pays one.
     missing = {item: count * (count - 1) // 2 for item, count in reviewers.items()}
     seen = set()
     for a, b, item in edges:

@@ -52,6 +52,7 @@ def read_plain(
         )
     except pa.ArrowException:
         return None
+    # Arrow passes over blank lines; where it did, its rows do not tell their lines, which messages need.
     if table.num_rows != _count_lines(data, start):
         return None
     return [_encoded(table.column(name)) for name in wanted]

@@ -6,6 +6,7 @@ import csv
 import io
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,11 +19,14 @@ from reviewgraph.formats.tables import Column, Rows
 if TYPE_CHECKING:
     from reviewgraph.formats.headers import Role
     from reviewgraph.formats.problems import Problems
+    from reviewgraph.labels import IntArray
 
 DELIMITERS = (",", "\t", ";", "|")
 
 #: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
 LARGE = 8_000_000
+#: Rows that are held as text at a time.
+CHUNK = 50_000
 
 
 class Delimited:
@@ -65,23 +69,32 @@ class Delimited:
         return self._read_lines(positions, problems, file)
 
     def _read_lines(self, positions: Sequence[int], problems: Problems, file: int) -> Rows:
-        width = len(self.header)
+        width, numbered = len(self.header), self._rows_after_header(problems, file)
+        # One dictionary a column turns cells into codes, a chunk of rows at a time; no row is kept.
         lines: array[int] = array("q")
-        slots: list[tuple[int, dict[str, int], array[int]]] = [(place, {}, array("q")) for place in positions]
+        seen: list[dict[str, int]] = [{} for _ in positions]
+        codes: list[list[IntArray]] = [[] for _ in positions]
         ragged: list[tuple[int, int]] = []
-        for line, row in self._rows_after_header(problems, file):
-            if len(row) != width:
-                ragged.append((line, len(row)))
-                continue
-            lines.append(line)
-            for place, seen, codes in slots:
-                codes.append(seen.setdefault(row[place], len(seen)))
+        while rows := list(islice(numbered, CHUNK)):
+            if any(len(row) != width for _, row in rows):
+                ragged += [(line, len(row)) for line, row in rows if len(row) != width]
+                rows = [(line, row) for line, row in rows if len(row) == width]
+            lines.extend([line for line, _ in rows])
+            for place, known, parts in zip(positions, seen, codes, strict=True):
+                cells = [row[place] for _, row in rows]
+                for cell in dict.fromkeys(cells):
+                    known.setdefault(cell, len(known))
+                parts.append(np.fromiter(map(known.__getitem__, cells), np.int64, len(cells)))
         problems.add_rows(
             file,
             [line for line, _ in ragged],
             lambda n: f"{self.place(ragged[n][0])}: expected {width} cells as in the header, found {ragged[n][1]}",
         )
-        return Rows([Column(np.array(codes, np.int64), list(seen)) for _, seen, codes in slots], lines)
+        nothing = np.empty(0, np.int64)
+        columns = [
+            Column(np.concatenate([nothing, *parts]), list(known)) for known, parts in zip(seen, codes, strict=True)
+        ]
+        return Rows(columns, lines)
 
     def _rows_after_header(self, problems: Problems, file: int) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(self._text(), delimiter=self.delimiter, strict=True)
@@ -95,6 +108,7 @@ class Delimited:
             problems.add(file, last + 1, f"{self.place(last + 1)}: {_say_quoting(error)}")
 
     def _find_header(self, roles: Sequence[Role], columns: Mapping[str, str]) -> tuple[str, list[str], int]:
+        # The delimiter under which most columns have names that we know wins; among equals, the one with most columns.
         best: tuple[tuple[int, int], str, list[str], int] | None = None
         failure = ""
         for delimiter in DELIMITERS:

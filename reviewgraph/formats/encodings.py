@@ -48,7 +48,10 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
-    """Return the encoding of a text file: UTF-8, UTF-16 with its mark, or else Latin-1, which is said.
+    """Return the encoding of a text file: UTF-8, UTF-16 with its mark, or else a guess, which is said.
+
+    The guess is Windows-1252, in which spreadsheets of Western Europe save; Latin-1, which any bytes are, where the
+    file has one of the five bytes that mean nothing there.
 
     Raises
     ------
@@ -65,8 +68,9 @@ def find_encoding(data: bytes, name: str, note: Callable[[str], object]) -> str:
         raise InputError(_say_binary(name))
     if data.isascii() or _decodes(data, "utf-8"):
         return "utf-8-sig"
-    note(f"{name}: the file is not UTF-8 and was read as Latin-1; if names look wrong, save it as UTF-8")
-    return "latin-1"
+    guess, known_as = ("cp1252", "Windows-1252") if _decodes(data, "cp1252") else ("latin-1", "Latin-1")
+    note(f"{name}: the file is not UTF-8 and was read as {known_as}; if names look wrong, save it as UTF-8")
+    return guess
 
 
 def _checked_utf16(data: bytes, name: str) -> str:

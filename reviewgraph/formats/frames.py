@@ -1,4 +1,4 @@
-"""Reviews from data frames and back, by narwhals: pandas, polars, pyarrow and others."""
+"""Reviews from data frames, by narwhals: pandas, polars, pyarrow and others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from reviewgraph.arrays import BoolArray, FloatArray
+from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, require_named
 from reviewgraph.formats.problems import Problems
 from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
-from reviewgraph.labels import Label
-from reviewgraph.reviews import BoolArray, Duplicates, FloatArray, Reviews
+from reviewgraph.labels import Label, encode
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
 
@@ -26,10 +27,9 @@ def from_frame(
     items: Iterable[Label] = (),
     scale: str | Sequence[str] | None = None,
     lower_is_better: bool = False,
-    duplicates: Duplicates = "error",
     note: Callable[[str], object] | None = None,
-) -> Reviews:
-    """Build reviews from a data frame that narwhals knows.
+) -> Columns:
+    """Read reviews from a data frame that narwhals knows.
 
     Parameters
     ----------
@@ -43,14 +43,12 @@ def from_frame(
         Grades, best first, such as ``"A>B>C"``; they count N, ..., 1.
     lower_is_better
         1 is the best score; false by default.
-    duplicates
-        What to do when a pair stands twice: ``"error"`` (default), ``"last"`` or ``"mean"``.
     note
         Called with each thing a person should know; by default nothing is said.
 
     Returns
     -------
-    Reviews
+    Columns
         Labels are the Python values of the frame: 7 and "7" differ. A null score is a planned review; NaN is a null
         in pandas, which has no other, and refused elsewhere.
 
@@ -58,20 +56,19 @@ def from_frame(
     ------
     InputError
         If it is not a data frame, a column is missing or ambiguous, or a row has no reviewer, no item or a bad score.
-    DuplicateReview
-        If a pair stands twice and ``duplicates`` is ``"error"``.
 
     Examples
     --------
     >>> import polars
     >>> from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
-    <Reviews: 1 reviewers, 2 items, 2 reviews (1 scored, 1 planned)>
+    <Columns: 1 reviewer, 2 items, 2 rows>
     """
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError as error:
         message = f"frame: expected an eager data frame (pandas, polars, pyarrow ...), found {type(frame).__name__}"
         raise InputError(message) from error
+    # Columns are found as in a file; cells keep the types of the frame.
     grades, wanted, problems = parse_scale(scale, lower_is_better=lower_is_better), dict(columns or {}), Problems()
     header = list(map(str, table.columns))
     require_named([header], ROLES, wanted)
@@ -81,35 +78,13 @@ def from_frame(
         _note_null(column[role], role, problems)
     score, scored = _scores(column["score"], grades, problems) if "score" in column else (None, None)
     problems.raise_any()
-    return Reviews.from_arrays(
-        column["reviewer"].to_list(),
-        column["item"].to_list(),
-        score,
-        scored=scored,
-        reviewers=reviewers,
-        items=items,
-        duplicates=duplicates,
-        titles=_titles(column["item"], column["title"]) if "title" in column else None,
+    reviewer_codes, reviewer_labels = encode(column["reviewer"].to_list(), reviewers)
+    item_codes, item_labels = encode(column["item"].to_list(), items)
+    return Columns(
+        *(reviewer_codes, item_codes, reviewer_labels, item_labels, score, scored),
+        titles=_titles(column["item"], column["title"]) if "title" in column else {},
         lower_is_better=lower_is_better,
     )
-
-
-def to_frame(columns: Mapping[str, Sequence[Any]], backend: str = "pandas") -> Any:
-    """Return columns as a data frame of a library: ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
-
-    >>> to_frame({"item": ["p1"], "quality": [0.5]}, "polars").shape
-    (1, 2)
-
-    Raises
-    ------
-    InputError
-        If the library is not one of those, or not installed.
-    """
-    try:
-        return nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
-    except (ImportError, ValueError, TypeError) as error:
-        message = f"backend: expected 'pandas', 'polars' or 'pyarrow', installed, found {backend!r} ({error})"
-        raise InputError(message) from error
 
 
 def _note_null(column: Any, role: str, problems: Problems) -> None:
@@ -124,6 +99,7 @@ def _scores(column: Any, scale: Sequence[str], problems: Problems) -> tuple[Floa
         score = np.full(known.size, np.nan)
         score[known] = column.filter(~column.is_null()).to_numpy()
         return score, known
+    # Text is read as in a file: each distinct cell once.
     cells = [value if there else "" for value, there in zip(column.to_list(), known.tolist(), strict=True)]
     code = {text: number for number, text in enumerate(dict.fromkeys(map(str, cells)))}
     codes, values = np.array([code[str(cell)] for cell in cells], np.int64), list(code)

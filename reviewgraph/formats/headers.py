@@ -121,6 +121,7 @@ def locate(
     InputError
         If a required column is missing, or it is not clear which one is meant.
     """
+    # The user's name for a column goes before its synonyms; an empty one says that there is none.
     found: dict[str, int] = {}
     for role in roles:
         wanted = columns.get(role.name)

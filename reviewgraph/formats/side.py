@@ -2,19 +2,28 @@
 
 Every reader takes a file with a header, finds columns by name under the synonyms of :mod:`reviewgraph.formats.headers`,
 reports malformed rows as :func:`reviewgraph.read_reviews` does, and returns plain dictionaries keyed by label. Pairs
-are (reviewer, item), in the order of the rows.
+are (reviewer, item), in the order of the rows; where there may be millions they stay codes, as
+:class:`~reviewgraph.columns.Columns`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
+from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote
-from reviewgraph.formats.tables import Column, Path, Table, open_table
+from reviewgraph.formats.tables import Column, Path, Table
 from reviewgraph.formats.values import parse_flag, parse_number, parse_whole
+
+if TYPE_CHECKING:
+    from reviewgraph.arrays import IntArray
 
 Note = Callable[[str], object]
 Pair = tuple[str, str]
@@ -34,6 +43,13 @@ class Reviewer(NamedTuple):
     min_load: int | None
     institution: str
     senior: bool
+
+
+class Coded(NamedTuple):
+    """A column of values: ``values[codes[row]]`` is that of a row."""
+
+    codes: IntArray
+    values: list[Any]
 
 
 class Field(NamedTuple):
@@ -79,6 +95,14 @@ def read_columns(
     InputError
         If the file cannot be read, a required column is missing, or rows are malformed; up to ten are named.
     """
+    coded = _read_coded(path, fields, key, unique, note)
+    return {name: list(map(column.values.__getitem__, column.codes.tolist())) for name, column in coded.items()}
+
+
+def _read_coded(
+    path: Path, fields: Sequence[Field], key: Sequence[str], unique: bool, note: Note | None
+) -> dict[str, Coded]:
+    """Return the columns of :func:`read_columns` as codes of distinct values."""
     say = note or _say_nothing
     roles = [field.role for field in fields]
     table = open_table(path, roles, {}, say)
@@ -90,46 +114,49 @@ def read_columns(
     values = {field.role.name: _values(table, rows.lines, columns[field.role.name], field, problems) for field in named}
     kept = _distinct(table, rows.lines, [columns[name] for name in key], unique, problems)
     problems.raise_any()
-    nothing = [None] * len(rows.lines)
-    return {role.name: list(map(values.get(role.name, nothing).__getitem__, kept)) for role in roles}
+    nothing = Coded(np.zeros(kept.size, np.int64), [None])
+    return {
+        role.name: Coded(columns[role.name].codes[kept], values[role.name]) if role.name in columns else nothing
+        for role in roles
+    }
 
 
 def _values(table: Table, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
-    """Return the value of each row, noting the rows whose cell has none."""
+    """Return what each distinct cell means, noting the rows whose cell means nothing."""
+    # Each distinct cell is parsed once; rows take the meaning of their cell.
     blank = [not cell.strip() for cell in column.values]
     meaning = [None if empty else field.parse(cell) for cell, empty in zip(column.values, blank, strict=True)]
-    wrong = {code for code, value in enumerate(meaning) if value is None and (field.role.required or not blank[code])}
-    codes = column.codes.tolist()
+    wrong = [code for code, value in enumerate(meaning) if value is None and (field.role.required or not blank[code])]
     if wrong:
-        at = [row for row, code in enumerate(codes) if code in wrong]
+        at = np.flatnonzero(np.isin(column.codes, wrong)).tolist()
 
         def say(n: int) -> str:
-            cell, place = column.values[codes[at[n]]], table.place(int(lines[at[n]]))
+            cell, place = column.values[int(column.codes[at[n]])], table.place(int(lines[at[n]]))
             if not cell.strip():
                 return f"{place}: the {field.role.name} is empty"
             return f"{place}: {field.role.name}: expected {field.expected}, found {quote(cell)}"
 
         problems.add_rows(0, [lines[row] for row in at], say)
-    return list(map(meaning.__getitem__, codes))
+    return meaning
 
 
-def _distinct(table: Table, lines: Sequence[int], key: Sequence[Column], unique: bool, problems: Problems) -> list[int]:
+def _distinct(table: Table, lines: Sequence[int], key: Sequence[Column], unique: bool, problems: Problems) -> IntArray:
     """Return the rows that are the first of their key, noting the others where keys must be unique."""
-    first: dict[Hashable, int] = {}
-    again = [
-        (first[codes], row)
-        for row, codes in enumerate(zip(*(column.codes.tolist() for column in key), strict=True))
-        if first.setdefault(codes, row) != row
-    ]
+    number = np.zeros(len(lines), np.int64)
+    for column in key:
+        number = number * max(len(column.values), 1) + column.codes
+    _, kept, group = np.unique(number, return_index=True, return_inverse=True)
+    first = kept[group]
+    again = np.flatnonzero(first != np.arange(first.size))
 
     def say(n: int) -> str:
-        before, row = (table.place(int(lines[row])) for row in again[n])
-        labels = " and ".join(quote(column.values[column.codes[again[n][1]]]) for column in key)
+        before, row = table.place(int(lines[int(first[again[n]])])), table.place(int(lines[int(again[n])]))
+        labels = " and ".join(quote(column.values[int(column.codes[again[n]])]) for column in key)
         return f"{row}: {labels} stood in {before} already; remove one of the two rows"
 
     if unique:
-        problems.add_rows(0, [lines[row] for _, row in again], say)
-    return list(first.values())
+        problems.add_rows(0, [lines[row] for row in again.tolist()], say)
+    return np.sort(kept)
 
 
 def _say_nothing(message: str) -> None:
@@ -189,15 +216,18 @@ def read_reviewers(path: Path, *, note: Note | None = None) -> dict[str, Reviewe
     return found
 
 
-def read_affinity(path: Path, *, note: Note | None = None) -> dict[Pair, float]:
-    """Return affinity by pair, from a file ``item,reviewer,affinity``.
+def read_affinity(path: Path, *, note: Note | None = None) -> Columns:
+    """Return affinities as codes, from a file ``item,reviewer,affinity``.
 
     Raises
     ------
     InputError
         As :func:`read_columns`; also if a pair stands twice.
     """
-    return _by_pair(path, _AFFINITY, note)
+    columns = _read_coded(path, (_REVIEWER, _ITEM, _AFFINITY), ("reviewer", "item"), True, note)
+    value = columns["affinity"]
+    numbers = np.array([np.nan if number is None else number for number in value.values], np.float64)
+    return replace(_pairs(columns), score=numbers[value.codes])
 
 
 def read_cost(path: Path, *, note: Note | None = None) -> dict[Pair, float]:
@@ -221,6 +251,17 @@ def read_pairs(path: Path, *, note: Note | None = None) -> list[Pair]:
     """
     rows = read_columns(path, (_REVIEWER, _ITEM), key=("reviewer", "item"), unique=False, note=note)
     return list(zip(rows["reviewer"], rows["item"], strict=True))
+
+
+def read_pair_codes(path: Path, *, note: Note | None = None) -> Columns:
+    """Return the pairs of :func:`read_pairs` as codes.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`.
+    """
+    return _pairs(_read_coded(path, (_REVIEWER, _ITEM), ("reviewer", "item"), False, note))
 
 
 def read_capacity(path: Path, *, note: Note | None = None) -> dict[str, int]:
@@ -265,6 +306,11 @@ def read_truth(path: Path, *, note: Note | None = None) -> dict[str, float]:
         As :func:`read_columns`; also if an item stands twice.
     """
     return _by_label(path, _ITEM, _TRUTH, note)
+
+
+def _pairs(columns: dict[str, Coded]) -> Columns:
+    reviewer, item = columns["reviewer"], columns["item"]
+    return Columns(reviewer.codes, item.codes, reviewer.values, item.values)
 
 
 def _expect_rows(path: Path, labels: Sequence[str], role: str) -> None:

@@ -1,25 +1,99 @@
 """Kernels: plain functions of arrays, compiled by Numba when the work repays it.
 
-Importing Numba and compiling costs more than checking a conference of a few thousand papers does in plain Python.
-So a kernel runs as it is written until it has seen a certain amount of input, and compiled from then on. Both
-forms give the same answers.
+Importing Numba costs more than checking a conference of some ten thousand papers does in plain Python, and compiling
+costs more again. So each call says what it would cost as it is written, and :class:`Policy`, the one place to set
+this, weighs that against the price of compiled code: a small one where it lies in the cache. Both forms give the
+same answers.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from types import FunctionType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Array elements that a kernel takes as plain Python before it is compiled. Plain Python needs 1 to 8 microseconds
-#: for each; importing Numba takes one to two seconds, compiling a kernel three to eight, loading it again 0.1.
-COMPILE_AFTER = 1_000_000
+#: Seconds that plain Python takes for one element of the arrays it is given, unless a kernel says otherwise.
+ELEMENT = 4e-6
+#: Seconds that plain Python takes for one step of an inner loop: a few reads of lists and a comparison.
+STEP = 0.3e-6
 
-_announced = False
+
+@dataclass
+class Policy:
+    """When compiled code pays, all in seconds.
+
+    What plain Python has cost so far counts with what a call will cost: whoever waits until the sum exceeds the price
+    pays at most twice the least possible, whatever comes. The import is shared by all kernels, the rest by none.
+
+    Parameters
+    ----------
+    importing
+        Loading Numba and what it knows of NumPy, once a process.
+    loading
+        Reading one compiled kernel from the cache.
+    compiling
+        Compiling one byte of the bytecode of a kernel and of those it calls, where the cache has none that is valid.
+    reuse
+        Runs that share the price of compiling, later ones finding the code in the cache.
+    trifle
+        Work that a search to come, see :meth:`expect`, does not make worth compiling for.
+    spent
+        What all kernels have cost as plain Python in this process, as estimated.
+    expected
+        What is known to come.
+    forced
+        Whether everything is compiled, see :meth:`at_once`.
+    """
+
+    importing: float = 0.65
+    loading: float = 0.03
+    compiling: float = 0.7e-3
+    reuse: float = 3.0
+    trifle: float = 0.4
+    spent: float = 0.0
+    expected: float = 0.0
+    forced: bool = False
+
+    def expect(self, seconds: float) -> None:
+        """Announce a long job, so that its kernels are compiled at once and not after a trial."""
+        self.expected = max(self.expected, seconds)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Compile every kernel that is called within."""
+        before, self.forced = self.forced, True
+        try:
+            yield
+        finally:
+            self.forced = before
+
+    def pays(self, kernel: Kernel[..., Any], seconds: float) -> bool:
+        """Whether to run the compiled form of a kernel for work that takes so long in plain Python."""
+        if kernel.is_loaded or self.forced:
+            return True
+        to_come = seconds + (self.expected if seconds >= self.trifle else 0.0)
+        own, shared = kernel.spent + to_come, self.spent + to_come
+        importing = 0.0 if "numba" in sys.modules else self.importing
+        if own < self.loading or shared < importing + self.loading:
+            return False
+        price = self.loading if kernel.is_cached else self.compiling * kernel.bytecode / self.reuse
+        return own >= price and shared >= importing + price
+
+
+#: The policy of this process.
+POLICY = Policy()
 
 
 class Kernel(Generic[P, R]):
@@ -29,60 +103,101 @@ class Kernel(Generic[P, R]):
     ----------
     function
         Written in the part of Python that Numba compiles.
-    compile_after
-        Array elements to take as plain Python before compiling.
+    element
+        Seconds that it takes as plain Python for one element of its arrays.
+    in_lists
+        The plain form works on lists, which Python reads three times as fast as arrays; they are copied back at the
+        end. Such a function takes lengths by ``len``, and its arrays have one dimension and are not sliced.
     """
 
-    def __init__(self, function: Callable[P, R], *, compile_after: int = COMPILE_AFTER) -> None:
+    def __init__(self, function: Callable[P, R], *, element: float = ELEMENT, in_lists: bool = False) -> None:
         self.function = function
-        self.credit = compile_after
-        self._python: Callable[P, R] | None = None
-        self._compiled: Callable[P, R] | None = None
+        self.element = element
+        self.in_lists = in_lists
+        self.spent = 0.0
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
         self.__wrapped__ = function
 
-    @property
+    @cached_property
+    def inner(self) -> Callable[P, R]:
+        """The plain form as other plain kernels call it, with whatever they hold: lists or arrays."""
+        return linked(self.function, "inner")
+
+    @cached_property
     def python(self) -> Callable[P, R]:
         """The form as written, all through: kernels that it calls are not compiled either."""
-        if self._python is None:
-            self._python = _linked(self.function, "python")
-        return self._python
+        return on_lists(self.inner) if self.in_lists else self.inner
 
-    @property
+    @cached_property
     def compiled(self) -> Callable[P, R]:
         """The compiled form; compiled code is kept on disk between runs where a folder can be written."""
-        if self._compiled is None:
-            self._compiled = _compile(_linked(self.function, "compiled"))
-        return self._compiled
+        from reviewgraph.kernels.cache import compile_cached
+
+        return compile_cached(linked(self.function, "compiled"), self.function)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the compiled form has been asked for already."""
+        return "compiled" in self.__dict__
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the cache on disk holds compiled code of this very source."""
+        from reviewgraph.kernels.cache import is_cached
+
+        return is_cached(self.function)
+
+    @cached_property
+    def bytecode(self) -> int:
+        """Bytes of its bytecode and of that of the kernels it calls."""
+        from reviewgraph.kernels.cache import family
+
+        return sum(len(part.__code__.co_code) for part in family(self.function))
+
+    def form(self, seconds: float) -> Callable[P, R]:
+        """Return the form that suits work which takes so many seconds in plain Python."""
+        if POLICY.pays(self, seconds):
+            return self.compiled
+        self.spent += seconds
+        POLICY.spent += seconds
+        return self.python
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the form that is faster on these arguments."""
-        if self.credit > 0:
-            self.credit -= _size(args)
-        if self.credit > 0:
-            return self.python(*args, **kwargs)
-        return self.compiled(*args, **kwargs)
+        return self.form(self.element * elements(args))(*args, **kwargs)
 
 
-def kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Mark a function of arrays as a kernel that is compiled when it has enough to do."""
-    return Kernel(function)
+@overload
+def kernel(function: Callable[P, R]) -> Kernel[P, R]: ...
+@overload
+def kernel(*, element: float = ..., in_lists: bool = ...) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
+def kernel(function: Callable[P, R] | None = None, *, element: float = ELEMENT, in_lists: bool = False) -> Any:
+    """Mark a function of arrays as a kernel that is compiled when it has enough to do.
+
+    >>> @kernel(in_lists=True)
+    ... def total(values):
+    ...     found = 0
+    ...     for value in values:
+    ...         found += value
+    ...     return found
+    >>> total(np.arange(4)), total.is_loaded
+    (6, False)
+    """
+    if function is None:
+        return lambda given: Kernel(given, element=element, in_lists=in_lists)
+    return Kernel(function, element=element, in_lists=in_lists)
 
 
-def patient_kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Mark a kernel that is quick in plain Python and slow to compile."""
-    return Kernel(function, compile_after=3 * COMPILE_AFTER)
-
-
-def _size(arg: Any) -> int:
+def elements(arg: Any) -> int:
+    """Elements of all arrays in an argument."""
     if isinstance(arg, tuple):
-        return sum(map(_size, arg))
+        return sum(map(elements, arg))
     return int(getattr(arg, "size", 0))
 
 
-def _linked(function: Callable[P, R], form: str) -> Callable[P, R]:
+def linked(function: Callable[P, R], form: str) -> Callable[P, R]:
     """Return a copy of a function whose calls of kernels go to one form of them."""
     names = {
         name: getattr(value, form) if isinstance(value, Kernel) and name in function.__code__.co_names else value
@@ -93,33 +208,24 @@ def _linked(function: Callable[P, R], form: str) -> Callable[P, R]:
     return copy
 
 
-def _compile(function: Callable[P, R]) -> Callable[P, R]:
-    import numba
+def on_lists(function: Callable[P, R]) -> Callable[P, R]:
+    """Run a function of arrays on lists, and copy back to the arrays that can be written."""
 
-    _listen()
-    try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
-    except RuntimeError:  # no folder to keep compiled code in: a read-only installation without a home
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        lists: dict[int, tuple[npt.NDArray[Any], list[Any]]] = {}
 
+        def as_lists(arg: Any) -> Any:
+            if isinstance(arg, np.ndarray):
+                return lists.setdefault(id(arg), (arg, arg.tolist()))[1]
+            if isinstance(arg, tuple):
+                parts = map(as_lists, arg)
+                return type(arg)(*parts) if hasattr(arg, "_fields") else tuple(parts)
+            return arg
 
-def _listen() -> None:
-    """Say once, on stderr, that a first run compiles; loading from the cache says nothing."""
-    global _announced
-    if _announced:
-        return
-    _announced = True
-    from numba.core import event
+        found = function(*map(as_lists, args), **kwargs)
+        for array, values in lists.values():
+            if array.flags.writeable:
+                array[...] = values
+        return found
 
-    class Announce(event.Listener):  # type: ignore[misc]
-        said = False
-
-        def on_start(self, event: object) -> None:
-            if not Announce.said:
-                Announce.said = True
-                print("reviewgraph: compiling kernels (once; later runs reuse them)", file=sys.stderr)
-
-        def on_end(self, event: object) -> None:
-            pass
-
-    event.register("numba:compile", Announce())
+    return run

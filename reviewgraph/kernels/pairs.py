@@ -10,127 +10,138 @@ of the same reviewer with the score of review r. An empty ``level`` says that al
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from reviewgraph.kernels.compiling import kernel, patient_kernel
+from reviewgraph.kernels.compiling import kernel
 from reviewgraph.kernels.union_find import union
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
 
-    RankArray: TypeAlias = npt.NDArray[np.int32]
-
 
 class Ranked(NamedTuple):
     """The bipartite graph with its vertices renamed by their rank in the order of (degree, index).
 
-    ``vertex[p]`` is the reviewer (0..M-1) or item (M..M+N-1) of rank p; its neighbours' ranks are
-    ``neighbour[first[p]:first[p + 1]]``, ascending, and ``level`` holds the levels of those reviews.
+    Parameters
+    ----------
+    vertex
+        The reviewer (0..M-1) or item (M..M+N-1) of each rank, shape (M + N,).
+    first
+        The neighbours of rank p are ``neighbour[first[p]:first[p + 1]]``, shape (M + N + 1,).
+    neighbour
+        Ranks, ascending for each vertex, shape (2 E,).
+    level
+        The levels of the reviews between them, or empty.
     """
 
     vertex: IntArray
     first: IntArray
-    neighbour: RankArray
+    neighbour: IntArray
     level: IntArray
 
 
 class Reached(NamedTuple):
-    """What a top vertex has reached in two steps; arrays of shape (M + N, 2) by the rank of the end.
+    """What a top vertex has reached in two steps, by the rank of the end; all but the first two empty without scores.
 
-    ``way`` is the top that last reached an end and the middle of its first way there, ``level`` the levels of that
-    middle on the side of the top and of the end, ``only`` the last middle that only the top, or only the end, puts
-    on another level than the first.
+    Parameters
+    ----------
+    last_top
+        The top that reached the end last, or -1.
+    first_middle
+        The middle of its first way there.
+    top_level, end_level
+        The levels of that middle on the side of the top and of the end.
+    only_top, only_end
+        The last middle that only the top, or only the end, puts on another level than the first; -1 for none.
     """
 
-    way: RankArray
-    level: IntArray
-    only: RankArray
+    last_top: IntArray
+    first_middle: IntArray
+    top_level: IntArray
+    end_level: IntArray
+    only_top: IntArray
+    only_end: IntArray
 
 
-@patient_kernel
-def rank_neighbours(
-    start: IntArray, item: IntArray, item_start: IntArray, by_item: IntArray, vertex: IntArray, level: IntArray
-) -> Ranked:
-    """Write the lists of neighbours in ascending order of rank, vertices given in that order, in linear time."""
-    n_reviewers, size = start.size - 1, vertex.size
-    rank = np.empty(size, np.int32)
+class Merges(NamedTuple):
+    """A certificate, step by step: the components of reviewers a < b share the items u < v; all of shape (M - 1,)."""
+
+    a: IntArray
+    b: IntArray
+    u: IntArray
+    v: IntArray
+
+
+def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, level: IntArray) -> Ranked:
+    """Order the vertices by degree and their lists of neighbours by rank; takes O(E log E)."""
+    size, n_reviews = n_reviewers + n_items, reviewer.size
+    degree = np.bincount(np.concatenate([reviewer, n_reviewers + item]), minlength=size)
+    vertex = np.argsort(degree, kind="stable")
+    rank = np.empty(size, np.int64)
+    rank[vertex] = np.arange(size)
     first = np.zeros(size + 1, np.int64)
-    owner = np.empty(item.size, np.int32)
-    for p in range(size):
-        v = vertex[p]
-        rank[v] = p
-        if v >= n_reviewers:
-            first[p + 1] = first[p] + item_start[v - n_reviewers + 1] - item_start[v - n_reviewers]
-        else:
-            first[p + 1] = first[p] + start[v + 1] - start[v]
-            owner[start[v] : start[v + 1]] = p
-    neighbour = np.empty(2 * item.size, np.int32)
-    levels = np.empty(2 * level.size, np.int64)
-    fill = first[:size].copy()
-    for p in range(size):
-        v = vertex[p]
-        is_item = v >= n_reviewers
-        low = item_start[v - n_reviewers] if is_item else start[v]
-        for e in range(low, low + first[p + 1] - first[p]):
-            r = by_item[e] if is_item else e
-            other = owner[r] if is_item else rank[n_reviewers + item[r]]
-            neighbour[fill[other]] = p
-            if level.size:
-                levels[fill[other]] = level[r]
-            fill[other] += 1
-    return Ranked(vertex, first, neighbour, levels)
+    np.cumsum(degree[vertex], out=first[1:])
+    # One number for each end of each review sorts by owner, then by neighbour.
+    left, right = rank[reviewer], rank[n_reviewers + item]
+    key = np.concatenate([left * size + right, right * size + left])
+    if not level.size:
+        key.sort()
+        return Ranked(vertex, first, key % max(size, 1), level)
+    order = np.argsort(key)
+    return Ranked(vertex, first, key[order] % max(size, 1), level[order % max(n_reviews, 1)])
+
+
+def nothing_reached(size: int, *, scored: bool) -> Reached:
+    """No way found yet, for ``size`` vertices."""
+    last_top, first_middle = np.full((2, size), -1, np.int64)
+    return Reached(last_top, first_middle, *np.full((4, size if scored else 0), -1, np.int64))
+
+
+def no_merges(n_reviewers: int) -> Merges:
+    """Room for the merges of so many reviewers."""
+    return Merges(*np.zeros((4, max(n_reviewers - 1, 0)), np.int64))
 
 
 @kernel
-def second_middle(reached: Reached, top: int, middle: int, end: int, top_level: int, end_level: int) -> int:
-    """Note a way from ``top`` over ``middle`` to ``end``; returns the middle of an earlier way, or -1.
+def second_middle(reached: Reached, middle: int, end: int, top_level: int, end_level: int) -> int:
+    """Note a further way between two reviewers; returns a middle that makes two items with it, or -1.
 
-    Between two reviewers, both must have the two middles on different levels. If each of them has some item on
-    another level than the first item they share, such a pair exists: the items that only the one and only the
-    other has on another level.
+    Both must have the two middles on different levels. If each of them has some item on another level than the
+    first item they share, such a pair exists: the items that only the one and only the other has on another level.
     """
-    if reached.way[end, 0] != top:
-        reached.way[end, 0], reached.way[end, 1] = top, middle
-        if reached.level.size:
-            reached.level[end, 0], reached.level[end, 1] = top_level, end_level
-            reached.only[end, 0] = reached.only[end, 1] = -1
-        return -1
-    if reached.level.size == 0:
-        return reached.way[end, 1]
-    top_differs = reached.level[end, 0] != top_level
-    end_differs = reached.level[end, 1] != end_level
+    top_differs = reached.top_level[end] != top_level
+    end_differs = reached.end_level[end] != end_level
     if top_differs and end_differs:
-        return reached.way[end, 1]
+        return reached.first_middle[end]
+    # One of them ties this item with the first: the item only the other ties it with would be the second.
     if top_differs:
-        reached.only[end, 0] = middle
-        return reached.only[end, 1]
+        reached.only_top[end] = middle
+        return reached.only_end[end]
     if end_differs:
-        reached.only[end, 1] = middle
-        return reached.only[end, 0]
+        reached.only_end[end] = middle
+        return reached.only_top[end]
     return -1
 
 
 @kernel
-def record(merges: IntArray, row: int, a: int, b: int, u: int, v: int) -> None:
+def record(merges: Merges, row: int, a: int, b: int, u: int, v: int) -> None:
     """Write one step of a certificate: the reviewers (or their components) a and b share the items u and v."""
-    merges[row, 0], merges[row, 1] = min(a, b), max(a, b)
-    merges[row, 2], merges[row, 3] = min(u, v), max(u, v)
+    merges.a[row], merges.b[row] = min(a, b), max(a, b)
+    merges.u[row], merges.v[row] = min(u, v), max(u, v)
 
 
-@patient_kernel
-def merge_pairs(graph: Ranked, n_reviewers: int, parent: IntArray, merges: IntArray) -> int:
-    """Join reviewers with two items in common; returns the number of merges, written to the rows of ``merges``."""
+@kernel(in_lists=True)
+def merge_pairs(graph: Ranked, reached: Reached, n_reviewers: int, parent: IntArray, merges: Merges) -> int:
+    """Join reviewers with two items in common; returns the number of merges."""
     vertex, first, neighbour, level = graph.vertex, graph.first, graph.neighbour, graph.level
-    size, scored, count, upper, lower = vertex.size, level.size > 0, 0, 0, 0
-    plain = Reached(np.full((size, 2), -1, np.int32), np.empty((0, 2), np.int64), np.empty((0, 2), np.int32))
-    reached = plain
-    if scored:
-        reached = Reached(plain.way, np.empty((size, 2), np.int64), np.empty((size, 2), np.int32))
-    for top in range(size - 1, -1, -1):
+    last_top, first_middle = reached.last_top, reached.first_middle
+    scored, count, upper, lower = len(level) > 0, 0, 0, 0
+    for top in range(len(vertex) - 1, -1, -1):
         top_is_item = vertex[top] >= n_reviewers
+        heeds_levels = scored and not top_is_item
+        # All ways top - middle - end downwards in rank: the cycle's other vertices rank below its top.
         for e in range(first[top], first[top + 1]):
             middle = neighbour[e]
             if middle > top:
@@ -141,14 +152,21 @@ def merge_pairs(graph: Ranked, n_reviewers: int, parent: IntArray, merges: IntAr
                     break
                 if scored:
                     upper, lower = level[e], level[f]
-                if not top_is_item:
-                    other = second_middle(reached, top, middle, end, upper, lower)
-                elif scored and upper == lower:
+                    # Between two items the middle is a reviewer, who must tell them apart.
+                    if top_is_item and upper == lower:
+                        continue
+                if last_top[end] != top:
+                    last_top[end], first_middle[end] = top, middle
+                    if heeds_levels:
+                        reached.top_level[end], reached.end_level[end] = upper, lower
+                        reached.only_top[end] = reached.only_end[end] = -1
                     continue
-                else:
-                    other = second_middle(plain, top, middle, end, 0, 0)
-                if other < 0:
-                    continue
+                # The second way closes a cycle with the first.
+                other = first_middle[end]
+                if heeds_levels:
+                    other = second_middle(reached, middle, end, upper, lower)
+                    if other < 0:
+                        continue
                 a, b, u, v = (middle, other, top, end) if top_is_item else (top, end, middle, other)
                 if union(parent, vertex[a], vertex[b]):
                     record(merges, count, vertex[a], vertex[b], vertex[u] - n_reviewers, vertex[v] - n_reviewers)

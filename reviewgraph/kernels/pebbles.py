@@ -6,7 +6,8 @@ accepted ones if all three pebbles of its ends can be gathered, by following dir
 reversing the way to a free pebble (Lee and Streinu 2008, with l = 2). When the third pebble cannot be had,
 everything the search reached is rigid: those bodies become one body, whose items point to it.
 
-Vertices are bodies 0..B-1 and items B..B+N-1. Body b reviews ``item[start[b]:start[b + 1]]``.
+Vertices are bodies 0..B-1 and items B..B+N-1. Body b reviews ``item[start[b]:start[b + 1]]``. Vertex v holds the
+pebbles 2 v and 2 v + 1.
 """
 
 from __future__ import annotations
@@ -19,46 +20,91 @@ from reviewgraph.kernels.compiling import kernel
 from reviewgraph.kernels.union_find import find
 
 if TYPE_CHECKING:
+    from reviewgraph.arrays import BoolArray
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray
 
-#: Values of ``Game.out`` beside vertices: a pebble that covers nothing, and a pebble that does not exist.
+#: What a pebble points to beside vertices: it covers nothing, or it does not exist.
 FREE, NONE = -1, -2
+#: The review that a pebble covers inside a rigid body, where it does not matter which.
+UNKNOWN = -1
 
 
 class Game(NamedTuple):
     """The state of the game.
 
-    ``out[v, k]`` is the vertex that pebble k of v points to, ``review[v, k]`` the review it covers (-1 inside a
-    rigid body); ``parent`` joins bodies; ``seen[v]`` is the last search that reached v, ``back`` and ``slot`` the way
-    it came, ``stack`` its work.
+    Parameters
+    ----------
+    points
+        The vertex that each pebble points to, or :data:`FREE` or :data:`NONE`, shape (2 (B + N),).
+    covers
+        The review that each pebble covers, or :data:`UNKNOWN`.
+    parent
+        Union-find over the bodies, shape (B,).
+    seen
+        The stamp of the last search that reached each vertex, shape (B + N,).
+    came_by
+        The pebble by which it came; its vertex is half of that.
+    stack
+        Vertices that a search has reached and not left yet.
     """
 
-    out: IntArray
-    review: IntArray
+    points: IntArray
+    covers: IntArray
     parent: IntArray
     seen: IntArray
-    back: IntArray
-    slot: IntArray
+    came_by: IntArray
     stack: IntArray
 
 
-@kernel
+class Blocks(NamedTuple):
+    """What :func:`join_blocks` knows of the block it grows.
+
+    Parameters
+    ----------
+    member_of
+        The body whose block each vertex was found in last, or -1, shape (B + N,).
+    loose
+        The body that each vertex was found not to be rigid with last, or -1.
+    next_part, last_part
+        The bodies that were joined to each body, as a list: its next member, or -1, and its last. Shape (B,).
+    queue
+        Vertices of the block that are still to be looked at.
+    """
+
+    member_of: IntArray
+    loose: IntArray
+    next_part: IntArray
+    last_part: IntArray
+    queue: IntArray
+
+
 def new_game(n_bodies: int, n_items: int) -> Game:
     """All pebbles free."""
     size = n_bodies + n_items
-    out = np.full((size, 2), FREE, np.int64)
-    out[n_bodies:, 1] = NONE
-    zero = np.zeros((4, size), np.int64)
-    return Game(out, np.full((size, 2), -1, np.int64), np.arange(n_bodies), zero[0], zero[1], zero[2], zero[3])
+    points = np.full(2 * size, FREE, np.int64)
+    points[2 * n_bodies + 1 :: 2] = NONE  # items hold one pebble
+    covers, parent = np.full(2 * size, UNKNOWN, np.int64), np.arange(n_bodies)
+    return Game(points, covers, parent, *np.zeros((3, size), np.int64))
+
+
+def new_blocks(n_bodies: int, n_items: int) -> Blocks:
+    """No block found yet."""
+    member_of, loose, queue = np.full((3, n_bodies + n_items), -1, np.int64)
+    return Blocks(member_of, loose, np.full(n_bodies, -1, np.int64), np.arange(n_bodies), queue)
 
 
 @kernel
-def free_slot(game: Game, vertex: int) -> int:
+def free_pebble(game: Game, vertex: int) -> int:
     """Find a free pebble of a vertex, or -1."""
-    if game.out[vertex, 0] == FREE:
-        return 0
-    return 1 if game.out[vertex, 1] == FREE else -1
+    if game.points[2 * vertex] == FREE:
+        return 2 * vertex
+    return 2 * vertex + 1 if game.points[2 * vertex + 1] == FREE else -1
+
+
+@kernel
+def pebbles(game: Game, vertex: int) -> int:
+    """Free pebbles of a vertex."""
+    return int(game.points[2 * vertex] == FREE) + int(game.points[2 * vertex + 1] == FREE)
 
 
 @kernel
@@ -67,25 +113,29 @@ def search(game: Game, source: int, pinned: int, also_pinned: int, stamp: int) -
 
     What was seen under this stamp is not entered again; what the search saw has no other free pebble.
     """
-    game.seen[source] = stamp
-    game.stack[0] = source
+    points, parent, seen, stack = game.points, game.parent, game.seen, game.stack
+    n_bodies = len(parent)
+    seen[source] = stamp
+    stack[0] = source
     depth = 1
     while depth > 0:
         depth -= 1
-        v = game.stack[depth]
-        for k in range(2):
-            to = game.out[v, k]
+        vertex = stack[depth]
+        for pebble in range(2 * vertex, 2 * vertex + 2):
+            to = points[pebble]
             if to < 0:
                 continue
-            if to < game.parent.size:
-                to = find(game.parent, to)
-            if game.seen[to] == stamp:
+            # A pebble may point to a body that has become part of another since.
+            if to < n_bodies and parent[to] != to:
+                to = find(parent, to)
+            if seen[to] == stamp:
                 continue
-            game.seen[to] = stamp
-            game.back[to], game.slot[to] = v, k
-            if to != pinned and to != also_pinned and free_slot(game, to) >= 0:
+            seen[to] = stamp
+            game.came_by[to] = pebble
+            # Pebbles of the review's own ends are held already and free nothing.
+            if (points[2 * to] == FREE or points[2 * to + 1] == FREE) and to != pinned and to != also_pinned:
                 return to
-            game.stack[depth] = to
+            stack[depth] = to
             depth += 1
     return -1
 
@@ -93,19 +143,13 @@ def search(game: Game, source: int, pinned: int, also_pinned: int, stamp: int) -
 @kernel
 def reverse(game: Game, source: int, found: int) -> None:
     """Turn the way from ``source`` to a vertex with a free pebble round, which frees a pebble of the source."""
-    k = free_slot(game, found)
-    v = found
-    while v != source:
-        before, s = game.back[v], game.slot[v]
-        game.out[v, k], game.review[v, k] = before, game.review[before, s]
-        game.out[before, s] = FREE
-        v, k = before, s
-
-
-@kernel
-def pebbles(game: Game, vertex: int) -> int:
-    """Free pebbles of a vertex."""
-    return int(game.out[vertex, 0] == FREE) + int(game.out[vertex, 1] == FREE)
+    # Each review on the way is taken over by a pebble of its other end; `pebble` is the one that is free now.
+    pebble, vertex = free_pebble(game, found), found
+    while vertex != source:
+        freed = game.came_by[vertex]
+        game.points[pebble], game.covers[pebble] = freed // 2, game.covers[freed]
+        game.points[freed] = FREE
+        pebble, vertex = freed, freed // 2
 
 
 @kernel
@@ -118,6 +162,7 @@ def gather(game: Game, body: int, thing: int, stamp: int) -> tuple[int, int]:
     held = pebbles(game, body) + (pebbles(game, thing) if thing != body else 0)
     stamp += 1
     while held < wanted:
+        # Look from the body first, then from the item, which does not enter again what the body's search saw.
         found = -1
         source = body
         if pebbles(game, body) < 2:
@@ -127,6 +172,7 @@ def gather(game: Game, body: int, thing: int, stamp: int) -> tuple[int, int]:
             found = search(game, thing, body, thing, stamp)
         if found < 0:
             break
+        # One more pebble is here, and directions have changed: what was seen counts no longer.
         reverse(game, source, found)
         held += 1
         stamp += 1
@@ -136,144 +182,170 @@ def gather(game: Game, body: int, thing: int, stamp: int) -> tuple[int, int]:
 @kernel
 def contract(game: Game, body: int, thing: int, stamp: int, redundant: BoolArray) -> None:
     """Make one body of everything the failed searches from a body and an item have seen; mark its reviews."""
-    n_bodies = game.parent.size
-    game.stack[0], game.stack[1] = body, thing
-    count = 2
-    game.seen[body] = game.seen[thing] = stamp + 1  # a second walk over the same vertices
-    walked = 0
+    points, covers, parent, seen, stack = game.points, game.covers, game.parent, game.seen, game.stack
+    n_bodies = len(parent)
+    # Walk over the same vertices once more; the stack serves as a queue, which keeps them all.
+    stack[0], stack[1] = body, thing
+    count, walked = 2, 0
+    seen[body] = seen[thing] = stamp + 1
     while walked < count:
-        v = game.stack[walked]
+        vertex = stack[walked]
         walked += 1
-        for k in range(2):
-            to = game.out[v, k]
+        for pebble in range(2 * vertex, 2 * vertex + 2):
+            to = points[pebble]
             if to < 0:
                 continue
             if to < n_bodies:
-                to = find(game.parent, to)
-            if game.review[v, k] >= 0 and redundant.size:
-                redundant[game.review[v, k]] = True
-            if game.seen[to] != stamp + 1:
-                game.seen[to] = stamp + 1
-                game.stack[count] = to
+                to = find(parent, to)
+            # The reviews between these vertices, with the refused one, are a union of circuits.
+            if covers[pebble] >= 0 and len(redundant):
+                redundant[covers[pebble]] = True
+            if seen[to] != stamp + 1:
+                seen[to] = stamp + 1
+                stack[count] = to
                 count += 1
+    # One body now: its items point to it, and the bodies it is made of hold no reviews any more.
     for position in range(count):
-        v = game.stack[position]
-        if v >= n_bodies:
-            game.out[v, 0], game.review[v, 0] = body, -1
+        vertex = stack[position]
+        if vertex >= n_bodies:
+            points[2 * vertex], covers[2 * vertex] = body, UNKNOWN
         else:
-            game.parent[v] = body
-            game.out[v, 0] = game.out[v, 1] = FREE
-            game.review[v, 0] = game.review[v, 1] = -1
+            parent[vertex] = body
+            points[2 * vertex] = points[2 * vertex + 1] = FREE
+            covers[2 * vertex] = covers[2 * vertex + 1] = UNKNOWN
 
 
-@kernel
+@kernel(element=3e-6, in_lists=True)
 def play(game: Game, start: IntArray, item: IntArray, redundant: BoolArray) -> int:
     """Offer all reviews in order; returns the rank, and marks redundant reviews if ``redundant`` has their size."""
-    n_bodies, rank, stamp = game.parent.size, 0, 0
+    n_bodies, rank, stamp = len(game.parent), 0, 0
+    mark = len(redundant) > 0
     for b in range(n_bodies):
         for r in range(start[b], start[b + 1]):
             body, thing = find(game.parent, b), n_bodies + item[r]
-            inside = game.out[thing, 0]
+            pebble = 2 * thing
+            inside = game.points[pebble]
+            # Both ends in one rigid body: dependent, and so is the review that ties the item to it.
             if inside >= 0 and find(game.parent, inside) == body:
-                if redundant.size:
+                if mark:
                     redundant[r] = True
-                    if game.review[thing, 0] >= 0:
-                        redundant[game.review[thing, 0]] = True
-                game.review[thing, 0] = -1
+                    if game.covers[pebble] >= 0:
+                        redundant[game.covers[pebble]] = True
+                game.covers[pebble] = UNKNOWN
                 continue
+            # Independent exactly if l + 1 = 3 pebbles can be gathered (Lee and Streinu 2008).
             held, stamp = gather(game, body, thing, stamp)
             if held == 3:
-                game.out[thing, 0], game.review[thing, 0] = body, r
+                game.points[pebble], game.covers[pebble] = body, r
                 rank += 1
-            else:
-                contract(game, body, thing, stamp, redundant)
-                stamp += 1
-                if redundant.size:
-                    redundant[r] = True
+                continue
+            # Otherwise what the searches reached is rigid, this review included.
+            contract(game, body, thing, stamp, redundant)
+            stamp += 1
+            if mark:
+                redundant[r] = True
     return rank
 
 
 @kernel
-def is_rigid_with(game: Game, vertex: int, body: int, stamp: int, loose: IntArray, mark: int) -> bool:
+def is_rigid_with(game: Game, blocks: Blocks, vertex: int, body: int, stamp: int) -> bool:
     """Whether no free pebble but those of ``body`` can be had from a vertex; remembers ways that end otherwise."""
-    if loose[vertex] == mark:
+    loose = blocks.loose
+    if loose[vertex] == body:
         return False
-    if free_slot(game, vertex) >= 0:
-        loose[vertex] = mark
+    if free_pebble(game, vertex) >= 0:
+        loose[vertex] = body
         return False
     found = search(game, vertex, body, body, stamp)
     if found < 0:
         return True
+    # Whatever lies on the way reaches the same pebble.
     while found != vertex:
-        loose[found] = mark
-        found = game.back[found]
-    loose[vertex] = mark
+        loose[found] = body
+        found = game.came_by[found] // 2
+    loose[vertex] = body
     return False
 
 
 @kernel
-def join_blocks(game: Game, start: IntArray, item: IntArray, item_start: IntArray, body_by_item: IntArray) -> None:
+def enter(blocks: Blocks, vertex: int, body: int, count: int) -> int:
+    """Put a vertex in the block of a body, to be looked at; returns the length of the queue."""
+    blocks.member_of[vertex] = body
+    blocks.queue[count] = vertex
+    return count + 1
+
+
+@kernel
+def grow_block(
+    game: Game, blocks: Blocks, body: int, stamp: int, start: IntArray, item: IntArray, item_start: IntArray,
+    body_by_item: IntArray,
+) -> tuple[int, int]:  # fmt: skip
+    """Find the block of a body with both its pebbles held; returns how long its queue is, and the last stamp.
+
+    Bodies rigid with it are found through the items they share with it, save the one with most reviewers: no body
+    of a block hangs on the others by one item alone.
+    """
+    n_bodies = len(game.parent)
+    count, walked, hub = enter(blocks, body, body, 0), 0, -1
+    while walked < count:
+        vertex = blocks.queue[walked]
+        walked += 1
+        if vertex < n_bodies:
+            # A body brings the items of all bodies that it is made of.
+            part = vertex
+            while part >= 0:
+                for r in range(start[part], start[part + 1]):
+                    if blocks.member_of[n_bodies + item[r]] != body:
+                        count = enter(blocks, n_bodies + item[r], body, count)
+                part = blocks.next_part[part]
+            continue
+        # An item brings the bodies that review it; the item with most of them waits, until a larger one comes.
+        i = vertex - n_bodies
+        if hub < 0 or item_start[i + 1] - item_start[i] > item_start[hub + 1] - item_start[hub]:
+            i, hub = hub, i
+        if i < 0:
+            continue
+        for e in range(item_start[i], item_start[i + 1]):
+            other = find(game.parent, body_by_item[e])
+            if blocks.member_of[other] < 0:
+                stamp += 1
+                if is_rigid_with(game, blocks, other, body, stamp):
+                    count = enter(blocks, other, body, count)
+    return count, stamp
+
+
+@kernel(element=1e-6)
+def join_blocks(
+    game: Game, blocks: Blocks, start: IntArray, item: IntArray, item_start: IntArray, body_by_item: IntArray
+) -> None:
     """Join the bodies of each maximal rigid block, after :func:`play`; a body lies in exactly one.
 
-    From each body, with both its pebbles held, bodies that can reach no other free pebble are rigid with it. They
-    are found through the items they share with it, save the one with most reviewers: no body of a block hangs on
-    the others by one item alone.
+    From each body, with both its pebbles held, bodies that can reach no other free pebble are rigid with it.
     """
-    n_bodies, n_items = game.parent.size, item_start.size - 1
-    loose = np.full(n_bodies + n_items, -1, np.int64)
-    member_of = np.full(n_bodies + n_items, -1, np.int64)
-    following = np.full(n_bodies, -1, np.int64)  # bodies of one rigid body, as lists
-    last = np.arange(n_bodies)
+    n_bodies = len(game.parent)
+    # List the parts of the bodies that the game has contracted.
     for b in range(n_bodies):
         root = find(game.parent, b)
         if root != b:
-            following[last[root]] = b
-            last[root] = b
-    queue = np.empty(n_bodies + n_items, np.int64)
-    stamp = game.seen.max() if game.seen.size else 0
+            blocks.next_part[blocks.last_part[root]] = b
+            blocks.last_part[root] = b
+    stamp = 0
+    for vertex in range(len(game.seen)):
+        stamp = max(stamp, game.seen[vertex])
     for body in range(n_bodies):
-        if game.parent[body] != body or member_of[body] >= 0:
+        if game.parent[body] != body or blocks.member_of[body] >= 0:
             continue
         _, stamp = gather(game, body, body, stamp)
-        member_of[body] = body
-        queue[0] = body
-        count, walked, hub = 1, 0, -1
-        while walked < count:
-            v = queue[walked]
-            walked += 1
-            if v < n_bodies:
-                part = v
-                while part >= 0:
-                    for r in range(start[part], start[part + 1]):
-                        thing = n_bodies + item[r]
-                        if member_of[thing] != body:
-                            member_of[thing] = body
-                            queue[count] = thing
-                            count += 1
-                    part = following[part]
-                continue
-            i = v - n_bodies
-            if hub < 0 or item_start[i + 1] - item_start[i] > item_start[hub + 1] - item_start[hub]:
-                i, hub = hub, i
-            if i < 0:
-                continue
-            for e in range(item_start[i], item_start[i + 1]):
-                other = find(game.parent, body_by_item[e])
-                if member_of[other] >= 0:
-                    continue
-                stamp += 1
-                if is_rigid_with(game, other, body, stamp, loose, body):
-                    member_of[other] = body
-                    queue[count] = other
-                    count += 1
+        count, stamp = grow_block(game, blocks, body, stamp, start, item, item_start, body_by_item)
+        # The block becomes one body, as a contracted one: its pebbles are free, its items point to it.
         for position in range(count):
-            v = queue[position]
+            v = blocks.queue[position]
             if v < n_bodies and v != body:
                 game.parent[v] = body
-                following[last[body]] = v
-                last[body] = last[v]
-                game.out[v, 0] = game.out[v, 1] = FREE
+                blocks.next_part[blocks.last_part[body]] = v
+                blocks.last_part[body] = blocks.last_part[v]
+                game.points[2 * v] = game.points[2 * v + 1] = FREE
             elif v >= n_bodies:
-                game.out[v, 0] = body
+                game.points[2 * v] = body
     for b in range(n_bodies):
         game.parent[b] = find(game.parent, b)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewgraph.kernels.compiling import kernel, patient_kernel
+from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
@@ -32,10 +32,10 @@ def union(parent: IntArray, a: int, b: int) -> bool:
     return True
 
 
-@patient_kernel
+@kernel(element=0.2e-6, in_lists=True)
 def union_pairs(parent: IntArray, left: IntArray, right: IntArray) -> None:
     """Join the ends of every pair, then point every vertex at its root, the smallest vertex of its set."""
-    for pair in range(left.size):
+    for pair in range(len(left)):
         union(parent, left[pair], right[pair])
-    for vertex in range(parent.size):
+    for vertex in range(len(parent)):
         parent[vertex] = find(parent, vertex)

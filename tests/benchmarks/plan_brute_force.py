@@ -16,7 +16,7 @@ import numpy as np
 from planner import Plan, plan_extra_reviews, verify_plan
 from reviewgraph import Reviews
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "planner"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "planner" / "plans"))
 import naive_plans
 
 

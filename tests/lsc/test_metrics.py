@@ -1,5 +1,6 @@
 """Measures against values worked out by hand."""
 
+import itertools
 import math
 
 import numpy as np
@@ -50,12 +51,29 @@ def test_the_order_among_the_best_does_not_matter_for_selections() -> None:
     assert metrics.ndcg(swapped, TRUTH, 3) == metrics.average_precision(swapped, TRUTH, 3) == 1.0
 
 
-def test_ties_break_by_index_on_both_sides() -> None:
-    flat = np.zeros(4)
-    assert metrics.precision(flat, np.array([4.0, 3.0, 2.0, 1.0]), 2) == 1.0
-    assert metrics.precision(flat, np.array([1.0, 2.0, 3.0, 4.0]), 2) == 0.0
-    assert metrics.precision(np.array([4.0, 3.0, 2.0, 1.0]), flat, 2) == 1.0
-    assert metrics.average_l1(flat, np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx((3 + 1 + 1 + 3) / 4)
+@pytest.mark.parametrize("seed", range(6))
+def test_ties_count_as_the_mean_over_all_their_orders(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    quality, truth = rng.integers(0, 2, 4).astype(float), rng.integers(0, 3, 4).astype(float)
+    n = int(rng.integers(1, 5))
+    orders = [np.array(order) for order in itertools.permutations(range(4))]
+    broken = [(quality - 1e-6 * one, truth - 1e-6 * other) for one in orders for other in orders]
+    mine = {name: getattr(metrics, name)(quality, truth, n) for name in ("precision", "ndcg", "average_gap")}
+    mine["average_l1"] = metrics.average_l1(quality, truth)
+    for name, value in mine.items():
+        arguments = () if name == "average_l1" else (n,)
+        mean = np.mean([getattr(metrics, name)(one, other, *arguments) for one, other in broken])
+        assert value == pytest.approx(mean, abs=1e-5), name
+
+
+def test_the_order_of_items_changes_nothing() -> None:
+    rng = np.random.default_rng(3)
+    quality, truth = rng.integers(0, 4, 30).astype(float), rng.integers(0, 6, 30).astype(float)
+    order = rng.permutation(30)
+    for name in ("precision", "ndcg", "average_gap", "average_precision"):
+        measure = getattr(metrics, name)
+        assert measure(quality[order], truth[order], 7) == pytest.approx(measure(quality, truth, 7), abs=1e-12), name
+    assert metrics.average_l1(quality[order], truth[order]) == pytest.approx(metrics.average_l1(quality, truth))
 
 
 def test_ties_in_coefficients() -> None:

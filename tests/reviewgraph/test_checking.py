@@ -13,21 +13,21 @@ ORDER = [None, "connected", "recoverable", "double"]
 def test_levels_imply_those_below_and_the_page_is_written(table: tuple[Rows, int]) -> None:
     report = check(to_reviews(*table))
     assert [level for level in ORDER[1:] if report.reaches(level)] == ORDER[1 : 1 + ORDER.index(report.level)]
-    assert str(report).strip()
+    assert report.page().strip()
     found = report.to_dict()
     assert found["recovery_resilient"] == (found["doubly_connected"]["largest_cover"] == found["items"])
 
 
 def test_verdicts_in_a_chairs_words() -> None:
     double = Reviews.from_pairs([(j, i) for j in range(2) for i in range(3)])
-    assert str(check(double)).startswith("All 3 papers are comparable for certain")
-    assert str(check(fano())).startswith("All 7 papers are comparable unless qualities line up by coincidence")
+    assert check(double).page().startswith("All 3 papers are comparable for certain")
+    assert check(fano()).page().startswith("All 7 papers are comparable unless qualities line up by coincidence")
     connected = Reviews.from_pairs([("a", 1), ("a", 2), ("b", 2), ("b", 3)])
-    assert "only if reviewers differ just in severity" in str(check(connected))
-    assert "1 link missing" in str(check(connected))
+    assert "only if reviewers differ just in severity" in check(connected).page()
+    assert "1 link missing" in check(connected).page()
     apart = Reviews.from_pairs([("a", 1), ("a", 2), ("b", 3), ("b", 4)], items=[5])
-    assert "cannot all be compared: they fall into 3 pieces" in str(check(apart))
-    assert "1 paper nobody reviews" in str(check(apart))
+    assert "cannot all be compared: they fall into 3 pieces" in check(apart).page()
+    assert "1 paper nobody reviews" in check(apart).page()
 
 
 def test_two_states_while_scores_are_missing() -> None:
@@ -36,7 +36,7 @@ def test_two_states_while_scores_are_missing() -> None:
     assert report.recovery_resilient
     assert report.as_of_now is not None
     assert not report.as_of_now.recovery_resilient or report.as_of_now.reviews.n_reviews == 3
-    page = str(report)
+    page = report.page()
     assert page.startswith("If all 4 reviews arrive: All 2 papers are comparable for certain")
     assert "As of now, with 3 scores:" in page
     assert report.to_dict()["as_of_now"]["reviews"] == 3
@@ -58,5 +58,5 @@ def test_scores_cannot_decide_where_there_are_none() -> None:
 
 
 def test_long_labels_are_shortened_on_the_page() -> None:
-    page = str(check(Reviews.from_pairs([("r" * 10_000, 1), ("r" * 10_000, 2)])))
+    page = check(Reviews.from_pairs([("r" * 10_000, 1), ("r" * 10_000, 2)])).page()
     assert max(map(len, page.splitlines())) < 300

@@ -13,8 +13,7 @@ from reviewgraph import (
     is_recovery_resilient,
     verify_merges,
 )
-from reviewgraph.components import covers_all, score_levels, tie_classes
-from reviewgraph.kernels import covers, pairs
+from reviewgraph.components import covers_all, tie_classes
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
 
@@ -95,31 +94,6 @@ def test_renaming_reviewers_and_items_renames_the_partition(table: tuple[Rows, i
         a = doubly_connected_components(to_reviews(rows, n_items), use_scores=use_scores).labels
         b = doubly_connected_components(to_reviews(renamed, n_items), use_scores=use_scores).labels
         assert parts(b) == sorted(sorted(reviewer[j] for j in part) for part in parts(a))
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_interpreted_and_compiled_kernels_agree(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    M, N, E = rng.integers(2, 60, 3) * np.array([1, 1, 4])
-    codes = np.unique(rng.integers(0, M, E) * N + rng.integers(0, N, E) ** 2 // N)
-    reviews = Reviews.from_codes(codes // N, codes % N, rng.integers(1, 4, codes.size), reviewers=int(M), items=int(N))
-    for level, classes in (
-        (np.empty(0, np.int64), np.arange(N)),
-        (score_levels(reviews), tie_classes(reviews)),
-    ):
-        outcomes = []
-        for form in ("python", "compiled"):
-            order = np.argsort(np.concatenate([reviews.loads, reviews.reviews_per_item]), kind="stable")
-            graph = getattr(pairs.rank_neighbours, form)(
-                reviews.reviewer_start, reviews.item, reviews.item_start, reviews.by_item, order, level
-            )
-            parent, merges = np.arange(M), np.zeros((M - 1, 4), np.int64)
-            count = getattr(pairs.merge_pairs, form)(graph, int(M), parent, merges)
-            count = getattr(covers.merge_covers, form)(
-                reviews.reviewer_start, reviews.item, classes, parent, merges, count
-            )
-            outcomes.append((parent.tolist(), merges[:count].tolist()))
-        assert outcomes[0] == outcomes[1]
 
 
 def test_a_chain_in_which_each_merge_enables_the_next() -> None:

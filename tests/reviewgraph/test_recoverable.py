@@ -4,12 +4,10 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewgraph import Reviews, degrees_of_freedom, is_recovery_resilient, recoverability
-from reviewgraph.kernels import pebbles
 from tests import naive
 from tests.strategies import Rows, fano, tables, to_reviews
 
@@ -80,25 +78,6 @@ def test_renaming_changes_nothing(table: tuple[Rows, int], random: Random) -> No
     assert (a.rank, a.degrees_of_freedom, a.recoverable) == (b.rank, b.degrees_of_freedom, b.recoverable)
     assert sorted(map(len, a.block_covers)) == sorted(map(len, b.block_covers))
     assert a.redundant.sum() == b.redundant.sum()
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_interpreted_and_compiled_kernels_agree(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n_bodies, n_items = int(rng.integers(2, 30)), int(rng.integers(2, 40))
-    rows = [np.sort(rng.choice(n_items, min(n_items, int(rng.integers(2, 5))), replace=False)) for _ in range(n_bodies)]
-    start, item = np.concatenate([[0], np.cumsum([row.size for row in rows])]), np.concatenate(rows)
-    order = np.argsort(item, kind="stable")
-    item_start = np.concatenate([[0], np.cumsum(np.bincount(item, minlength=n_items))])
-    bodies = np.repeat(np.arange(n_bodies), np.diff(start))[order]
-    outcomes = []
-    for form in ("python", "compiled"):
-        game = getattr(pebbles.new_game, form)(n_bodies, n_items)
-        redundant = np.zeros(item.size, np.bool_)
-        rank = getattr(pebbles.play, form)(game, start, item, redundant)
-        getattr(pebbles.join_blocks, form)(game, start, item, item_start, bodies)
-        outcomes.append((rank, redundant.tolist(), game.parent.tolist()))
-    assert outcomes[0] == outcomes[1]
 
 
 def test_fano_plane_is_recoverable_without_being_doubly_connected() -> None:

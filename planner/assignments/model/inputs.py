@@ -7,75 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from planner.assignments.model.pairs import codes_among, codes_of, table_of
 from planner.assignments.model.problem import Problem
 from reviewgraph.errors import InputError
-from reviewgraph.labels import encode
 
 if TYPE_CHECKING:
+    from planner.assignments.model.pairs import Pairs, Scored
+    from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 
-    Pair = tuple[Label, Label]
-
 #: Pairs that may be listed when unscored ones count too; more would fill the memory.
 MOST_PAIRS = 30_000_000
-
-
-class Scored(NamedTuple):
-    """Scored pairs by code, and the labels."""
-
-    reviewer: IntArray
-    item: IntArray
-    affinity: FloatArray
-    reviewers: Sequence[Label]
-    items: Sequence[Label]
-
-
-def scored_pairs(affinity: Any, reviewers: Iterable[Label] | None, items: Iterable[Label] | None) -> Scored:
-    """Read affinities: a mapping (reviewer, item) -> number, or a reviewers x items matrix, dense or sparse.
-
-    In a dense matrix NaN is an unscored pair, in a sparse one an entry that is not stored.
-    """
-    if isinstance(affinity, Mapping):
-        return _of_mapping(affinity, reviewers, items)
-    if hasattr(affinity, "tocoo"):
-        matrix = affinity.tocoo()
-        row, column, value = matrix.coords[0], matrix.coords[1], matrix.data
-    else:
-        matrix = np.asarray(affinity, np.float64)
-        if matrix.ndim != 2:
-            message = f"affinity: expected a mapping or a reviewers x items matrix, found {matrix.ndim} dimension(s)"
-            raise InputError(message)
-        row, column = np.nonzero(~np.isnan(matrix))
-        value = matrix[row, column]
-    labels = []
-    for name, given, size in (("reviewers", reviewers, matrix.shape[0]), ("items", items, matrix.shape[1])):
-        found = range(size) if given is None else tuple(given)
-        if len(found) != size:
-            message = f"{name}: expected {size} labels, one for each line of affinity, found {len(found)}"
-            raise InputError(message)
-        labels.append(found)
-    return Scored(row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), *labels)
-
-
-def _of_mapping(
-    affinity: Mapping[Pair, float], reviewers: Iterable[Label] | None, items: Iterable[Label] | None
-) -> Scored:
-    for key in affinity:
-        if not isinstance(key, tuple) or len(key) != 2:
-            message = f"affinity: expected (reviewer, item) as a key, found {key!r}"
-            raise InputError(message)
-    declared = (tuple(reviewers or ()), tuple(items or ()))
-    row, reviewer_labels = encode([reviewer for reviewer, _ in affinity], declared[0])
-    column, item_labels = encode([item for _, item in affinity], declared[1])
-    for name, given, found in (("reviewers", reviewers, reviewer_labels), ("items", items, item_labels)):
-        extra = set(found) - set(given) if given is not None else set()
-        if extra:
-            message = f"affinity: {name[:-1]} {next(label for label in found if label in extra)!r} is not in {name}"
-            raise InputError(message)
-    value = np.fromiter((float(number) for number in affinity.values()), np.float64, len(affinity))
-    scored = ~np.isnan(value)
-    return Scored(row[scored], column[scored], value[scored], reviewer_labels, item_labels)
 
 
 def per_label(value: int | Mapping[Any, int], labels: Sequence[Label], name: str) -> IntArray:
@@ -99,33 +42,17 @@ def per_label(value: int | Mapping[Any, int], labels: Sequence[Label], name: str
     return np.array(numbers, np.int64)
 
 
-def codes_of(pairs: Iterable[Pair], scored: Scored, name: str, *, strict: bool) -> tuple[IntArray, IntArray]:
-    """Reviewer and item codes of pairs of labels; unknown ones are refused if strict, else left out."""
-    reviewer_code = {label: code for code, label in enumerate(scored.reviewers)}
-    item_code = {label: code for code, label in enumerate(scored.items)}
-    found = []
-    for reviewer, item in pairs:
-        if reviewer in reviewer_code and item in item_code:
-            found.append((reviewer_code[reviewer], item_code[item]))
-        elif strict:
-            what, label = ("reviewer", reviewer) if reviewer not in reviewer_code else ("item", item)
-            message = f"{name}: the pair ({reviewer!r}, {item!r}) names the unknown {what} {label!r}"
-            raise InputError(message)
-    codes = np.array(sorted(set(found)), np.int64).reshape(-1, 2)
-    return codes[:, 0], codes[:, 1]
-
-
 class Wishes(NamedTuple):
     """The other arguments of :func:`planner.assign`, as given."""
 
     demand: int | Mapping[Any, int]
     load: int | Mapping[Any, int]
     min_load: int | Mapping[Any, int]
-    conflicts: Iterable[Pair]
-    fixed: Iterable[Pair]
+    conflicts: Pairs
+    fixed: Pairs
     institutions: Mapping[Any, Hashable] | None
     senior: Iterable[Label] | None
-    phase_one: Iterable[Pair]
+    phase_one: Pairs
     allow_unscored: bool
 
 
@@ -140,43 +67,39 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     InputError
         If a number or label does not fit, or a fixed pair is in conflict or exceeds a demand or load.
     """
-    demand = per_label(wishes.demand, scored.items, "demand")
-    load = per_label(wishes.load, scored.reviewers, "load")
-    least = per_label(wishes.min_load, scored.reviewers, "min_load")
-    bad = np.flatnonzero(least > load)
-    if bad.size:
-        label = scored.reviewers[int(bad[0])]
-        message = f"min_load: reviewer {label!r} has min_load {least[bad[0]]} above load {load[bad[0]]}"
-        raise InputError(message)
+    n_items = len(scored.items)
+    demand, load, least = _numbers(scored, wishes)
     if not np.isfinite(scored.affinity).all():
         message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
         raise InputError(message)
-    n_items = len(scored.items)
-    scored, old = _with_first_phase(scored, wishes.phase_one)
+    # From here on a pair is one number, item * M + reviewer, newcomers of the first phase included.
+    scored, old = _with_first_phase(scored, table_of(wishes.phase_one))
     N, M = len(scored.items), len(scored.reviewers)
     load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
     old_key = old[1] * M + old[0]
-    conflict = codes_of(wishes.conflicts, scored, "conflicts", strict=False)
-    fixed = codes_of(wishes.fixed, scored, "fixed", strict=True)
+    conflict = codes_of(table_of(wishes.conflicts), scored, "conflicts", strict=False)
+    fixed = codes_of(table_of(wishes.fixed), scored, "fixed", strict=True)
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     _check_fixed(scored, fixed, fixed_key, barred, demand, load)
-    fixed_key = np.setdiff1d(fixed_key, old_key)
+    # Candidates, and the given pairs that are none of them, in one ascending order.
     key, affinity = _candidates(scored, n_items, np.union1d(barred, old_key), wishes.allow_unscored)
     given = np.union1d(old_key, fixed_key)
-    missing = np.setdiff1d(given, key)
+    missing = given[~np.isin(given, key, assume_unique=True)]
     order = np.argsort(np.concatenate([key, missing]), kind="stable")
     value = np.concatenate([affinity, np.zeros(missing.size)])[order]
     key = np.concatenate([key, missing])[order]
-    is_old = np.isin(key, old_key)
+    is_old = np.isin(key, old_key, assume_unique=True)
+    # What was read in the first phase comes on top of demands and of loads that anybody has.
+    read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
     return Problem(
         item=key // M if M else key,
         reviewer=key % M if M else key,
         affinity=np.where(is_old, 0.0, value),
-        given=np.isin(key, given),
+        given=np.isin(key, given, assume_unique=True),
         old=is_old,
-        demand=np.pad(demand, (0, N - n_items)) + np.bincount(old[1], minlength=N),
-        load=load + np.bincount(old[0], minlength=M),
-        least=least + np.where(least > 0, np.bincount(old[0], minlength=M), 0),
+        demand=np.pad(demand, (0, N - n_items)) + read,
+        load=load + written,
+        least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
         institution=_institutions(scored.reviewers, wishes.institutions),
         senior=_senior(scored.reviewers, wishes.senior),
@@ -186,14 +109,33 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     )
 
 
-def _with_first_phase(scored: Scored, phase_one: Iterable[Pair]) -> tuple[Scored, tuple[IntArray, IntArray]]:
+def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArray]:
+    """Demands, loads and least loads by code; nobody must take more than she may."""
+    demand = per_label(wishes.demand, scored.items, "demand")
+    load = per_label(wishes.load, scored.reviewers, "load")
+    least = per_label(wishes.min_load, scored.reviewers, "min_load")
+    bad = np.flatnonzero(least > load)
+    if bad.size:
+        label = scored.reviewers[int(bad[0])]
+        message = f"min_load: reviewer {label!r} has min_load {least[bad[0]]} above load {load[bad[0]]}"
+        raise InputError(message)
+    return demand, load, least
+
+
+def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
     """Append the reviewers and papers that only the first phase knows, and give its pairs in codes."""
-    pairs = list(phase_one)
-    known = [set(scored.reviewers), set(scored.items)]
-    extra = [tuple(dict.fromkeys(pair[side] for pair in pairs if pair[side] not in known[side])) for side in (0, 1)]
-    if extra[0] or extra[1]:
-        scored = scored._replace(reviewers=(*scored.reviewers, *extra[0]), items=(*scored.items, *extra[1]))
-    return scored, codes_of(pairs, scored, "phase_one", strict=True)
+    reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
+    items = _newcomers(first.item, first.items, scored.items)
+    if reviewers or items:
+        scored = scored._replace(reviewers=(*scored.reviewers, *reviewers), items=(*scored.items, *items))
+    return scored, codes_of(first, scored, "phase_one", strict=True)
+
+
+def _newcomers(codes: IntArray, labels: Sequence[Label], known: Sequence[Label]) -> list[Label]:
+    """Labels that rows name and nobody knows yet, in the order of their first rows."""
+    used, row = np.unique(codes, return_index=True)
+    new = used[np.argsort(row)]
+    return [labels[code] for code in new[codes_among(labels, known)[new] < 0].tolist()]
 
 
 def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: bool) -> tuple[IntArray, FloatArray]:
@@ -212,14 +154,14 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
         full = np.zeros(n_items * M)
         full[key] = value
         key, value = np.arange(n_items * M), full
-    free = ~np.isin(key, barred)
+    free = ~np.isin(key, barred, assume_unique=True)
     return key[free], value[free]
 
 
 def _check_fixed(
     scored: Scored, fixed: tuple[IntArray, IntArray], key: IntArray, barred: IntArray, demand: IntArray, load: IntArray
 ) -> None:
-    clash = np.flatnonzero(np.isin(key, barred))
+    clash = np.flatnonzero(np.isin(key, barred, assume_unique=True))
     if clash.size:
         reviewer, item = scored.reviewers[int(fixed[0][clash[0]])], scored.items[int(fixed[1][clash[0]])]
         message = f"fixed: the pair ({reviewer!r}, {item!r}) is in conflict; remove it from fixed or from conflicts"

@@ -24,15 +24,44 @@ if TYPE_CHECKING:
 #: Above every distance: costs are below 2**42 and no path is longer than the number of nodes.
 FAR = 1 << 62
 
+#: Places of ``Work.bound``.
+REACH, CUT = 0, 1
+
+#: States of ``Work.place`` that are no place in the heap.
+NEVER, DONE = -1, -2
+
+#: Places of the ends of a search: where it starts, where it goes, and the reviewer who takes or gives up the item.
+SOURCE, TARGET, PERSON = 0, 1, 2
+
 
 class Network(NamedTuple):
     """Pairs that may be assigned, sorted by (item, reviewer), and the present assignment.
 
-    ``cost`` is the negative affinity in whole units. Pairs that are ``locked`` keep their state. The pairs of item
-    i are ``item_start[i]:item_start[i + 1]``. The pairs that reviewer j holds are
-    ``held[held_start[j]:held_start[j] + n_held[j]]``, between ``least[j]`` and ``held_start[j + 1] - held_start[j]``
-    of them; ``panel`` holds the pairs of each item likewise. ``institution`` is negative where unknown;
-    ``wants_senior`` says which items need a senior reviewer, ``special[0]`` whether institution or seniority count.
+    Parameters
+    ----------
+    item, reviewer
+        The pairs, shape (P,).
+    item_start
+        The pairs of item i are ``item_start[i]:item_start[i + 1]``, shape (N + 1,).
+    assigned
+        Which pairs are, shape (P,).
+    locked
+        Pairs that keep their state, shape (P,).
+    held_start, n_held, held
+        The pairs that reviewer j holds are ``held[held_start[j]:held_start[j] + n_held[j]]``; she may hold up to
+        ``held_start[j + 1] - held_start[j]``.
+    panel_start, n_panel, panel
+        The pairs of each item likewise.
+    least
+        Fewest pairs that each reviewer must hold, shape (M,).
+    institution
+        A number for each reviewer, shape (M,), negative where unknown.
+    senior, wants_senior
+        Reviewers who are senior, shape (M,), and items that need one, shape (N,).
+    special
+        Whether institution or seniority count, shape (1,).
+    potential
+        Potentials of the nodes, shape (N + M + 1,): with them reduced costs are not negative.
     """
 
     item: IntArray
@@ -55,11 +84,25 @@ class Network(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch space of Dijkstra's algorithm, by node; ``dist`` and ``toward`` are FAR and ``place`` -1 between calls.
+    """Scratch space of Dijkstra's algorithm, by node.
 
-    ``via_node`` and ``via_pair`` (-1 for an arc of the sink) lead back to the source; ``path`` lists pairs to flip.
-    ``toward`` is the distance from the holders of a target item to it; ``bound`` holds the distance beyond which
-    nodes need not be looked at, and whether some were not.
+    Parameters
+    ----------
+    dist
+        Distance from the source; FAR between calls.
+    via_node, via_pair
+        The way back to the source, by node and pair; the pair is -1 for an arc of the sink.
+    heap, place
+        Nodes that wait, nearest first, and where each stands: -1 not there (so between calls), -2 done.
+    touched
+        Nodes that are done, in their order.
+    path
+        Pairs to flip.
+    toward
+        Distance from the holders of the target item to it; FAR for others, and between calls.
+    bound
+        The distance beyond which nodes need not be looked at, in place 0 (``REACH``), and whether some were not, in
+        place 1 (``CUT``).
     """
 
     dist: IntArray
@@ -87,6 +130,8 @@ def settle_potentials(net: Network, cost: IntArray, passes: int) -> bool:
     False if they were not found in so many passes: the assignment is not optimal within what is not locked.
     """
     n_items, sink = net.item_start.size - 1, net.potential.size - 1
+    # As if a source reached every node at cost 0. Residual arcs: an item to reviewers who might take it, a reviewer
+    # back to items that she holds, a reviewer with room to the sink, the sink to reviewers who may give up more.
     net.potential[:] = 0
     pot = net.potential
     for _ in range(passes):
@@ -112,6 +157,7 @@ def settle_potentials(net: Network, cost: IntArray, passes: int) -> bool:
             if net.n_held[j] > net.least[j] and pot[sink] < pot[node]:
                 pot[node] = pot[sink]
                 changed = True
+        # A pass without a change: every arc satisfies pot[v] <= pot[u] + cost.
         if not changed:
             return True
     return False
@@ -135,8 +181,9 @@ def sift_up(work: Work, slot: int) -> None:
 @kernel
 def pop_heap(work: Work, size: int) -> int:
     """Take the nearest node from a heap of so many nodes."""
+    # The last node goes down from the top, past every nearer child.
     top, node = work.heap[0], work.heap[size - 1]
-    work.place[top] = -2
+    work.place[top] = DONE
     size -= 1
     if size == 0:
         return top
@@ -179,17 +226,19 @@ def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
 @kernel
 def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: int) -> int:
     """Relax an arc of the given cost from u to v; returns the number of nodes in the heap."""
-    if work.place[v] == -2:
+    if work.place[v] == DONE:
         return size
+    # Reduced costs are not negative but for rounding of what is locked; what lies beyond the bound is cut off.
     reduced = arc + net.potential[u] - net.potential[v]
     through = work.dist[u] + max(reduced, 0)
-    if through > work.bound[0]:
-        work.bound[1] = 1
+    if through > work.bound[REACH]:
+        work.bound[CUT] = 1
         return size
     if through >= work.dist[v]:
         return size
+    # Whoever holds the target item closes a way: nothing longer than that need be looked at.
     if work.toward[v] < FAR:
-        work.bound[0] = min(work.bound[0], through + work.toward[v])
+        work.bound[REACH] = min(work.bound[REACH], through + work.toward[v])
     if work.dist[v] == FAR:
         work.heap[size] = v
         work.place[v] = size
@@ -216,14 +265,16 @@ def look_ahead(net: Network, cost: IntArray, work: Work, item: int, taker: int, 
 
 @kernel
 def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: IntArray) -> int:
-    """Relax all residual arcs that leave a node; ``ends`` is (source, target, reviewer who takes or gives up)."""
+    """Relax all residual arcs that leave a node; ``ends`` holds SOURCE, TARGET and PERSON."""
     n_items, sink = net.item_start.size - 1, net.potential.size - 1
+    # The sink gives a unit back: somebody above her least load may hold one less.
     if u == sink:
         for j in range(net.n_held.size):
             if net.n_held[j] > net.least[j]:
                 size = reach(net, work, size, u, n_items + j, -1, 0)
+    # An item that was given up looks for another reviewer, who must fit beside those that stay.
     elif u < n_items:
-        leaving = ends[2] if u == ends[0] else work.via_node[u] - n_items
+        leaving = ends[PERSON] if u == ends[SOURCE] else work.via_node[u] - n_items
         base, special = work.dist[u] + net.potential[u], net.special[0]
         for p in range(net.item_start[u], net.item_start[u + 1]):
             v = n_items + net.reviewer[p]
@@ -231,13 +282,14 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
                 continue
             if not special or fits(net, u, leaving, net.reviewer[p]):
                 size = reach(net, work, size, u, v, p, cost[p])
+    # A reviewer who took one has room for it, or gives another one up.
     else:
         j = u - n_items
         if net.n_held[j] < net.held_start[j + 1] - net.held_start[j]:
             size = reach(net, work, size, u, sink, -1, 0)
         for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
             p = net.held[slot]
-            if net.locked[p] or (net.item[p] == ends[1] and not fits(net, ends[1], j, ends[2])):
+            if net.locked[p] or (net.item[p] == ends[TARGET] and not fits(net, ends[TARGET], j, ends[PERSON])):
                 continue
             size = reach(net, work, size, u, net.item[p], p, -cost[p])
     return size
@@ -259,9 +311,10 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     work.dist[source] = 0
     work.heap[0] = source
     work.place[source] = 0
-    work.bound[0], work.bound[1] = limit, 0
+    work.bound[REACH], work.bound[CUT] = limit, 0
     if target == i:
         look_ahead(net, cost, work, i, j - n_items, False)
+    # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts all off.
     size, touched, length, far = 1, 0, 0, limit
     while size > 0:
         u = pop_heap(work, size)
@@ -274,6 +327,7 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
         size = leave(net, cost, work, size, u, ends)
     if target == i:
         look_ahead(net, cost, work, i, j - n_items, True)
+    # Back along the way; arcs of the sink flip no pair.
     if length > 0:
         work.path[0], u = pair, target
         while u != source:
@@ -281,15 +335,45 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
                 work.path[length] = work.via_pair[u]
                 length += 1
             u = work.via_node[u]
-    if length == 0 and work.bound[1] > 0:
+    if length == 0 and work.bound[CUT] > 0:
         length = -1
+    # Successive shortest paths: potentials of what is nearer than the end move by the difference, so reduced costs
+    # stay non-negative, with and without the flip. Then the scratch space is as it was.
     for k in range(touched):
         if length != 0 and work.dist[work.touched[k]] < far:
             net.potential[work.touched[k]] += work.dist[work.touched[k]] - far
-        work.dist[work.touched[k]], work.place[work.touched[k]] = FAR, -1
+        work.dist[work.touched[k]], work.place[work.touched[k]] = FAR, NEVER
     for k in range(size):
-        work.dist[work.heap[k]], work.place[work.heap[k]] = FAR, -1
+        work.dist[work.heap[k]], work.place[work.heap[k]] = FAR, NEVER
     return length
+
+
+@kernel
+def drop(net: Network, p: int) -> None:
+    """Take a pair from its reviewer and its item; the last entry of each fills the hole."""
+    j, i = net.reviewer[p], net.item[p]
+    slot = net.held_start[j]
+    while net.held[slot] != p:
+        slot += 1
+    net.n_held[j] -= 1
+    net.held[slot] = net.held[net.held_start[j] + net.n_held[j]]
+    slot = net.panel_start[i]
+    while net.panel[slot] != p:
+        slot += 1
+    net.n_panel[i] -= 1
+    net.panel[slot] = net.panel[net.panel_start[i] + net.n_panel[i]]
+    net.assigned[p] = False
+
+
+@kernel
+def take(net: Network, p: int) -> None:
+    """Give a pair to its reviewer and its item."""
+    j, i = net.reviewer[p], net.item[p]
+    net.held[net.held_start[j] + net.n_held[j]] = p
+    net.n_held[j] += 1
+    net.panel[net.panel_start[i] + net.n_panel[i]] = p
+    net.n_panel[i] += 1
+    net.assigned[p] = True
 
 
 @kernel
@@ -298,27 +382,10 @@ def flip(net: Network, pairs: IntArray) -> None:
     was = np.empty(pairs.size, np.bool_)
     for k in range(pairs.size):
         was[k] = net.assigned[pairs[k]]
+    # Removals first, so that nobody holds more than she may in between.
     for k in range(pairs.size):
-        p = pairs[k]
         if was[k]:
-            j, i = net.reviewer[p], net.item[p]
-            slot = net.held_start[j]
-            while net.held[slot] != p:
-                slot += 1
-            net.n_held[j] -= 1
-            net.held[slot] = net.held[net.held_start[j] + net.n_held[j]]
-            slot = net.panel_start[i]
-            while net.panel[slot] != p:
-                slot += 1
-            net.n_panel[i] -= 1
-            net.panel[slot] = net.panel[net.panel_start[i] + net.n_panel[i]]
-            net.assigned[p] = False
+            drop(net, pairs[k])
     for k in range(pairs.size):
-        p = pairs[k]
         if not was[k]:
-            j, i = net.reviewer[p], net.item[p]
-            net.held[net.held_start[j] + net.n_held[j]] = p
-            net.n_held[j] += 1
-            net.panel[net.panel_start[i] + net.n_panel[i]] = p
-            net.n_panel[i] += 1
-            net.assigned[p] = True
+            take(net, pairs[k])

@@ -33,8 +33,8 @@ class Problem:
         Items that the answer must bring to the level, shape (N,); all but those left behind after a first phase.
     institution
         A number for each reviewer, shape (M,), negative where unknown.
-    senior
-        Who is senior, shape (M,); ``needs_senior`` says whether every paper needs one.
+    senior, needs_senior
+        Who is senior, shape (M,), and whether every paper needs one of them.
     reviewers, items
         Labels.
     """
@@ -80,6 +80,7 @@ class Problem:
 
     def network(self, chosen: BoolArray) -> Network:
         """Network in which the chosen pairs are assigned and the given ones locked."""
+        # Pairs are sorted by item, so panels lie one behind the other; a reviewer's block is as long as her load.
         by_item = np.flatnonzero(chosen)
         by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
         n_held = np.bincount(self.reviewer[by_item], minlength=self.n_reviewers)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from planner.assignments.model.problem import Problem
-    from planner.assignments.steps.linking import Linker
+    from planner.assignments.steps.grouping import Core
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import FloatArray
 
@@ -49,56 +50,65 @@ class Swaps(NamedTuple):
 
 
 def improve(
-    linker: Linker, problem: Problem, budget: float, rng: np.random.Generator, holds: Callable[[IntArray], bool]
+    core: Core,
+    problem: Problem,
+    budget: float,
+    rng: np.random.Generator,
+    holds: Callable[[IntArray], bool],
+    clock: Clock,
 ) -> tuple[float, float]:
     """Exchange reviews for smaller errors, giving up at most so much affinity; returns the errors before and after."""
-    start, given, share = linker.net.assigned.copy(), 0.0, BATCH
-    before = after = standard_error(linker)
-    value, vector = _decompose(linker)
+    start, given, share = core.net.assigned.copy(), 0.0, BATCH
+    before = after = standard_error(core)
+    value, vector = _decompose(core)
     for _ in range(ROUNDS):
-        if linker.clock.over() or share * HALVED < BATCH:
+        if clock.over() or share * HALVED < BATCH:
             break
-        swaps = _candidates(linker, problem, budget - given, rng)
-        gain = _gains(linker, swaps, vector[:, :VECTORS] / value[:VECTORS])
-        flipped, lost = _batch(linker, swaps, gain, budget - given, max(int(share * linker.net.assigned.sum()), 1))
+        # Draw exchanges, and rank them by what they add where the present graph is weakest.
+        swaps = _candidates(core, problem, budget - given, rng)
+        gain = _gains(core, swaps, vector[:, :VECTORS] / value[:VECTORS])
+        flipped, lost = _batch(core, swaps, gain, budget - given, max(int(share * core.net.assigned.sum()), 1))
         if not flipped.size:
             break
+        # A batch stays if the level holds and the trace of the inverse falls; else it is undone, the next one smaller.
         if holds(flipped):
-            now = _decompose(linker)
+            now = _decompose(core)
             if (1.0 / now[0]).sum() < (1.0 / value).sum() * (1 - LEAST):
                 given, (value, vector) = given + lost, now
                 continue
-        flip(linker.net, flipped)
-        linker.regroup()
+        flip(core.net, flipped)
+        core.regroup()
         share /= 2
-    if (start != linker.net.assigned).any():
-        after = standard_error(linker)
+    if (start != core.net.assigned).any():
+        after = standard_error(core)
+    # The trace is a mean over qualities: the error itself, at a few of them, has the last word.
     if after > before:
-        flip(linker.net, np.flatnonzero(start != linker.net.assigned))
-        linker.regroup()
+        flip(core.net, np.flatnonzero(start != core.net.assigned))
+        core.regroup()
         after = before
     return before, after
 
 
-def standard_error(linker: Linker) -> float:
+def standard_error(core: Core) -> float:
     """Root mean square of the expected standard errors for noise of variance one, median over random qualities."""
-    net, inside = linker.net, linker.grown.covered
+    net, inside = core.net, core.grown.covered
     pairs = np.flatnonzero(net.assigned & inside[net.item])
     item = (np.cumsum(inside) - 1)[net.item[pairs]]
     draws = (np.random.default_rng(seed).normal(size=int(inside.sum())) for seed in range(DRAWS))
     return float(np.median([np.sqrt(error_variances(net.reviewer[pairs], item, draw).mean()) for draw in draws]))
 
 
-def _decompose(linker: Linker) -> tuple[FloatArray, FloatArray]:
+def _decompose(core: Core) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues of the Laplacian but the one that vanishes, and eigenvectors, zero for items outside the core."""
     from scipy.linalg import eigh
     from scipy.sparse import csr_array
 
-    net, inside = linker.net, linker.grown.covered
+    net, inside = core.net, core.grown.covered
     pairs = np.flatnonzero(net.assigned & inside[net.item])
     load = np.bincount(net.reviewer[pairs], minlength=net.n_held.size)
     weight = np.maximum(load - 2, 0) / np.maximum(load - 1, 1)
     item, n = (np.cumsum(inside) - 1)[net.item[pairs]], int(inside.sum())
+    # L = D - R R^T, with one column of R for each reviewer.
     root = csr_array((np.sqrt(weight / np.maximum(load, 1))[net.reviewer[pairs]], (item, net.reviewer[pairs])))
     root.resize((n, net.n_held.size))
     value, vector = eigh(np.diag(np.bincount(item, weight[net.reviewer[pairs]], n)) - (root @ root.T).toarray())
@@ -107,9 +117,10 @@ def _decompose(linker: Linker) -> tuple[FloatArray, FloatArray]:
     return np.maximum(value[1:], 1e-9), spread
 
 
-def _candidates(linker: Linker, problem: Problem, budget: float, rng: np.random.Generator) -> Swaps:
+def _candidates(core: Core, problem: Problem, budget: float, rng: np.random.Generator) -> Swaps:
     """Draw pairs of reviews whose reviewers could change places, at a loss within the budget."""
-    net, n_reviewers = linker.net, linker.net.n_held.size
+    net, n_reviewers = core.net, core.net.n_held.size
+    # Two reviews drawn at random change reviewers where both new pairs are candidates.
     held = np.flatnonzero(net.assigned & ~problem.given)
     off = held[rng.integers(held.size, size=(DRAWN, 2))] if held.size else np.empty((0, 2), np.int64)
     key = problem.item * n_reviewers + problem.reviewer
@@ -122,15 +133,16 @@ def _candidates(linker: Linker, problem: Problem, budget: float, rng: np.random.
     return Swaps(off[fine], on[fine], np.maximum(loss[fine], 0.0))
 
 
-def _gains(linker: Linker, swaps: Swaps, vector: FloatArray) -> FloatArray:
+def _gains(core: Core, swaps: Swaps, vector: FloatArray) -> FloatArray:
     """Growth of ``w^T L w`` by each exchange, summed over columns w; both reviewers keep their numbers of items."""
-    net = linker.net
+    net = core.net
     item, reviewer = net.item[swaps.off], net.reviewer[swaps.off]
     pairs, load = np.flatnonzero(net.assigned), np.maximum(net.n_held, 3)
     sums = np.zeros((net.n_held.size, vector.shape[1]))
     np.add.at(sums, net.reviewer[pairs], vector[net.item[pairs]])
     square, gain = (vector**2).sum(axis=1), np.zeros(len(item))
     weight = np.where(net.n_held > 2, (load - 2) / (load - 1), 0.0)
+    # w^T L_j w = weight (sum of squares - square of the sum / load): only the two sums of an exchange change.
     for first in range(0, len(item), 4096):
         part = slice(first, first + 4096)
         for side in (0, 1):
@@ -141,11 +153,11 @@ def _gains(linker: Linker, swaps: Swaps, vector: FloatArray) -> FloatArray:
     return gain
 
 
-def _batch(linker: Linker, swaps: Swaps, gain: FloatArray, budget: float, most: int) -> tuple[IntArray, float]:
+def _batch(core: Core, swaps: Swaps, gain: FloatArray, budget: float, most: int) -> tuple[IntArray, float]:
     """Make the best exchanges, no reviewer or paper twice; returns the pairs flipped and the affinity lost."""
-    net, lost = linker.net, 0.0
+    net, lost = core.net, 0.0
     price = 1.0 + swaps.loss * (most / budget) if budget > 0 else np.ones(gain.size)
-    busy_items, busy_people = np.zeros(linker.required.size, np.bool_), np.zeros(net.n_held.size, np.bool_)
+    busy_items, busy_people = np.zeros(core.required.size, np.bool_), np.zeros(net.n_held.size, np.bool_)
     flipped: list[int] = []
     for s in np.argsort(-gain / price, kind="stable").tolist():
         if gain[s] <= 0 or len(flipped) >= 4 * most:

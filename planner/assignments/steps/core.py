@@ -11,7 +11,7 @@ from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray
+    from reviewgraph.reviews import BoolArray, FloatArray
 
 
 class Groups(NamedTuple):
@@ -48,6 +48,41 @@ def nothing_grown(n_items: int, n_groups: int) -> Grown:
     )
 
 
+def coverage(label: IntArray, reviewer: IntArray, item: IntArray, required: BoolArray) -> FloatArray:
+    """Count the required items that each group covers.
+
+    Parameters
+    ----------
+    label
+        Group of each reviewer, shape (M,).
+    reviewer, item
+        The reviews, shape (E,).
+    required
+        Items that count, shape (N,).
+    """
+    n_items = max(required.size, 1)
+    covers = np.unique(label[reviewer] * n_items + item)
+    weight = required[covers % n_items].astype(np.float64)
+    return np.bincount(covers // n_items, weight, int(label.max(initial=-1)) + 1).astype(np.float64)
+
+
+@kernel
+def open_group(net: Network, groups: Groups, grown: Grown, group: int, without: int, items: IntArray, end: int) -> int:
+    """Cover what a group reads; items new to the cover go to the end of a queue, whose new length is returned."""
+    for m in range(groups.start[group], groups.start[group + 1]):
+        j = groups.member[m]
+        if j == without:
+            continue
+        for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
+            i = net.item[net.held[slot]]
+            if not grown.covered[i]:
+                grown.covered[i] = True
+                grown.first[group] += 1
+                items[end] = i
+                end += 1
+    return end
+
+
 @kernel
 def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: int, shared: int, without: int) -> int:
     """Grow from a group: others join while they share ``shared`` (1 or 2) items with the cover.
@@ -61,23 +96,15 @@ def grow(net: Network, groups: Groups, grown: Grown, required: BoolArray, seed: 
     grown.first[:] = 0
     grown.joined[seed] = True
     waiting[0] = seed
+    # Two queues: items[now:end] are covered and not looked at, waiting[entered:joined] joined and not opened.
     now, end, joined, entered, reached = 0, 0, 1, 0, 0
     while entered < joined or now < end:
+        # Groups first: all that they cover is covered before the next item is looked at.
         if entered < joined:
-            group = waiting[entered]
+            end = open_group(net, groups, grown, waiting[entered], without, items, end)
             entered += 1
-            for m in range(groups.start[group], groups.start[group + 1]):
-                j = groups.member[m]
-                if j == without:
-                    continue
-                for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
-                    i = net.item[net.held[slot]]
-                    if not grown.covered[i]:
-                        grown.covered[i] = True
-                        grown.first[group] += 1
-                        items[end] = i
-                        end += 1
             continue
+        # Invariant: a group outside has shared no looked-at item, or its witness alone.
         i = items[now]
         now += 1
         if required[i]:
@@ -101,6 +128,7 @@ def second_steps(
     net: Network, cost: IntArray, groups: Groups, grown: Grown, floor: int
 ) -> tuple[IntArray, IntArray, IntArray]:
     """For each group outside the core: the least loss of giving it an item of the core, that item, and the next."""
+    # The two least losses by group, of different items: the second serves where the first pair takes the best item.
     n_items, n_groups = net.item_start.size - 1, groups.start.size - 1
     best, other = np.full(n_groups, FAR, np.int64), np.full(n_groups, FAR, np.int64)
     best_item = np.full(n_groups, -1, np.int64)
@@ -146,6 +174,7 @@ def promise(
     best, best_item, other = second_steps(net, cost, groups, grown, floor)
     loss, follow, gain = np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
     for i in range(n_items):
+        # An item outside brings itself and the groups that its witness then makes two shared items of.
         direct = 0
         if not grown.covered[i]:
             direct = 1 if required[i] else 0
@@ -157,6 +186,7 @@ def promise(
             group = groups.label[net.reviewer[p]]
             if net.assigned[p] or net.locked[p] or grown.covered[i] == grown.joined[group]:
                 continue
+            # One end in the core, the other out: the pair brings the item, or the group of its reviewer.
             loss[p] = max(cost[p] + net.potential[i] - net.potential[n_items + net.reviewer[p]], floor)
             if not grown.covered[i]:
                 gain[p] = direct

@@ -1,4 +1,4 @@
-"""What the core still covers after any one reviewer drops out: kernels, and a watch that calls them."""
+"""Kernels that tell what the core still covers after any one reviewer drops out."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.steps.core import Groups, Grown, groups_of, grow, nothing_grown
-from planner.assignments.steps.linking import seeds_of
-from reviewgraph import connected_components, doubly_connected_components
+from planner.assignments.steps.core import Groups, Grown, grow
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
     from planner.assignments.model.network import Network
-    from planner.assignments.steps.linking import Linker
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
-
-#: Disjoint seeds to grow from.
-WATCHED = 4
 
 
 @kernel
@@ -36,6 +30,31 @@ def note(net: Network, groups: Groups, grown: Grown, item: int, without: int, us
 
 
 @kernel
+def append_chain(root: IntArray, following: IntArray, last: IntArray, c: int, d: int) -> None:
+    """Put the chain of component d behind that of c."""
+    following[last[c]], last[c] = d, last[d]
+    m = d
+    while m >= 0:
+        root[m] = c
+        m = following[m]
+
+
+@kernel
+def absorb(net: Network, groups: Groups, grown: Grown, required: BoolArray, following: IntArray, first: int) -> int:
+    """Take a chain of reviewers into the core; returns how many required items that brings."""
+    brought, j = 0, first
+    while j >= 0:
+        grown.joined[groups.label[j]] = True
+        for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
+            i = net.item[net.held[slot]]
+            if not grown.covered[i]:
+                grown.covered[i] = True
+                brought += 1 if required[i] else 0
+        j = following[j]
+    return brought
+
+
+@kernel
 def close_outside(
     net: Network, groups: Groups, grown: Grown, required: BoolArray, without: int, used: BoolArray
 ) -> int:
@@ -45,8 +64,10 @@ def close_outside(
     Returns how many required items that brings; ``grown`` takes them up. Reviewers through whom others were merged
     are marked in ``used``. Each pass grows every component once; the last one finds nothing.
     """
+    # Components outside the core are chains of reviewers: root of each, the one that follows, the last of a root.
     n_reviewers, n_items = net.n_held.size, required.size
     root, following, last = np.arange(n_reviewers), np.full(n_reviewers, -1, np.int64), np.arange(n_reviewers)
+    # In scan number ``scan``: ``common[d]`` is the one item shared with component d so far, found ``through[d]``.
     stamp, common = np.full(n_reviewers, -1, np.int64), np.full(n_reviewers, -1, np.int64)
     through, seen = np.full(n_reviewers, -1, np.int64), np.full(n_items, -1, np.int64)
     seen_by, scan, brought, again = np.full(n_items, -1, np.int64), 0, 0, True
@@ -55,6 +76,7 @@ def close_outside(
         for c in range(n_reviewers):
             if root[c] != c or c == without or grown.joined[groups.label[c]]:
                 continue
+            # Walk along the items of component c, including those of whoever joins it meanwhile.
             scan += 1
             inside, j, alone = -1, c, following[c] < 0
             absorbed = False
@@ -64,6 +86,7 @@ def close_outside(
                     if seen[i] == scan:
                         continue
                     seen[i], seen_by[i] = scan, j
+                    # Two items within the cover: all of c belongs to the core.
                     if grown.covered[i]:
                         if inside >= 0:
                             note(net, groups, grown, i, without, used)
@@ -73,6 +96,7 @@ def close_outside(
                             absorbed = True
                             break
                         inside = i
+                    # A second shared item merges another component d into c: its chain goes to the end of c's.
                     for other in range(net.panel_start[i], net.panel_start[i] + net.n_panel[i]):
                         r = net.reviewer[net.panel[other]]
                         d = root[r]
@@ -85,22 +109,13 @@ def close_outside(
                                 used[j], used[seen_by[common[d]]] = True, True
                             if following[d] >= 0:
                                 used[r], used[through[d]] = True, True
-                            following[last[c]], last[c] = d, last[d]
-                            alone, again, m = False, True, d
-                            while m >= 0:
-                                root[m] = c
-                                m = following[m]
+                            append_chain(root, following, last, c, d)
+                            alone, again = False, True
                 j = following[j]
+            # The cover grows by all that c reads, which may absorb others: one more pass.
             if absorbed:
-                again, j = True, c
-                while j >= 0:
-                    grown.joined[groups.label[j]] = True
-                    for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
-                        i = net.item[net.held[slot]]
-                        if not grown.covered[i]:
-                            grown.covered[i] = True
-                            brought += 1 if required[i] else 0
-                    j = following[j]
+                again = True
+                brought += absorb(net, groups, grown, required, following, c)
     return brought
 
 
@@ -143,6 +158,7 @@ def uncovered_without(
     for i in range(required.size):
         if required[i]:
             total += 1
+    # First growths with everybody: whoever none of them needed is cleared, so few are left to be tried.
     left, used = np.full(n_reviewers, -1, np.int64), np.zeros(n_reviewers, np.bool_)
     good, n_good = seeds.copy(), 0
     for seed in seeds:
@@ -152,6 +168,7 @@ def uncovered_without(
             for j in range(n_reviewers):
                 if left[j] < 0 and not used[j] and spared(net, groups, grown, required, j):
                     left[j] = 0
+    # The others leave one after another; seeds that covered all are grown anew, the best one counts.
     for j in range(n_reviewers):
         best = 0
         if left[j] == 0:
@@ -162,81 +179,3 @@ def uncovered_without(
                 break
         left[j] = total - best
     return left
-
-
-class Watch:
-    """Growth from a few disjoint seeds with one reviewer left out, so that no drop-out takes all of them.
-
-    A seed is two reviewers who share two items, or one reviewer where there are too few of those; :meth:`sound`
-    says whether they still do after the assignment has changed.
-    """
-
-    def __init__(self, linker: Linker) -> None:
-        self.linker = linker
-        reviews = linker.table()
-        label = np.arange(reviews.n_reviewers)
-        used: set[int] = set()
-        self.pairs: list[tuple[int, int]] = []
-        merges = doubly_connected_components(reviews).merges if linker.shared > 1 else np.empty((0, 4), np.int64)
-        for a, b in seeds_of(reviews, merges):
-            if not used & {a, b} and len(self.pairs) < WATCHED:
-                used |= {a, b}
-                label[b] = a
-                self.pairs.append((a, b))
-        busiest = np.argsort(-reviews.loads, kind="stable")[: 3 * WATCHED].tolist()
-        first = [a for a, _ in self.pairs] + [j for j in busiest if j not in used]
-        distinct, compact = np.unique(label, return_inverse=True)
-        self.groups = groups_of(compact.astype(np.int64))
-        self.seeds = np.searchsorted(distinct, np.array(first[:WATCHED], np.int64)).astype(np.int64)
-        self.grown = nothing_grown(linker.required.size, self.groups.start.size - 1)
-        self.used = np.zeros(label.size, np.bool_)
-
-    def sound(self) -> bool:
-        """Whether the reviewers of each seed still share two items."""
-        net = self.linker.net
-
-        def items_of(j: int) -> set[int]:
-            first = int(net.held_start[j])
-            return set(net.item[net.held[first : first + int(net.n_held[j])]].tolist())
-
-        return all(len(items_of(a) & items_of(b)) > 1 for a, b in self.pairs)
-
-    def missing(self) -> IntArray:
-        """Items that no growth reaches without each reviewer in turn: at least what is truly missing."""
-        link = self.linker
-        return uncovered_without(link.net, self.groups, self.grown, link.required, self.seeds, link.shared)
-
-    def missing_one(self, reviewer: int) -> int:
-        """Items that no growth reaches without one reviewer; ``grown`` is left as the best growth has it."""
-        counts = [self._reached(seed, reviewer) for seed in self.seeds.tolist()]
-        best = int(np.argmax(counts))
-        if best != len(counts) - 1:
-            self._reached(int(self.seeds[best]), reviewer)
-        return self.linker.total - counts[best]
-
-    def _reached(self, seed: int, without: int) -> int:
-        link = self.linker
-        return reached(link.net, self.groups, self.grown, link.required, seed, link.shared, without, self.used)
-
-
-def missing_without(linker: Linker) -> IntArray:
-    """Count required items outside the best component after each reviewer in turn drops out, shape (M,); exact.
-
-    Growth from seeds in the core, one reviewer after another, clears most reviewers; the others get the full
-    closure. Takes O(M E).
-    """
-    left = Watch(linker).missing()
-    for reviewer in np.flatnonzero(left > 0).tolist():
-        left[reviewer] = truly_missing(linker, reviewer)
-    return left
-
-
-def truly_missing(linker: Linker, reviewer: int) -> int:
-    """Count required items outside the best component after one reviewer drops out, by the full closure."""
-    reviews = linker.table()
-    rest = reviews.subset(reviews.reviewer != reviewer)
-    components = doubly_connected_components(rest) if linker.shared > 1 else connected_components(rest)
-    label, n_items = components.labels, max(reviews.n_items, 1)
-    pairs = np.unique(label[rest.reviewer] * n_items + rest.item)
-    weight = linker.required[pairs % n_items].astype(np.float64)
-    return linker.total - int(np.bincount(pairs // n_items, weight, 1).max(initial=0))

@@ -66,6 +66,7 @@ def cheapest_assignment(
     n_items, n_reviewers = demand.size, load.size
     if int(demand.sum()) < int(least.sum()) or (least > load).any() or (demand < 0).any():
         return None
+    # Items send their demand, a reviewer keeps her least load and passes up to the rest of her load on to the sink.
     flow, sink = min_cost_flow.SimpleMinCostFlow(), n_items + n_reviewers
     nodes = n_items + np.arange(n_reviewers)
     arcs = flow.add_arcs_with_capacity_and_unit_cost(item, n_items + reviewer, np.ones(item.size, np.int64), cost)
@@ -105,6 +106,7 @@ def _cut(
     from ortools.graph.python import max_flow
 
     n, m = need.size, room.size
+    # A flow that does not fill every need: the source side of a minimum cut proves that none does.
     flow, source, sink = max_flow.SimpleMaxFlow(), n + m, n + m + 1
     flow.add_arcs_with_capacity(np.full(n, source), np.arange(n), need)
     flow.add_arcs_with_capacity(left, n + right, np.ones(left.size, np.int64))
@@ -114,6 +116,7 @@ def _cut(
         return None
     inside = np.zeros(n + m + 2, np.bool_)
     inside[flow.get_source_side_min_cut()] = True
+    # The cut may hold several unrelated sets; tell the one that is shortest most.
     within = inside[left] & inside[n + right]
     best: tuple[int, IntArray, IntArray, int, int, int] | None = None
     for nodes in _pieces(inside[: n + m], left[within], n + right[within]):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from planner.assignments.steps.programme import confirm, programme_of, solve
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -15,9 +17,6 @@ if TYPE_CHECKING:
 
 #: Seconds for one integer programme, which Ctrl-C cannot stop.
 MOST_SECONDS = 300.0
-
-#: Relative gap at which the integer programme of a repair may stop.
-GAP = 1e-4
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
@@ -37,40 +36,44 @@ def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
     return np.flatnonzero(bad & problem.required)
 
 
-def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> tuple[BoolArray | None, bool]:
+class Repair(NamedTuple):
+    """The pairs chosen, or None: then ``proved`` says that no assignment obeys everything."""
+
+    chosen: BoolArray | None
+    proved: bool
+
+
+def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> Repair:
     """Reassign the broken items at the least loss, by an integer programme over them and, if need be, more.
 
     Start with the broken items alone, the others keep their reviewers; where that is infeasible, take in the items
-    that compete for their candidates, in the end all of them.
-
-    Returns
-    -------
-    chosen, proved
-        The pairs chosen, or None: then ``proved`` says that no assignment obeys everything.
+    that compete for their candidates, in the end all of them. Over all of them "infeasible" is a proof once a second
+    solver has confirmed it.
     """
     if _given_clash(problem):
-        return None, True
+        return Repair(None, True)
     region = np.zeros(problem.n_items, np.bool_)
     region[broken_items(problem, chosen)] = True
     while region.any():
         whole = bool(region[problem.item].all())
-        found, infeasible = _solve(problem, chosen, region, min(max(clock.left(), 1.0), MOST_SECONDS))
-        if found is not None:
-            return found, False
-        if whole or not infeasible:
-            return None, infeasible
+        found = _reassign(problem, chosen, region, clock, prove=whole)
+        if whole or found.chosen is not None or not found.proved:
+            return found
         candidates = np.zeros(problem.n_reviewers, np.bool_)
         candidates[problem.reviewer[region[problem.item]]] = True
         wider = region.copy()
         wider[problem.item[chosen & candidates[problem.reviewer]]] = True
         region = wider if wider.sum() > region.sum() else np.ones_like(region)
-    return chosen, False
+    return Repair(chosen, False)
 
 
 def feasible(problem: Problem, items: BoolArray, clock: Clock) -> bool:
-    """Whether these items could be served if all others were left out; true where time did not allow a proof."""
-    found, infeasible = _solve(problem, problem.given, items, min(max(clock.left(), 1.0), MOST_SECONDS))
-    return found is not None or not infeasible
+    """Whether these items could be served if all others were left out; true where there is no proof that they cannot.
+
+    Two solvers of different kinds must agree that they cannot.
+    """
+    found = _reassign(problem, problem.given, items, clock, prove=True)
+    return found.chosen is not None or not found.proved
 
 
 def _given_clash(problem: Problem) -> bool:
@@ -78,61 +81,20 @@ def _given_clash(problem: Problem) -> bool:
     return bool(broken_items(replace(problem, needs_senior=False), problem.given).size)
 
 
-def _solve(problem: Problem, chosen: BoolArray, region: BoolArray, seconds: float) -> tuple[BoolArray | None, bool]:
-    """Assign the items of a region anew, the rest as it is; None if infeasible (true) or out of time (false)."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    inside = region[problem.item]
-    pairs = np.flatnonzero(inside & ~problem.given)
-    outside = np.bincount(problem.reviewer[chosen & (problem.given | ~inside)], minlength=problem.n_reviewers)
-    rows = [
-        _rows(problem.item[pairs], problem.open_demand(), problem.open_demand(), pairs.size),
-        _rows(problem.reviewer[pairs], problem.least - outside, problem.load - outside, pairs.size),
-    ]
-    given = inside & problem.given
-    width = int(problem.institution.max(initial=0)) + 1
-    known = problem.institution[problem.reviewer[pairs]] >= 0
-    if known.any():
-        group = problem.item * width + problem.institution[problem.reviewer]
-        taken = np.bincount(
-            group[given & (problem.institution[problem.reviewer] >= 0)], minlength=problem.n_items * width
-        )
-        most = np.maximum(1 - taken, 0)
-        rows.append(_rows(group[pairs], np.zeros_like(most), most, pairs.size, known))
-    if problem.needs_senior:
-        have = np.bincount(problem.item[given & problem.senior[problem.reviewer]], minlength=problem.n_items)
-        wanted = np.where(problem.required & (problem.demand > 0), np.maximum(1 - have, 0), 0)
-        senior = problem.senior[problem.reviewer[pairs]]
-        without = np.setdiff1d(np.flatnonzero(region & (wanted > 0)), problem.item[pairs[senior]])
-        if without.size:
-            return None, True
-        rows.append(_rows(problem.item[pairs], wanted, problem.demand, pairs.size, senior))
-    needed = np.bincount(problem.item[pairs], minlength=problem.n_items) < problem.open_demand()
-    if (needed & region).any() or (
-        (problem.least - outside > 0) & ~np.isin(np.arange(problem.n_reviewers), problem.reviewer[pairs])
-    ).any():
-        return None, True
-    if not pairs.size:
-        return chosen.copy(), False
-    answer = milp(
-        -problem.affinity[pairs],
-        integrality=np.ones(pairs.size),
-        bounds=Bounds(0, 1),
-        constraints=[LinearConstraint(*row) for row in rows],
-        options={"time_limit": seconds, "mip_rel_gap": GAP},
-    )
-    if answer.x is None:
-        return None, answer.status == 2
+def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clock, *, prove: bool) -> Repair:
+    """Assign the items of a region anew, the rest as it is; with ``prove`` no solver's word alone is taken."""
+    programme = programme_of(problem, chosen, region)
+    if programme is None:
+        return Repair(None, True)
+    ending = solve(programme, problem.affinity[programme.pairs], _seconds(clock))
+    if prove and ending.picked is None and ending.proved:
+        ending = confirm(programme, _seconds(clock))
+    if ending.picked is None:
+        return Repair(None, ending.proved)
     found = chosen.copy()
-    found[pairs] = answer.x > 0.5
-    return found, False
+    found[programme.pairs] = ending.picked
+    return Repair(found, False)
 
 
-def _rows(group: IntArray, low: IntArray, high: IntArray, n_columns: int, where: BoolArray | None = None):  # type: ignore[no-untyped-def]
-    """Sparse rows that add up the columns of each group, with their bounds; ``where`` picks columns."""
-    from scipy.sparse import csr_array
-
-    columns = np.arange(n_columns) if where is None else np.flatnonzero(where)
-    distinct, row = np.unique(group[columns], return_inverse=True)
-    matrix = csr_array((np.ones(columns.size), (row, columns)), shape=(distinct.size, n_columns))
-    return matrix, low[distinct], high[distinct]
+def _seconds(clock: Clock) -> float:
+    return min(max(clock.left(), 1.0), MOST_SECONDS)

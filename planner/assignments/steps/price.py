@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from planner.assignments.steps.flow import AFFINITY_BITS, TIE_BITS
-from reviewgraph import Reviews, connected_components, doubly_connected_components
-from reviewgraph.recoverable import recoverability
+from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -19,74 +18,90 @@ if TYPE_CHECKING:
 STEPS = 5
 
 
-def least_loss(linker: Linker, problem: Problem, *, recoverable: bool = False) -> float:
+class _Groups(NamedTuple):
+    """Reviewers by group, shape (M,), and the covers: sorted numbers group * N + item."""
+
+    label: IntArray
+    covers: IntArray
+
+
+def least_loss(linker: Linker, problem: Problem) -> float:
     """Bound from below what affinity the level costs, at the unconstrained optimum with settled potentials.
 
     Another assignment loses the reduced costs of its new pairs at least (linear programming duality). Take all pairs
-    of reduced cost below some value as assigned: if components and covers still miss the level, some new pairs must
-    be dearer and leave the cover of their reviewer's component, as many as there are degrees of freedom (for
-    ``connected``: as pieces but one), because one pair lowers these by one at most. With ``recoverable`` the level is
-    in reach as soon as there are none. The number of cheap pairs is raised until the level is in reach, then narrowed
-    down, and the best bound counts. Takes O(log P) closures.
+    of reduced cost below some value as assigned: if groups and covers still miss the level, some new pairs must be
+    dearer and leave the cover of their reviewer's group, as many as the level counts links to be missing, because one
+    pair brings one link at most. The number of cheap pairs is raised until the level is in reach, then narrowed down,
+    and the best bound counts. Takes O(log P) closures.
     """
     net = linker.net
-    reduced = np.maximum(linker.cost + net.potential[net.item] - net.potential[problem.n_items + net.reviewer], 0)
+    reduced = np.maximum(linker.reduced(np.arange(linker.cost.size)), 0)
     movable = np.flatnonzero(~net.assigned & ~net.locked)
     order = movable[np.argsort(reduced[movable], kind="stable")]
-    now = _merge(linker, np.arange(problem.n_reviewers), np.unique(_keys(linker, np.flatnonzero(net.assigned))))
-    best, low, high = _bound(linker, problem, reduced, now), 0, 1
-    while high < order.size:
-        then = _merge(linker, now[0], np.union1d(now[1], _keys(linker, order[low:high], now[0])))
-        if _reached(linker, problem, then[1], recoverable=recoverable):
-            break
-        best, now, low, high = max(best, _bound(linker, problem, reduced, then)), then, high, 4 * high
+    search = _Bounds(linker, problem, reduced, order)
+    # Four times as many cheap pairs each time, until they are enough for the level.
+    high = 1
+    while high < order.size and search.out_of_reach(high):
+        high *= 4
+    # Bisection: the level is out of reach with ``search.cheap`` pairs and in reach with ``high``.
     for _ in range(STEPS):
-        middle = (low + min(high, order.size)) // 2
-        if middle <= low:
+        middle = (search.cheap + min(high, order.size)) // 2
+        if middle <= search.cheap:
             break
-        then = _merge(linker, now[0], np.union1d(now[1], _keys(linker, order[low:middle], now[0])))
-        if _reached(linker, problem, then[1], recoverable=recoverable):
+        if not search.out_of_reach(middle):
             high = middle
-        else:
-            best, now, low = max(best, _bound(linker, problem, reduced, then)), then, middle
-    best -= 2 * int(net.assigned.sum()) << TIE_BITS  # rounding and ties, of a pair that goes and of one that comes
+    best = search.best - (2 * int(net.assigned.sum()) << TIE_BITS)  # rounding and ties, of a pair gone and one come
     return max(best, 0) * float(np.abs(problem.affinity).max(initial=0.0)) * 2.0 ** -(AFFINITY_BITS + TIE_BITS)
 
 
-def _keys(linker: Linker, pairs: IntArray, label: IntArray | None = None) -> IntArray:
-    """Give a number to each pair's component (by default its reviewer) and item."""
-    reviewer = linker.net.reviewer[pairs]
-    keys: IntArray = (reviewer if label is None else label[reviewer]) * linker.required.size + linker.net.item[pairs]
-    return keys
+class _Bounds:
+    """Groups with the ``cheap`` cheapest pairs assigned, while the level is out of reach, and the best bound so far."""
 
+    def __init__(self, linker: Linker, problem: Problem, reduced: IntArray, order: IntArray) -> None:
+        self.linker, self.problem, self.reduced, self.order = linker, problem, reduced, order
+        alone = np.arange(problem.n_reviewers)
+        assigned = self._numbers(np.flatnonzero(linker.net.assigned), alone)
+        self.groups, self.cheap = self._merged(_Groups(alone, np.unique(assigned))), 0
+        self.best = self._bound()
 
-def _merge(linker: Linker, label: IntArray, inside: IntArray) -> tuple[IntArray, IntArray]:
-    """Merge components, given with the items they cover; returns labels of reviewers and (component, item) numbers."""
-    n_items, size = linker.required.size, int(label.max(initial=-1)) + 1
-    table = Reviews.from_codes(inside // n_items, inside % n_items, reviewers=size, items=n_items)
-    merged = (doubly_connected_components(table) if linker.shared > 1 else connected_components(table)).labels
-    return merged[label], np.unique(merged[inside // n_items] * n_items + inside % n_items)
+    def out_of_reach(self, cheap: int) -> bool:
+        """Whether the level is missed even with so many cheap pairs; if so, go on from there."""
+        core, label = self.linker.core, self.groups.label
+        more = self._numbers(self.order[self.cheap : cheap], label)
+        then = self._merged(_Groups(label, np.union1d(self.groups.covers, more)))
+        table = self._table(then)
+        covered = np.bincount(table.reviewer, core.required[table.item].astype(float), 1)
+        if covered.max() >= core.total or core.aim.holds_early(lambda: table):
+            return False
+        self.groups, self.cheap = then, cheap
+        self.best = max(self.best, self._bound())
+        return True
 
+    def _numbers(self, pairs: IntArray, label: IntArray) -> IntArray:
+        """Give a number to each pair's group and item."""
+        net = self.linker.net
+        numbers: IntArray = label[net.reviewer[pairs]] * self.problem.n_items + net.item[pairs]
+        return numbers
 
-def _reached(linker: Linker, problem: Problem, inside: IntArray, *, recoverable: bool) -> bool:
-    covered = np.bincount(inside // problem.n_items, problem.required[inside % problem.n_items].astype(float), 1)
-    return bool(covered.max() >= linker.total) or (recoverable and _links(inside, problem.n_items, doubly=True) == 0)
+    def _table(self, groups: _Groups) -> Reviews:
+        """Make a table of reviews of groups and the items they cover."""
+        size, n_items = int(groups.label.max(initial=-1)) + 1, self.problem.n_items
+        return Reviews.from_codes(groups.covers // n_items, groups.covers % n_items, reviewers=size, items=n_items)
 
+    def _merged(self, groups: _Groups) -> _Groups:
+        """Merge groups that share enough."""
+        n_items = self.problem.n_items
+        merged = self.linker.core.aim.groups(self._table(groups)).labels
+        covers = np.unique(merged[groups.covers // n_items] * n_items + groups.covers % n_items)
+        return _Groups(merged[groups.label], covers)
 
-def _bound(linker: Linker, problem: Problem, reduced: IntArray, now: tuple[IntArray, IntArray]) -> int:
-    """Loss of the pairs that must come beside those already within the components."""
-    (label, inside), net = now, linker.net
-    keys = label[net.reviewer] * problem.n_items + net.item
-    place = np.minimum(np.searchsorted(inside, keys), inside.size - 1)
-    cross = reduced[~net.assigned & ~net.locked & (inside[place] != keys)]
-    needed = 1 if problem.old.any() else max(_links(inside, problem.n_items, doubly=linker.shared > 1), 1)
-    return int(np.partition(cross, needed - 1)[:needed].sum()) if cross.size >= needed else 0
-
-
-def _links(inside: IntArray, n_items: int, *, doubly: bool) -> int:
-    """Fewest new pairs that can bring the level, from the pairs of a component and an item that it covers."""
-    component, item = inside // n_items, inside % n_items
-    if doubly:
-        size = int(component.max(initial=-1)) + 1
-        return recoverability(Reviews.from_codes(component, item, reviewers=size, items=n_items)).degrees_of_freedom
-    return int(np.unique(component).size - 1)
+    def _bound(self) -> int:
+        """Loss of the pairs that must come beside those already within the groups."""
+        net, covers = self.linker.net, self.groups.covers
+        numbers = self._numbers(np.arange(self.reduced.size), self.groups.label)
+        place = np.minimum(np.searchsorted(covers, numbers), covers.size - 1)
+        cross = self.reduced[~net.assigned & ~net.locked & (covers[place] != numbers)]
+        # Papers left behind after a first phase need no links, so only one is sure there.
+        missing = 1 if self.problem.old.any() else self.linker.core.aim.links(self._table(self.groups))
+        needed = max(missing, 1)
+        return int(np.partition(cross, needed - 1)[:needed].sum()) if cross.size >= needed else 0

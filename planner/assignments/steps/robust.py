@@ -8,9 +8,10 @@ import numpy as np
 
 from planner.assignments.model.network import flip
 from planner.assignments.steps.core import promise
-from planner.assignments.steps.dropouts import Watch, missing_without
+from planner.assignments.steps.watching import Watch, missing_without
 
 if TYPE_CHECKING:
+    from planner.assignments.steps.grouping import Core
     from planner.assignments.steps.linking import Linker
     from reviewgraph.labels import IntArray
 
@@ -30,27 +31,28 @@ def harden(linker: Linker, rng: np.random.Generator) -> IntArray:
     Ends with the assignment of which least is missing, pairs forced for that being freed again where it survives
     without them; it never gives up the level itself.
     """
-    if not missing_without(linker).any():
-        return missing_without(linker)
+    missing = missing_without(linker.core)
+    if not missing.any():
+        return missing
     search = _Search(linker, rng)
     if search.run():
-        linker.release(Robust(linker).holds)
+        linker.release(Robust(linker.core).holds)
     linker.net.locked[:] = search.given
     linker.net.locked[linker.forced] = True
-    linker.regroup()
-    return missing_without(linker)
+    linker.core.regroup()
+    return missing_without(linker.core)
 
 
 class Robust:
     """Whether an assignment under change still survives any one reviewer."""
 
-    def __init__(self, linker: Linker) -> None:
-        self.linker, self.watch = linker, Watch(linker)
+    def __init__(self, core: Core) -> None:
+        self.core, self.watch = core, Watch(core)
 
     def holds(self, pairs: IntArray) -> bool:
         """Whether nothing is missing after pairs were flipped."""
         if not self.watch.sound():
-            self.watch = Watch(self.linker)
+            self.watch = Watch(self.core)
         return not self.watch.missing().any()
 
 
@@ -64,7 +66,7 @@ class _Search:
 
     def __init__(self, linker: Linker, rng: np.random.Generator) -> None:
         self.linker, self.rng, self.step = linker, rng, 0
-        self.watch = Watch(linker)
+        self.watch = Watch(linker.core)
         self.missing = self.watch.missing()
         self.given = linker.net.locked.copy()
         self.given[linker.forced] = False
@@ -81,6 +83,7 @@ class _Search:
             self.step += 1
             self._one_step()
             stale += 1
+            # Remember the best so far; after many steps in vain go back to it, and let the ranking err from then on.
             if int(self.missing.sum()) < self.best:
                 stale, self.best = 0, int(self.missing.sum())
                 self.kept = (self.linker.net.assigned.copy(), list(self.linker.forced))
@@ -98,18 +101,21 @@ class _Search:
         flip(linker.net, np.flatnonzero(assigned != linker.net.assigned))
         linker.forced = list(forced)
         self.until[:] = 0
-        self.watch = Watch(linker)
+        self.watch = Watch(linker.core)
         self.missing = self.watch.missing()
 
     def _one_step(self) -> None:
+        # Tabu list: pairs forced of late stay (locked); pairs removed of late are left out of the ranking.
         linker, net = self.linker, self.linker.net
         net.locked[:] = self.base | (net.assigned & (self.until > self.step))
+        # A reviewer on whom items hang, those on whom much hangs more likely.
         waiting = np.flatnonzero(self.missing > 0)
         weight = self.missing[waiting] * self.rng.random(waiting.size)
         reviewer = int(waiting[np.argmax(weight)])
         found = self._look(reviewer, self._ranked(reviewer))
         if found is None:
             return
+        # The move is made even where it is for the worse: that leads out of local optima.
         pairs, self.missing, self.watch = found
         flip(net, pairs)
         linker.forced.append(int(pairs[0]))
@@ -122,7 +128,8 @@ class _Search:
         """Pairs that would bring items without this reviewer, least loss for each item first."""
         linker, net, watch = self.linker, self.linker.net, self.watch
         watch.missing_one(reviewer)
-        loss, follow, gain = promise(net, linker.cost, watch.groups, watch.grown, linker.required, linker.shared, 1)
+        core = linker.core
+        loss, follow, gain = promise(net, linker.cost, watch.groups, watch.grown, core.required, core.aim.shared, 1)
         useful = np.flatnonzero((gain > 0) & (net.reviewer != reviewer) & (self.until <= self.step))
         score = (loss + follow)[useful] / gain[useful]
         if self.noise:
@@ -140,6 +147,7 @@ class _Search:
             pairs, _ = linker.change(pair)
             if pairs.size == 0:
                 continue
+            # Try the change, judge it, take it back.
             flip(net, pairs)
             judged = self._judge(reviewer, alone)
             flip(net, pairs)
@@ -155,7 +163,7 @@ class _Search:
 
     def _judge(self, reviewer: int, alone: int) -> tuple[IntArray, Watch] | None:
         """Count what is missing for each; None where the level itself is lost or nothing gained for this reviewer."""
-        watch = self.watch if self.watch.sound() else Watch(self.linker)
+        watch = self.watch if self.watch.sound() else Watch(self.linker.core)
         if watch.missing_one(-1) > 0 or watch.missing_one(reviewer) > alone:
             return None
         return watch.missing(), watch

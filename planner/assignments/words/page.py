@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.assignments.assignment import AssignmentStatus
+from planner.assignments.model.levels import aim_named
+from reviewgraph.words import counted
+
 if TYPE_CHECKING:
     from planner.assignments.assignment import Assignment
     from reviewgraph.labels import IntArray
@@ -18,17 +22,10 @@ WIDTH, BINS = 40, 10
 #: Critical reviewers listed before the rest is only counted.
 NAMED = 10
 
-_LEVEL = {
-    "double": "comparable for certain (doubly connected)",
-    "recoverable": "comparable unless qualities line up by coincidence (recoverable)",
-    "connected": "comparable only if reviewers differ just in severity (connected)",
-    "none": "not asked for",
-}
-
 
 def page(assignment: Assignment) -> str:
     """Return the loads, demands, affinities and the level of an assignment as text."""
-    if assignment.status == "infeasible" or not assignment.reviews.n_reviews:
+    if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
         return f"No assignment ({assignment.status}). {assignment.explanation}"
     reviews = assignment.reviews
     lines = [
@@ -57,8 +54,7 @@ def page(assignment: Assignment) -> str:
 
 
 def _forced(assignment: Assignment) -> str:
-    count = assignment.forced
-    return f"{'1 pair' if count == 1 else f'{count} pairs'} forced in for the level"
+    return f"{counted(assignment.forced, 'pair')} forced in for the level"
 
 
 def _least(assignment: Assignment) -> str:
@@ -67,9 +63,10 @@ def _least(assignment: Assignment) -> str:
 
 
 def _level(assignment: Assignment) -> str:
-    if assignment.status == "level_missed":
-        return f"{assignment.target} missed. {assignment.explanation}".rstrip(".")
-    return f"all papers are {_LEVEL[assignment.target]}" if assignment.target != "none" else _LEVEL["none"]
+    aim = aim_named(assignment.target)
+    if assignment.status is AssignmentStatus.LEVEL_MISSED:
+        return f"{aim.name} missed. {assignment.explanation}".rstrip(".")
+    return aim.words if aim.level is None else f"all papers are {aim.words}"
 
 
 def _critical(assignment: Assignment) -> list[str]:
@@ -79,8 +76,7 @@ def _critical(assignment: Assignment) -> list[str]:
         return ["The level holds after any one reviewer drops out."]
     named = ", ".join(str(label) for label in assignment.critical[:NAMED])
     more = ", ..." if len(assignment.critical) > NAMED else ""
-    count = len(assignment.critical)
-    who = "1 reviewer is" if count == 1 else f"{count} reviewers are"
+    who = counted(len(assignment.critical), "reviewer is", "reviewers are")
     return [f"{who} critical: without one of them the level would not hold ({named}{more})."]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from planner.assignments.steps.flow import shortfall
 from planner.assignments.steps.panels import broken_items, feasible
 from planner.assignments.words.why_none import each, papers, people
+from reviewgraph.words import noun
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -44,7 +45,7 @@ def _full_without_senior(problem: Problem) -> str:
     bad = np.flatnonzero(problem.required & (problem.demand > 0) & (problem.open_demand() <= 0) & (have == 0))
     if not bad.size:
         return ""
-    has = "has" if bad.size == 1 else "have"
+    has = noun(bad.size, "has", "have")
     return f"{papers(problem, bad)} {has} all reviews fixed, and none by a senior reviewer. Lift one of them."
 
 
@@ -111,7 +112,8 @@ def _clash(problem: Problem, clock: Clock) -> str:
     free = replace(problem, least=np.zeros_like(problem.least))
     if whole.sum() > MOST_PAPERS or feasible(free, whole, clock):
         least = " within everybody's min_load" if problem.least.any() else ""
-        return f"The papers {cannot}{least} (proved by an integer programme over all papers they touch)."
+        return f"The papers {cannot}{least} (proved over all papers they touch, by two solvers)."
+    # A smallest set that cannot be served even alone says more than "all papers".
     core = _shrink(free, whole, clock)
     codes = np.flatnonzero(core)
     pairs = core[problem.item] & (problem.load[problem.reviewer] > 0)

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.assignments.steps.core import coverage
 from planner.assignments.steps.flow import Shortfall, shortfall
-from reviewgraph import Reviews, connected_components, doubly_connected_components
+from reviewgraph.checking import check
+from reviewgraph.reviews import Reviews
+from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
+    from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray, Label
+    from reviewgraph.reviews import BoolArray
 
 #: Names listed before the rest is only counted.
 NAMED = 6
@@ -26,12 +32,14 @@ def why_infeasible(problem: Problem) -> str:
     found = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
     if found is None:
         return ""
-    return _short_of_reviews(problem, found, demand, load) if found.by_items else _short_ofpapers(problem, found, least)
+    return (
+        _short_of_reviews(problem, found, demand, load) if found.by_items else _short_of_papers(problem, found, least)
+    )
 
 
 def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:
-    need = "needs" if found.items.size == 1 else "need"
-    total = "1 review" if found.needed == 1 else f"{found.needed} reviews"
+    need = noun(found.items.size, "needs", "need")
+    total = f"{found.needed} {noun(found.needed, 'review')}"
     needy = f"{papers(problem, found.items)} {need} {each(demand[found.items], 'review')} = {total}"
     if problem.old.any():
         needy += ", reviewers of the first phase aside where they have read the paper"
@@ -49,7 +57,7 @@ def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load
     )
 
 
-def _short_ofpapers(problem: Problem, found: Shortfall, least: IntArray) -> str:
+def _short_of_papers(problem: Problem, found: Shortfall, least: IntArray) -> str:
     who = people(problem, found.reviewers)
     rest = f", and {found.pairs} other allowed pairs" if found.pairs else ""
     return (
@@ -59,30 +67,30 @@ def _short_ofpapers(problem: Problem, found: Shortfall, least: IntArray) -> str:
     )
 
 
-def why_unreachable(problem: Problem, target: str) -> str:
+def why_unreachable(problem: Problem, aim: Aim) -> str:
     """Explain by counting why no assignment within demands and loads reaches the level; empty if that may be.
 
     Everyone who reviews k papers adds k - 2 new ones to a component at most (k - 1 where one shared paper is enough),
     whoever starts it 2 more (1 more). Full loads for as few as possible make the most of it.
     """
+    if aim.level is None:
+        return ""
     N = int(problem.required.sum())
     bare = np.flatnonzero(problem.required & (problem.demand == 0))
     if bare.size:
         return (
-            f"{papers(problem, bare)} {'has' if bare.size == 1 else 'have'} demand 0, and what nobody reviews cannot "
+            f"{papers(problem, bare)} {noun(bare.size, 'has', 'have')} demand 0, and what nobody reviews cannot "
             "be compared. Raise the demand, leave them out, or ask for no level (target none)."
         )
     if problem.old.any() or N == 0:
         return ""
-    shared = 1 if target == "connected" else 2
-    reach = _reach(problem, shared, int(problem.load.max(initial=0)))
-    if reach >= N or (shared >= N and int(problem.load.max(initial=0)) >= N):
+    reach = _reach(problem, aim.shared, int(problem.load.max(initial=0)))
+    if reach >= N or (aim.shared >= N and int(problem.load.max(initial=0)) >= N):
         return ""
-    minus = "k - 2" if shared == 2 else "k - 1"
     return (
         f"{N} papers cannot be joined by these {int(problem.demand.sum())} reviews: a reviewer of k papers joins at "
-        f"most {minus} further ones, so even full loads reach {reach} papers, {shared} at the start included. Raise "
-        "demands or let fewer reviewers take more papers each."
+        f"most {aim.joins} further ones, so even full loads reach {reach} papers, {aim.shared} at the start included. "
+        "Raise demands or let fewer reviewers take more papers each."
     )
 
 
@@ -96,35 +104,41 @@ def _reach(problem: Problem, shared: int, cap: int) -> int:
     return reach
 
 
-def why_fragile(problem: Problem, target: str, critical: Iterable[int]) -> str:
+def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label]) -> str:
+    """Say who is critical still, and prove that somebody must be where that can be proved."""
+    codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
+    proof = why_critical(problem, aim, codes) or "Whether it must is not known: raise demands or loads."
+    return f"The level hangs on {counted(len(codes), 'reviewer')} still. {proof}"
+
+
+def why_critical(problem: Problem, aim: Aim, critical: Iterable[int]) -> str:
     """Prove, where counting or the closure over all allowed pairs does, that no assignment survives any one reviewer.
 
     Nobody may be the only reviewer of a paper. Whoever has most reviews, k, takes k - 2 from what the others can
     join (k - 1 where one shared paper is enough). And without a reviewer even all allowed pairs must be enough;
     that need only be tried for those who are critical now.
     """
-    N, shared = int(problem.required.sum()), 1 if target == "connected" else 2
+    N, shared = int(problem.required.sum()), aim.shared
     single = np.flatnonzero(problem.required & (problem.demand == 1))
     if single.size:
         return (
-            f"Proved impossible: {papers(problem, single)} {'gets' if single.size == 1 else 'get'} one review only, "
+            f"Proved impossible: {papers(problem, single)} {noun(single.size, 'gets', 'get')} one review only, "
             "and whoever writes it is critical. Raise that demand to 2 or more."
         )
     caps = range(shared, int(problem.load.max(initial=0)) + 1)
     reach = max((_reach(problem, shared, cap) - (cap - shared) for cap in caps), default=0)
     if not problem.old.any() and shared < N and reach < N:
-        minus = "k - 2" if shared == 2 else "k - 1"
         return (
             f"Proved impossible: without the busiest reviewer the others can join {reach} of {N} papers at most, "
-            f"because a reviewer of k papers joins at most {minus} further ones. Raise demands or loads."
+            f"because a reviewer of k papers joins at most {aim.joins} further ones. Raise demands or loads."
         )
-    return _hangs_on(problem, shared, critical)
+    return _hangs_on(problem, aim, critical)
 
 
-def _hangs_on(problem: Problem, shared: int, critical: Iterable[int]) -> str:
+def _hangs_on(problem: Problem, aim: Aim, critical: Iterable[int]) -> str:
     """Name a reviewer without whom even the assignment of all allowed pairs would miss the level."""
     for j in critical:
-        if joined_by_all(problem, shared, without=j) < int(problem.required.sum()):
+        if joined_by_all(problem, aim, without=j) < int(problem.required.sum()):
             return (
                 f"Proved impossible: reviewer {problem.reviewers[j]} stays critical, because without this reviewer "
                 "even all allowed pairs together miss the level. Score more pairs, allow unscored ones, or lift "
@@ -133,48 +147,62 @@ def _hangs_on(problem: Problem, shared: int, critical: Iterable[int]) -> str:
     return ""
 
 
-def why_apart(problem: Problem, target: str) -> str:
+def why_apart(problem: Problem, aim: Aim) -> str:
     """Prove that even all allowed pairs together miss the level; empty if they reach it."""
-    N, shared = int(problem.required.sum()), 1 if target == "connected" else 2
-    reach = joined_by_all(problem, shared)
+    N = int(problem.required.sum())
+    reach = joined_by_all(problem, aim)
     if reach == N:
         return ""
-    how = "share two papers" if shared == 2 else "share a paper"
     return (
-        f"Even if every allowed pair were assigned, one group of reviewers who {how} would cover {reach} of {N} "
-        "papers at most. Score pairs between the groups, allow unscored ones, or lift conflicts."
+        f"Even if every allowed pair were assigned, one group of reviewers who {aim.sharing} would cover {reach} of "
+        f"{N} papers at most. Score pairs between the groups, allow unscored ones, or lift conflicts."
     )
 
 
-def joined_by_all(problem: Problem, shared: int, without: int = -1) -> int:
-    """Most required papers that one component covers if every allowed pair is assigned: a bound for all others."""
+def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
+    """Most required papers that one group covers if every allowed pair is assigned: a bound for all others."""
     N = int(problem.required.sum())
-    keep = (problem.load[problem.reviewer] >= min(shared, N)) & (problem.reviewer != without)
+    keep = (problem.load[problem.reviewer] >= min(aim.shared, N)) & (problem.reviewer != without)
     table = Reviews.from_codes(
         problem.reviewer[keep], problem.item[keep], reviewers=problem.n_reviewers, items=problem.n_items
     )
-    components = doubly_connected_components(table) if shared > 1 else connected_components(table)
-    pairs = np.unique(components.labels[table.reviewer] * problem.n_items + table.item)
-    weight = problem.required[pairs % problem.n_items].astype(np.float64)
-    return int(np.bincount(pairs // problem.n_items, weight, 1).max(initial=0))
+    label = aim.groups(table).labels
+    return int(coverage(label, table.reviewer, table.item, problem.required).max(initial=0))
+
+
+def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock) -> str:
+    """Say why the search ended and what the assignment has all the same."""
+    kept = assigned & problem.required[problem.item]
+    codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
+    N, M = int(problem.required.sum()), problem.n_reviewers
+    report = check(Reviews.from_codes(problem.reviewer[kept], codes, reviewers=M, items=N))
+    has = f"{report.level}, no more" if report.level else "not even connected"
+    end = (
+        "It was interrupted"
+        if clock.interrupted
+        else "The time was over"
+        if clock.over()
+        else "The search found no further change that helps; raise demands or loads"
+    )
+    return f"{end}. This assignment is {has}."
 
 
 def each(numbers: IntArray, what: str, of: str = "") -> str:
     """Say a number that all have, or from what to what they have."""
     distinct = np.unique(numbers)
     if distinct.size == 1:
-        return f"{what} {distinct[0]}" if of else f"{distinct[0]} {what}{'s' if distinct[0] != 1 else ''} each"
+        return f"{what} {distinct[0]}" if of else f"{distinct[0]} {noun(int(distinct[0]), what)} each"
     return f"{what} {distinct[0]} to {distinct[-1]}" if of else f"{distinct[0]} to {distinct[-1]} {what}s"
 
 
 def papers(problem: Problem, codes: IntArray) -> str:
     """Count papers and name them, or the first of them."""
-    return f"{codes.size} paper{'s' if codes.size != 1 else ''}{_names(problem.items, codes)}"
+    return f"{counted(codes.size, 'paper')}{_names(problem.items, codes)}"
 
 
 def people(problem: Problem, codes: IntArray, kind: str = "reviewer") -> str:
     """Count reviewers and name them, or the first of them."""
-    return f"{codes.size} {kind}{'s' if codes.size != 1 else ''}{_names(problem.reviewers, codes)}"
+    return f"{counted(codes.size, kind)}{_names(problem.reviewers, codes)}"
 
 
 def _names(labels: Sequence[Label], codes: Iterable[int]) -> str:

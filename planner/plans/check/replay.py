@@ -12,7 +12,7 @@ from reviewgraph.recoverable import degrees_of_freedom
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
-    from planner.plans.proof.bounds import Bound
+    from planner.plans.model.ledger import Bound
     from reviewgraph.labels import IntArray
 
     #: Covers by component.

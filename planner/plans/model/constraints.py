@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from planner.plans.model.tables import as_pairs, with_reviewers
 from reviewgraph.errors import InputError
-from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray, Label
+    from reviewgraph.reviews import Reviews
 
     Pair: TypeAlias = tuple[Label, Label]
 
@@ -48,6 +49,10 @@ class Constraints:
     conflicts: IntArray
     fixed: IntArray
     cost: Mapping[int, float] = field(default_factory=dict)
+
+    def without_fixed(self) -> Constraints:
+        """Return the same with no pair fixed."""
+        return replace(self, fixed=self.fixed[:0])
 
     def cost_of(self, reviewer: int, item: int) -> float:
         """Cost of a pair, 1 by default."""
@@ -109,7 +114,7 @@ def constrain(
     """
     least = (0 if capacity is not None else UNLIMITED) if spare is None else _whole(spare, "spare")
     given = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in (capacity or {}).items()}
-    table = _with_reviewers(reviews, given)
+    table = with_reviewers(reviews, given)
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
     for label, load in given.items():
@@ -146,31 +151,13 @@ def _fixed(table: Reviews, pairs: Iterable[Pair], closed: set[int]) -> IntArray:
             raise InputError(message)
         if i not in table.items_of(j):
             found[j, i] = None
-    return np.array(list(found), np.int64).reshape(-1, 2)
+    return as_pairs(found)
 
 
 def _known(table: Reviews, pairs: Iterable[Pair]) -> Iterable[int]:
     for reviewer, item in pairs:
         if reviewer in table.reviewer_code and item in table.item_code:
             yield table.reviewer_code[reviewer] * table.n_items + table.item_code[item]
-
-
-def _with_reviewers(reviews: Reviews, labels: Iterable[Label]) -> Reviews:
-    """Return the table with further reviewers, who have no reviews."""
-    new = [label for label in labels if label not in reviews.reviewer_code]
-    if not new:
-        return reviews
-    sign = -1.0 if reviews.lower_is_better else 1.0
-    return Reviews.from_arrays(
-        [reviews.reviewers[j] for j in reviews.reviewer.tolist()],
-        [reviews.items[i] for i in reviews.item.tolist()],
-        sign * np.where(reviews.scored, reviews.score, 0.0),
-        scored=reviews.scored,
-        reviewers=[*reviews.reviewers, *new],
-        items=reviews.items,
-        titles=reviews.titles,
-        lower_is_better=reviews.lower_is_better,
-    )
 
 
 def _whole(value: int, name: str) -> int:

@@ -17,14 +17,20 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
 
 
+#: Registers of ``Structure.entries``, of ``Growth.extent`` and of ``Growth.anchor``.
+COUNT = 0
+ITEMS, BLOCKS, STAMP, ANCHORED, BEYOND = 0, 1, 2, 3, 4
+NAME, MARK, NEAR_STAMP = 0, 1, 2
+
+
 class Structure(NamedTuple):
     """Blocks of reviewers and the items they cover.
 
     A (block, item) pair is an entry; entries stand in two families of linked lists. ``root`` is the union-find
     forest of blocks; ``head``, ``tail`` (by block) and ``after`` (by entry) list a block's entries, ``first`` (by
     item) and ``beside`` (by entry) an item's; ``part`` and ``last`` (by block) list the blocks that were joined in
-    one. ``cover`` counts the items of a block, ``entries[0]`` the entries. ``class_of`` maps an item to its tie class
-    (itself where scores do not count): blocks join when they share items of two classes.
+    one. ``cover`` counts the items of a block, ``entries[COUNT]`` the entries. ``class_of`` maps an item to its tie
+    class (itself where scores do not count): blocks join when they share items of two classes.
     """
 
     root: IntArray
@@ -41,17 +47,30 @@ class Structure(NamedTuple):
     class_of: IntArray
     entries: IntArray
 
+    @property
+    def size(self) -> int:
+        """Entries that are written."""
+        return int(self.entries[COUNT])
+
+    @property
+    def room(self) -> int:
+        """Entries that may still be written, save two."""
+        return self.item.size - self.size - 2
+
 
 class Growth(NamedTuple):
     """Working space of :func:`grow`, and what it found.
 
-    The grown block holds ``items[:extent[0]]`` and is made of ``blocks[:extent[1]]``. ``seen`` (by item), ``taken`` and
-    ``hit`` (by block) hold the stamp ``extent[2]`` of the growth that last reached them; ``hit_class`` is the class
-    of the first item that a block shares with the grown one.
+    The grown block holds ``items[:extent[ITEMS]]`` and is made of ``blocks[:extent[BLOCKS]]``. ``seen`` (by item),
+    ``taken`` and ``hit`` (by block) hold the stamp ``extent[STAMP]`` of the growth that last reached them;
+    ``hit_class`` is the class of the first item that a block shares with the grown one.
 
     The largest block, the anchor, is not walked through again for every trial: ``inside`` (by item) marks its items
     and ``touch`` (by block) the class that another block shares with it (-1: none); ``touched`` lists the blocks hit
-    in a trial and ``near`` the distinct blocks of an item. ``anchor`` holds its name, and the mark of its items.
+    in a trial, ``extent[BLOCKS]`` of them; ``extent[ANCHORED]`` says whether the trial took the anchor in, and
+    ``extent[BEYOND]`` counts its items outside the anchor. ``near`` lists the distinct blocks of an item, which
+    ``near_mark`` (by block) marks by the stamp ``anchor[NEAR_STAMP]``. ``anchor[NAME]`` is the anchor, ``anchor[MARK]``
+    the mark of its items.
     """
 
     items: IntArray
@@ -67,6 +86,16 @@ class Growth(NamedTuple):
     near: IntArray
     near_mark: IntArray
     anchor: IntArray
+
+    @property
+    def covered(self) -> int:
+        """Items of the block that grew last."""
+        return int(self.extent[ITEMS])
+
+    @property
+    def joined(self) -> list[int]:
+        """Blocks that the one that grew last took in, beside itself."""
+        return self.blocks[1 : self.extent[BLOCKS]].tolist()  # type: ignore[no-any-return]
 
 
 def working_space(n_blocks: int, n_items: int) -> Growth:
@@ -101,10 +130,10 @@ def copy_structure(state: Structure) -> Structure:
 @kernel
 def restore(state: Structure, saved: Structure) -> None:
     """Make a structure what another of the same size is."""
-    count = saved.entries[0]
+    count = saved.entries[COUNT]
     state.root[:], state.head[:], state.tail[:] = saved.root, saved.head, saved.tail
     state.part[:], state.last[:], state.cover[:] = saved.part, saved.last, saved.cover
-    state.first[:], state.entries[0] = saved.first, count
+    state.first[:], state.entries[COUNT] = saved.first, count
     state.after[:count], state.beside[:count] = saved.after[:count], saved.beside[:count]
     state.block[:count], state.item[:count] = saved.block[:count], saved.item[:count]
 
@@ -121,8 +150,9 @@ def find_block(root: IntArray, block: int) -> int:
 @kernel
 def enter(state: Structure, block: int, item: int) -> None:
     """Write an entry: a block covers an item it did not cover."""
-    block, entry = find_block(state.root, block), state.entries[0]
-    state.entries[0] = entry + 1
+    # A new entry stands first among those of its item and last among those of its block: withdraw() relies on it.
+    block, entry = find_block(state.root, block), state.entries[COUNT]
+    state.entries[COUNT] = entry + 1
     state.block[entry], state.item[entry], state.after[entry] = block, item, -1
     state.beside[entry] = state.first[item]
     state.first[item] = entry
@@ -155,31 +185,34 @@ def covers_item(state: Structure, block: int, item: int) -> bool:
 @kernel
 def take(state: Structure, space: Growth, block: int) -> None:
     """Let the growing block take in a block with its items."""
-    stamp = space.extent[2]
+    # Nothing is cleared between growths: a mark counts only if it is the stamp of this one.
+    stamp = space.extent[STAMP]
     if space.taken[block] == stamp:
         return
     space.taken[block] = stamp
-    space.blocks[space.extent[1]] = block
-    space.extent[1] += 1
+    space.blocks[space.extent[BLOCKS]] = block
+    space.extent[BLOCKS] += 1
     entry = state.head[block]
     while entry >= 0:
         thing = state.item[entry]
         if space.seen[thing] != stamp:
             space.seen[thing] = stamp
-            space.items[space.extent[0]] = thing
-            space.extent[0] += 1
+            space.items[space.extent[ITEMS]] = thing
+            space.extent[ITEMS] += 1
         entry = state.after[entry]
 
 
 @kernel
 def grow(state: Structure, space: Growth, a: int, b: int) -> None:
     """Join block a with block b (b = a: none) and grow until no other block shares items of two classes."""
-    space.extent[0] = space.extent[1] = 0
-    space.extent[2] += 1
-    stamp, done = space.extent[2], 0
+    space.extent[ITEMS] = space.extent[BLOCKS] = 0
+    space.extent[STAMP] += 1
+    stamp, done = space.extent[STAMP], 0
     take(state, space, find_block(state.root, a))
     take(state, space, find_block(state.root, b))
-    while done < space.extent[0]:
+    # Repeat-Union2 from one block: the items before ``done`` have told every block that covers them. A block that
+    # is told by two items of different classes joins, and its items wait their turn.
+    while done < space.extent[ITEMS]:
         thing = space.items[done]
         done += 1
         entry = state.first[thing]
@@ -196,13 +229,15 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
 @kernel
 def drop_anchor(state: Structure, space: Growth) -> int:
     """Make the block with the largest cover the anchor of trials; returns its name."""
+    # The largest cover among the roots; of equals the first.
     main = 0
     for block in range(state.root.size):
         if state.root[block] == block and (state.cover[block] > state.cover[main] or state.root[main] != main):
             main = block
-    space.anchor[0] = main
-    space.anchor[1] += 1
-    mark = space.anchor[1]
+    # The structure is closed: another block shares items of one class with the anchor at most, so one number says all.
+    space.anchor[NAME] = main
+    space.anchor[MARK] += 1
+    mark = space.anchor[MARK]
     space.touch[:] = -1
     entry = state.head[main]
     while entry >= 0:
@@ -220,31 +255,32 @@ def drop_anchor(state: Structure, space: Growth) -> int:
 @kernel
 def take_on_trial(state: Structure, space: Growth, block: int) -> None:
     """Let a trial take in a block other than the anchor."""
-    stamp, mark = space.extent[2], space.anchor[1]
+    stamp, mark = space.extent[STAMP], space.anchor[MARK]
     space.taken[block] = stamp
     entry = state.head[block]
     while entry >= 0:
         thing = state.item[entry]
         if space.seen[thing] != stamp:
             space.seen[thing] = stamp
-            space.items[space.extent[0]] = thing
-            space.extent[0] += 1
-            space.extent[4] += int(space.inside[thing] != mark)
+            space.items[space.extent[ITEMS]] = thing
+            space.extent[ITEMS] += 1
+            space.extent[BEYOND] += int(space.inside[thing] != mark)
         entry = state.after[entry]
 
 
 @kernel
 def try_take(state: Structure, space: Growth, block: int) -> None:
     """Let a trial take in a block; the anchor comes with those that share one more class with it."""
-    stamp = space.extent[2]
+    stamp = space.extent[STAMP]
     if space.taken[block] == stamp:
         return
-    if block != space.anchor[0]:
+    if block != space.anchor[NAME]:
         take_on_trial(state, space, block)
         return
+    # Who was hit once in this trial and shares another class with the anchor shares two with the union.
     space.taken[block] = stamp
-    space.extent[3] = 1
-    for place in range(space.extent[1]):
+    space.extent[ANCHORED] = 1
+    for place in range(space.extent[BLOCKS]):
         other = space.touched[place]
         shared = space.touch[other]
         if space.taken[other] != stamp and shared >= 0 and shared != space.hit_class[other]:
@@ -254,15 +290,16 @@ def try_take(state: Structure, space: Growth, block: int) -> None:
 @kernel
 def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
     """Items of the block that :func:`grow` would make of two blocks, found without walking through the anchor."""
-    space.extent[0] = space.extent[1] = space.extent[3] = space.extent[4] = 0
-    space.extent[2] += 1
-    stamp, mark, done = space.extent[2], space.anchor[1], 0
+    space.extent[ITEMS] = space.extent[BLOCKS] = space.extent[ANCHORED] = space.extent[BEYOND] = 0
+    space.extent[STAMP] += 1
+    stamp, mark, done = space.extent[STAMP], space.anchor[MARK], 0
     try_take(state, space, a)
     try_take(state, space, b)
-    while done < space.extent[0]:
+    while done < space.extent[ITEMS]:
+        # With the anchor in, its items need not be walked: ``touch`` holds what they would tell.
         thing = space.items[done]
         done += 1
-        if space.extent[3] == 1 and space.inside[thing] == mark:
+        if space.extent[ANCHORED] == 1 and space.inside[thing] == mark:
             continue
         kind, entry = state.class_of[thing], state.first[thing]
         while entry >= 0:
@@ -272,22 +309,24 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
                 continue
             if space.hit[other] != stamp:
                 space.hit[other], space.hit_class[other] = stamp, kind
-                space.touched[space.extent[1]] = other
-                space.extent[1] += 1
-                if space.extent[3] == 1 and space.touch[other] >= 0 and space.touch[other] != kind:
+                space.touched[space.extent[BLOCKS]] = other
+                space.extent[BLOCKS] += 1
+                if space.extent[ANCHORED] == 1 and space.touch[other] >= 0 and space.touch[other] != kind:
                     try_take(state, space, other)
             elif space.hit_class[other] != kind:
                 try_take(state, space, other)
-    if space.extent[3] == 1:
-        return int(space.extent[4] + state.cover[space.anchor[0]])
-    return int(space.extent[0])
+    # The anchor's items were not collected, those beyond it were counted.
+    if space.extent[ANCHORED] == 1:
+        return int(space.extent[BEYOND] + state.cover[space.anchor[NAME]])
+    return int(space.extent[ITEMS])
 
 
 @kernel
 def settle(state: Structure, space: Growth) -> int:
     """Make the last growth permanent; returns the name of the block."""
+    # The first block keeps its name; the lists of the others are hung on the end of its own.
     name = space.blocks[0]
-    for position in range(1, space.extent[1]):
+    for position in range(1, space.extent[BLOCKS]):
         other = space.blocks[position]
         state.root[other] = name
         state.part[state.last[name]] = other
@@ -298,7 +337,7 @@ def settle(state: Structure, space: Growth) -> int:
             else:
                 state.after[state.tail[name]] = state.head[other]
             state.tail[name] = state.tail[other]
-    state.cover[name] = space.extent[0]
+    state.cover[name] = space.extent[ITEMS]
     return int(name)
 
 
@@ -308,6 +347,7 @@ def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size
 
     One growth from each block that was given a review is enough: a block that grows later looks at all others.
     """
+    # All reviews first: only then is a growth from one block told of all that it can take.
     most = state.cover.max()
     for entry in range(size):
         if not covers_item(state, block[entry], item[entry]):
@@ -322,8 +362,8 @@ def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size
 @kernel
 def withdraw(state: Structure, tail_before: int) -> None:
     """Undo the last :func:`enter`, if the structure has not changed since; the block's tail was ``tail_before``."""
-    entry = state.entries[0] - 1
-    state.entries[0] = entry
+    entry = state.entries[COUNT] - 1
+    state.entries[COUNT] = entry
     block, item = state.block[entry], state.item[entry]
     state.first[item] = state.beside[entry]
     state.cover[block] -= 1
@@ -345,10 +385,11 @@ def extend_unfinished(
         leaves[k] = 0
         if covers_item(state, root, item[k]):
             continue
+        # The structure stays closed and unfinished: a review after which a block covers all is taken back.
         tail = state.tail[root]
         enter(state, root, item[k])
         grow(state, space, root, root)
-        if space.extent[0] < n_items:
+        if space.extent[ITEMS] < n_items:
             settle(state, space)
         else:
             withdraw(state, tail)

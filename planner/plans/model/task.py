@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,17 +17,20 @@ from planner.plans.model.growth import (
     new_structure,
     working_space,
 )
-from planner.plans.search.cascade import Board, Moves
+from planner.plans.model.moves import Board
+from planner.plans.model.tables import with_extra
 from reviewgraph.components import Components, doubly_connected_components, tie_classes
+from reviewgraph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
     from reviewgraph.kernels.compiling import Kernel
     from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import Reviews
 
-#: Entries from which the kernels are compiled at once, and from which they are if Numba is there already: a first plan
-#: and its bounds take plain Python seconds below the one, and a first compilation takes half a minute.
-COMPILE_FROM, COMPILE_WARM = 2_500, 200
+#: Seconds that a first plan and its bounds take as plain Python for each entry of the covers, as far as one kernel
+#: goes; and those of a search that stops at its deadline.
+ENTRY, SEARCH = 2e-3, 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,8 @@ class Task:
         The structure with the fixed reviews in it, closed. Nobody may change it.
     spare, room
         What is left after the fixed reviews.
+    use_scores
+        Whether tied scores carry no scale.
     """
 
     constraints: Constraints
@@ -53,6 +56,7 @@ class Task:
     start: Structure
     spare: IntArray
     room: IntArray
+    use_scores: bool = False
 
     @property
     def n_items(self) -> int:
@@ -76,14 +80,16 @@ class Task:
 
     def form(self, kernel: Kernel[..., Any]) -> Any:
         """Return the form of a kernel that suits the size of the task."""
-        entries = int(self.start.entries[0])
-        warm = entries >= COMPILE_WARM and "numba" in sys.modules
-        return kernel.compiled if warm or entries >= COMPILE_FROM else kernel.python
+        return kernel.compiled if POLICY.pays(kernel, self.seconds) else kernel.python
+
+    @cached_property
+    def seconds(self) -> float:
+        """What a first plan takes as plain Python."""
+        return ENTRY * self.start.size
 
     def warm_up(self) -> None:
         """Compile from now on, if the task is not tiny: a long search is to come."""
-        if int(self.start.entries[0]) >= COMPILE_WARM:
-            import_module("numba")
+        POLICY.expect(SEARCH)
 
     def board(self, seed: int) -> Board:
         """Return spare loads and limits that a search may use up."""
@@ -101,9 +107,10 @@ class Task:
             np.array([seed & 0x7FFFFFFF], np.int64),
         )
 
-    def moves(self, length: int) -> Moves:
-        """Return room for a plan of some length."""
-        return Moves(*np.full((3, length), -1, np.int64), np.zeros(1, np.int64))  # type: ignore[call-arg]
+    def table(self, pairs: IntArray) -> Reviews:
+        """Return existing, fixed and these reviews."""
+        rules = self.constraints
+        return with_extra(rules.reviews, np.concatenate([rules.fixed, pairs]), use_scores=self.use_scores)
 
     def after(self, pairs: IntArray) -> Structure:
         """Return the closed structure after some more reviews, shape (P, 2)."""
@@ -135,5 +142,6 @@ def new_task(constraints: Constraints, room_for: int, *, use_scores: bool = Fals
         start,
         constraints.spare - np.bincount(fixed[:, 0], minlength=reviews.n_reviewers),
         constraints.room - np.bincount(fixed[:, 1], minlength=reviews.n_items),
+        use_scores,
     )
-    return task if not len(fixed) else Task(constraints, components, task.after(fixed), task.spare, task.room)
+    return replace(task, start=task.after(fixed)) if len(fixed) else task

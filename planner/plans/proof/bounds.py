@@ -6,12 +6,12 @@ Every bound holds for the target *double*; degrees of freedom and loads hold for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.plans.model.constraints import UNLIMITED
+from planner.plans.model.ledger import Bound
 from reviewgraph.recoverable import degrees_of_freedom
 
 if TYPE_CHECKING:
@@ -23,29 +23,6 @@ if TYPE_CHECKING:
 EXPANSION_UP_TO = 5_000
 #: What the computed eigenvalue may be off by, relative to the largest; Lanczos converges to 1e-9 here.
 EIGENVALUE_SLACK = 1e-6
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A number of reviews that no plan can do with less than.
-
-    Parameters
-    ----------
-    value
-        The number; ``math.inf`` is never used: what cannot be done at all is said by the status.
-    kind
-        ``degrees of freedom``, ``loads``, ``expansion``, ``parts``, ``groups`` (made by few reviews), ``pieces``,
-        ``cuts`` or ``unfinished``.
-    words
-        The proof in a sentence.
-    parts
-        For the kinds ``parts`` and ``groups``: what each part of the contracted graph takes.
-    """
-
-    value: int
-    kind: str
-    words: str
-    parts: tuple[int, ...] = ()
 
 
 def missing_links(reviews: Reviews, constraints: Constraints, spare: IntArray) -> Bound:

@@ -62,7 +62,7 @@ def reduce(task: Task) -> Reduction:
 
     Takes time linear in the entries, and that of the pebble game on the parts.
     """
-    count = int(task.start.entries[0])
+    count = task.start.size
     owner, item = task.block_labels(task.start)[task.start.block[:count]], task.start.item[:count]
     large = task.start.cover[owner] > 1
     pairs = np.unique(owner[large] * task.n_items + item[large])  # fixed reviews may have merged blocks

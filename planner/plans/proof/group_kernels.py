@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 #: What a kernel says when it stops: all done, a group covers everything, no room left, or enough work for now.
 DONE, FOUND, FULL, PAUSE = 0, 1, 2, 3
+#: Registers of ``Desk.size`` and of ``Pool.size``.
+TRAIL, COVERS, NEAR = 0, 1, 2
+GROUPS, PARENT, ADDED = 0, 1, 2
 
 
 class Piece(NamedTuple):
@@ -32,8 +35,8 @@ class Desk(NamedTuple):
     """One group, open for work.
 
     ``inside`` marks its components and ``covered`` its items; ``shared`` holds how many of its items each component
-    covers. ``trail`` lists components taken in, ``covers`` the items, ``near`` the components that share any; ``size``
-    holds how many there are of each.
+    covers. ``trail`` lists components taken in, ``covers`` the items, ``near`` the components that share any; the
+    registers ``TRAIL``, ``COVERS`` and ``NEAR`` of ``size`` say how many there are of each.
     """
 
     inside: IntArray
@@ -51,7 +54,8 @@ class Pool(NamedTuple):
     It was made of group ``parent[g]`` of a cheaper pool and component ``added[g]``, or, where that is negative, of
     two groups, the other one of number ``-1 - added[g]`` and price ``absorbed[g] - 1``. ``absorbed[g]`` is 0 if no
     other components followed for nothing. ``table`` finds groups by their
-    members. ``size`` holds the number of groups, and the last parent and addition looked at.
+    members. The registers of ``size`` are the number of groups, ``GROUPS``, and the last ``PARENT`` and component
+    ``ADDED`` looked at.
     """
 
     member: IntArray
@@ -61,6 +65,11 @@ class Pool(NamedTuple):
     absorbed: IntArray
     table: IntArray
     size: IntArray
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """The last parent and addition looked at."""
+        return int(self.size[PARENT]), int(self.size[ADDED])
 
 
 def new_desk(piece: Piece) -> Desk:
@@ -93,7 +102,8 @@ def new_pool(groups: int, members: int) -> Pool:
 @kernel
 def take_in(piece: Piece, desk: Desk, done: int) -> None:
     """Cover the items of the trail from place ``done`` on, and take in what then shares two."""
-    while done < desk.size[0]:
+    # ``shared`` counts the covered items of every component; at two it joins the trail, and its items are covered next.
+    while done < desk.size[TRAIL]:
         component = desk.trail[done]
         done += 1
         for place in range(piece.start[component], piece.start[component + 1]):
@@ -101,18 +111,18 @@ def take_in(piece: Piece, desk: Desk, done: int) -> None:
             if desk.covered[thing]:
                 continue
             desk.covered[thing] = 1
-            desk.covers[desk.size[1]] = thing
-            desk.size[1] += 1
+            desk.covers[desk.size[COVERS]] = thing
+            desk.size[COVERS] += 1
             for spot in range(piece.own_start[thing], piece.own_start[thing + 1]):
                 other = piece.own[spot]
                 desk.shared[other] += 1
                 if desk.shared[other] == 1:
-                    desk.near[desk.size[2]] = other
-                    desk.size[2] += 1
+                    desk.near[desk.size[NEAR]] = other
+                    desk.size[NEAR] += 1
                 elif not desk.inside[other]:
                     desk.inside[other] = 1
-                    desk.trail[desk.size[0]] = other
-                    desk.size[0] += 1
+                    desk.trail[desk.size[TRAIL]] = other
+                    desk.size[TRAIL] += 1
 
 
 @kernel
@@ -120,21 +130,22 @@ def put(desk: Desk, component: int) -> None:
     """Write a component on the trail if it is not inside."""
     if not desk.inside[component]:
         desk.inside[component] = 1
-        desk.trail[desk.size[0]] = component
-        desk.size[0] += 1
+        desk.trail[desk.size[TRAIL]] = component
+        desk.size[TRAIL] += 1
 
 
 @kernel
 def take_back(piece: Piece, desk: Desk, trail: int, covers: int, near: int) -> None:
     """Return to the group that had these sizes."""
-    for place in range(covers, desk.size[1]):
+    # The lists are stacks: what came after these sizes is undone.
+    for place in range(covers, desk.size[COVERS]):
         thing = desk.covers[place]
         desk.covered[thing] = 0
         for spot in range(piece.own_start[thing], piece.own_start[thing + 1]):
             desk.shared[piece.own[spot]] -= 1
-    for place in range(trail, desk.size[0]):
+    for place in range(trail, desk.size[TRAIL]):
         desk.inside[desk.trail[place]] = 0
-    desk.size[0], desk.size[1], desk.size[2] = trail, covers, near
+    desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR] = trail, covers, near
 
 
 @kernel
@@ -149,6 +160,7 @@ def lay_out(piece: Piece, desk: Desk, pool: Pool, group: int) -> None:
 @kernel
 def spot_of(pool: Pool, group: int) -> int:
     """Place in the table of a group of the same members, or the free place where it belongs."""
+    # Open addressing, linear probing; the table is at most half full, so a free place is near.
     low, length = pool.begin[group], pool.begin[group + 1] - pool.begin[group]
     mask, mixed = pool.table.size - 1, 0
     for place in range(low, low + length):
@@ -169,17 +181,18 @@ def spot_of(pool: Pool, group: int) -> int:
 @kernel
 def refill(pool: Pool) -> None:
     """Enter all groups into an empty table."""
-    for group in range(pool.size[0]):
+    for group in range(pool.size[GROUPS]):
         pool.table[spot_of(pool, group)] = group
 
 
 @kernel
 def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool:
     """Add the group on the desk to a pool unless it is there; false when the pool has no room."""
-    count, length = pool.size[0], desk.size[0]
+    count, length = pool.size[GROUPS], desk.size[TRAIL]
     low = pool.begin[count]
     if count >= pool.parent.size or low + length > pool.member.size:
         return False
+    # Written behind the last group, and part of the pool only if no other group has the same members.
     pool.member[low : low + length] = np.sort(desk.trail[:length])
     pool.begin[count + 1] = low + length
     spot = spot_of(pool, count)
@@ -187,7 +200,7 @@ def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool
         return True
     pool.table[spot] = count
     pool.parent[count], pool.added[count], pool.absorbed[count] = parent, added, absorbed
-    pool.size[0] = count + 1
+    pool.size[GROUPS] = count + 1
     return True
 
 
@@ -199,11 +212,12 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
     ``store`` false groups are only looked at.
     """
     n_items = piece.own_start.size - 1
-    for group in range(first, pool.size[0]):
+    for group in range(first, pool.size[GROUPS]):
         if work <= 0:
             return PAUSE, group
+        # The desk holds the group at the head of the inner loop; each join is made on top of it and taken back.
         lay_out(piece, desk, pool, group)
-        trail, covers, near = desk.size[0], desk.size[1], desk.size[2]
+        trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
         work -= near
         for place in range(near):
             other = desk.near[place]
@@ -211,30 +225,30 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
                 continue
             put(desk, other)
             take_in(piece, desk, trail)
-            work -= desk.size[0] - trail + 1
-            into.size[1], into.size[2] = group, other
-            if desk.size[1] == n_items:
+            work -= desk.size[TRAIL] - trail + 1
+            into.size[PARENT], into.size[ADDED] = group, other
+            if desk.size[COVERS] == n_items:
                 return FOUND, group
-            if store and not keep(desk, into, group, other, int(desk.size[0] > trail + 1)):
+            if store and not keep(desk, into, group, other, int(desk.size[TRAIL] > trail + 1)):
                 return FULL, group
             take_back(piece, desk, trail, covers, near)
-    return DONE, pool.size[0]
+    return DONE, pool.size[GROUPS]
 
 
 @kernel
 def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArray, cover: IntArray) -> int:
     """List the joins of all groups with the items they cover; returns how many there are, at most the room."""
     count = 0
-    for group in range(pool.size[0]):
+    for group in range(pool.size[GROUPS]):
         lay_out(piece, desk, pool, group)
-        trail, covers, near = desk.size[0], desk.size[1], desk.size[2]
+        trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
         for place in range(near):
             other = desk.near[place]
             if desk.inside[other] or count >= parent.size:
                 continue
             put(desk, other)
             take_in(piece, desk, trail)
-            parent[count], added[count], cover[count] = group, other, desk.size[1]
+            parent[count], added[count], cover[count] = group, other, desk.size[COVERS]
             count += 1
             take_back(piece, desk, trail, covers, near)
     return count
@@ -245,10 +259,10 @@ def make(piece: Piece, desk: Desk, pool: Pool, into: Pool, parent: IntArray, add
     """Make the groups of some joins; returns how many found room."""
     for k in range(parent.size):
         lay_out(piece, desk, pool, parent[k])
-        trail = desk.size[0]
+        trail = desk.size[TRAIL]
         put(desk, added[k])
         take_in(piece, desk, trail)
-        if not keep(desk, into, parent[k], added[k], int(desk.size[0] > trail + 1)):
+        if not keep(desk, into, parent[k], added[k], int(desk.size[TRAIL] > trail + 1)):
             return k
     return int(parent.size)
 
@@ -292,33 +306,35 @@ def unite(
     ``post[post_start[i]:post_start[i + 1]]``; ``price`` is what they cost. Stops and returns as :func:`extend` does.
     """
     n_items = piece.own_start.size - 1
-    hits, last = np.zeros(small.size[0], np.int32), np.full(small.size[0], -1, np.int32)
-    for group in range(first, large.size[0]):
+    hits, last = np.zeros(small.size[GROUPS], np.int32), np.full(small.size[GROUPS], -1, np.int32)
+    for group in range(first, large.size[GROUPS]):
         if work <= 0:
             return PAUSE, group
         lay_out(piece, desk, large, group)
-        trail, covers, near = desk.size[0], desk.size[1], desk.size[2]
+        trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
         for place in range(covers):
             thing = desk.covers[place]
             work -= 1
             for spot in range(post_start[thing], post_start[thing + 1]):
                 other = post[spot]
                 work -= 1
+                # Postings tell how many items are shared; at the second one the union is made, once.
                 if last[other] != group:
                     last[other], hits[other] = group, 0
                 hits[other] += 1
                 if hits[other] != 2:
                     continue
+                # Lemma 3: a union counts only if its parent shared one paper at most, else joins reach it.
                 if small.added[other] >= 0 and overlap(piece, desk, earlier, small.parent[other]) == 2:
                     continue
                 for member in range(small.begin[other], small.begin[other + 1]):
                     put(desk, small.member[member])
                 take_in(piece, desk, trail)
-                work -= desk.size[0]
-                into.size[1], into.size[2] = group, -1 - other
-                if desk.size[1] == n_items:
+                work -= desk.size[TRAIL]
+                into.size[PARENT], into.size[ADDED] = group, -1 - other
+                if desk.size[COVERS] == n_items:
                     return FOUND, group
                 if store and not keep(desk, into, group, -1 - other, 1 + price):
                     return FULL, group
                 take_back(piece, desk, trail, covers, near)
-    return DONE, large.size[0]
+    return DONE, large.size[GROUPS]

@@ -11,14 +11,16 @@ reached, otherwise cut the structure off, and for *double* larger ones made from
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.plans.model.tables import no_pairs
+
 if TYPE_CHECKING:
-    from planner.plans.model.oracles import Oracle
+    from planner.plans.model.oracle import Cut, Oracle
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
 #: Costs are rounded to this for the solver.
@@ -83,20 +85,30 @@ class Master:
                 self.model.add(sum(group) >= int(threshold + 1 - cover[j]) * active)
                 self.model.add(sum(group) <= len(group) * active)
 
-    def demand(self, leaves: IntArray, least: int, alone: set[int]) -> None:
+    def demand(self, cut: Cut) -> None:
         """At least ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost."""
-        terms = [self.take[k] for k in np.flatnonzero(leaves)]
-        if least > 1:
-            terms += [-lost * active for j, (active, lost) in self.lost.items() if j in alone]
-        self.model.add(sum(terms) >= least)
+        terms = [self.take[k] for k in np.flatnonzero(cut.leaves)]
+        if cut.least > 1:
+            terms += [-lost * active for j, (active, lost) in self.lost.items() if j in cut.alone]
+        self.model.add(sum(terms) >= cut.least)
 
     def cut(self, pairs: IntArray) -> None:
-        """Cut off the structure that some reviews make, and larger ones."""
-        for leaves, least, alone in self.oracle.cuts(pairs):
-            key = leaves.tobytes()
+        """Cut off the structure that some reviews make, and larger ones.
+
+        Raises
+        ------
+        RuntimeError
+            If no cut is new: the search would go round for ever.
+        """
+        before = len(self.seen)
+        for cut in self.oracle.cuts(pairs):
+            key = cut.leaves.tobytes()
             if key not in self.seen:
                 self.seen.add(key)
-                self.demand(leaves, least, alone)
+                self.demand(cut)
+        if len(self.seen) == before:
+            message = f"{type(self.oracle).__name__}: no cut forbids {len(pairs)} reviews that miss the target"
+            raise RuntimeError(message)
 
     def solve(self, seconds: float, goal: Any, hint: IntArray | None, seed: int) -> tuple[str, IntArray, int]:
         """Return the status (optimal, feasible, infeasible, unknown), the reviews taken and the bound on the goal."""
@@ -122,7 +134,7 @@ class Master:
         return ("infeasible" if status == cp_model.INFEASIBLE else "unknown"), np.empty(0, np.int64), 0
 
 
-def solve(oracle: Oracle, best: IntArray | None, lower: int, deadline: float) -> Outcome:
+def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Outcome:
     """Find the best plan and prove it, or as much as time allows.
 
     Parameters
@@ -133,13 +145,13 @@ def solve(oracle: Oracle, best: IntArray | None, lower: int, deadline: float) ->
         A plan known already, shape (P, 2), or None.
     lower
         A bound known already.
-    deadline
-        On the clock of :func:`time.monotonic`.
+    clock
+        When to end.
     """
     master, outcome = Master(oracle), Outcome(best, lower)
     count: Any = sum(master.take)
     master.model.add(count >= lower)
-    master.cut(np.empty((0, 2), np.int64))
+    master.cut(no_pairs())
     costs = oracle.task.constraints.cost
     goals: list[Any] = [count]
     if costs:
@@ -147,7 +159,7 @@ def solve(oracle: Oracle, best: IntArray | None, lower: int, deadline: float) ->
         goals.append(sum(u * x for u, x in zip(unit, master.take, strict=True)))
     goals.append(master.heaviest)
     for level, goal in enumerate(goals):
-        value = _settle_goal(master, goal, outcome, level, deadline)
+        value = _settle_goal(master, goal, outcome, level, clock)
         if value is None:
             break
         master.model.add(goal <= value)
@@ -155,13 +167,12 @@ def solve(oracle: Oracle, best: IntArray | None, lower: int, deadline: float) ->
     return outcome
 
 
-def _settle_goal(master: Master, goal: Any, outcome: Outcome, level: int, deadline: float) -> int | None:
+def _settle_goal(master: Master, goal: Any, outcome: Outcome, level: int, clock: Clock) -> int | None:
     """Minimise one goal to the end; None when time runs out or no plan exists."""
     while True:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        if clock.over():
             return None
-        status, taken, bound = master.solve(left, goal, outcome.pairs, outcome.rounds)
+        status, taken, bound = master.solve(clock.left(), goal, outcome.pairs, outcome.rounds)
         outcome.rounds += 1
         if status == "infeasible":
             outcome.infeasible = level == 0

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from planner.plans.proof import group_kernels as kernels
-from planner.plans.proof.group_kernels import DONE, FOUND, FULL, PAUSE, Desk, Pool, new_desk, new_pool
+from planner.plans.proof.group_kernels import DONE, FOUND, FULL, GROUPS, PAUSE, TRAIL, Desk, Pool, new_desk, new_pool
+from reviewgraph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from planner.plans.model.task import Task
     from planner.plans.proof.fringe import Part
+    from reviewgraph.clock import Clock
     from reviewgraph.kernels.compiling import Kernel
     from reviewgraph.labels import IntArray
 
@@ -28,8 +29,8 @@ MEMBERS_UP_TO = 100_000_000
 JOINS_UP_TO = 4_000_000
 #: Steps of a kernel between two looks at the clock.
 WORK = 200_000
-#: Members of a level from which the next is listed by compiled kernels, whatever the size of the task.
-COMPILE_FROM = 1_500
+#: Seconds that listing the next level takes as plain Python for each member of the last.
+MEMBER = 3e-3
 
 
 @dataclass
@@ -46,8 +47,8 @@ class Levels:
         Joins that make one group of the part.
     looked_at
         Groups listed.
-    large
-        Whether the last level had so many that compiled kernels are worth while.
+    seconds
+        What listing the next level takes as plain Python.
     """
 
     task: Task
@@ -57,38 +58,38 @@ class Levels:
     value: int = 1
     path: Path | None = None
     looked_at: int = 0
-    large: bool = False
+    seconds: float = 0.0
 
     @property
     def effort(self) -> int:
         """What the next level takes, roughly."""
-        return int(self.pools[-1].begin[self.pools[-1].size[0]])
+        return int(self.pools[-1].begin[self.pools[-1].size[GROUPS]])
 
     @property
     def is_full(self) -> bool:
         """Whether the next level would take too much room, growing as the last did."""
         before = self.pools[max(len(self.pools) - 2, 0)]
-        growth = self.effort / max(int(before.begin[before.size[0]]), 1)
+        growth = self.effort / max(int(before.begin[before.size[GROUPS]]), 1)
         return self.effort * (1 + growth) > MEMBERS_UP_TO
 
     def form(self, kernel: Kernel[..., Any]) -> Any:
         """Return the form of a kernel that suits the task and the size of the last level."""
-        return kernel.compiled if self.large else self.task.form(kernel)
+        return kernel.compiled if POLICY.pays(kernel, self.seconds) else self.task.form(kernel)
 
-    def rise(self, *, store: bool, deadline: float) -> bool:
+    def rise(self, *, store: bool, clock: Clock) -> bool:
         """List the next level, or with ``store`` false only look whether it ends the search; false if that is too much.
 
         Source: the lemma on groups of ``docs/explanation/planning.md``.
         """
-        level, self.large = len(self.pools), self.effort > COMPILE_FROM
+        level, self.seconds = len(self.pools), MEMBER * self.effort
         self.pools.append(
-            new_pool(4 * int(self.pools[-1].size[0]) + 64, 5 * self.effort + 512) if store else new_pool(1, 1)
+            new_pool(4 * int(self.pools[-1].size[GROUPS]) + 64, 5 * self.effort + 512) if store else new_pool(1, 1)
         )
-        ended = self._extend(level, store=store, deadline=deadline)
+        ended = self._extend(level, store=store, clock=clock)
         for small in range(1, level // 2 + 1):
             if ended == DONE:
-                ended = self._unite(level, small, store=store, deadline=deadline)
-        self.looked_at += int(self.pools[level].size[0])
+                ended = self._unite(level, small, store=store, clock=clock)
+        self.looked_at += int(self.pools[level].size[GROUPS])
         if ended == DONE:
             self.value = max(self.value, level + 1)
         if ended == FOUND:
@@ -97,15 +98,15 @@ class Levels:
             del self.pools[level:]
         return ended in (DONE, FOUND)
 
-    def _extend(self, level: int, *, store: bool, deadline: float) -> int:
+    def _extend(self, level: int, *, store: bool, clock: Clock) -> int:
         def join(first: int) -> tuple[int, int]:
             return self.form(kernels.extend)(  # type: ignore[no-any-return]
                 self.part.piece, self.desk, self.pools[level - 1], self.pools[level], store, first, WORK
             )
 
-        return self._run(join, level, 0, deadline)
+        return self._run(join, level, 0, clock)
 
-    def _unite(self, level: int, small: int, *, store: bool, deadline: float) -> int:
+    def _unite(self, level: int, small: int, *, store: bool, clock: Clock) -> int:
         large, other, earlier = self.pools[level - small], self.pools[small], self.pools[small - 1]
         start, post = postings(self.part, other)
 
@@ -115,19 +116,19 @@ class Levels:
                 *(self.pools[level], small, store, first, WORK),
             )
 
-        return self._run(join, level, small, deadline)
+        return self._run(join, level, small, clock)
 
-    def _run(self, join: Callable[[int], tuple[int, int]], level: int, small: int, deadline: float) -> int:
+    def _run(self, join: Callable[[int], tuple[int, int]], level: int, small: int, clock: Clock) -> int:
         """Run a kernel to its end; returns how it ended."""
         ended, first = PAUSE, 0
         while ended not in (DONE, FOUND):
-            if time.monotonic() > deadline or sum(pool.member.size for pool in self.pools) > MEMBERS_UP_TO:
+            if clock.over() or sum(pool.member.size for pool in self.pools) > MEMBERS_UP_TO:
                 return ended
             ended, first = join(first)
             if ended == FULL:
                 self.pools[level] = wider(self.pools[level], self.form(kernels.refill))
         if ended == FOUND:
-            parent, added = self.pools[level].size[1:].tolist()
+            parent, added = self.pools[level].last
             self.path = self._step(level, parent, added, small)
         return ended
 
@@ -155,7 +156,7 @@ def singles(part: Part) -> Pool:
     count = part.blocks.size
     pool = new_pool(count, count)
     pool.member[:], pool.begin[:], pool.added[:] = np.arange(count), np.arange(count + 1), np.arange(count)
-    pool.size[0] = count
+    pool.size[GROUPS] = count
     return pool
 
 
@@ -171,8 +172,8 @@ def wider(pool: Pool, refill: Any) -> Pool:
 
 def postings(part: Part, pool: Pool) -> tuple[IntArray, IntArray]:
     """List the groups that absorbed something by the items they cover, compressed."""
-    piece, count = part.piece, max(int(pool.size[0]), 1)
-    groups = np.flatnonzero(pool.absorbed[: pool.size[0]])
+    piece, count = part.piece, max(int(pool.size[GROUPS]), 1)
+    groups = np.flatnonzero(pool.absorbed[: pool.size[GROUPS]])
     sizes = np.diff(pool.begin)[groups]
     member = np.concatenate([np.zeros(0, np.int64), *(pool.member[pool.begin[g] : pool.begin[g + 1]] for g in groups)])
     lengths = np.diff(piece.start)[member.astype(np.int64)]
@@ -194,7 +195,7 @@ def neighbour(part: Part, pool: Pool, group: int, component: int) -> int:
     return component
 
 
-def beam(task: Task, part: Part, width: int, most: int, deadline: float) -> Path | None:
+def beam(task: Task, part: Part, width: int, most: int, clock: Clock) -> Path | None:
     """Find joins that make one group of a part, at most ``most``, keeping the ``width`` largest groups of each price.
 
     Takes time of the order of joins times width times the components near a group.
@@ -202,7 +203,7 @@ def beam(task: Task, part: Part, width: int, most: int, deadline: float) -> Path
     piece, desk, pool, n_items = part.piece, new_desk(part.piece), singles(part), part.piece.own_start.size - 1
     steps: list[tuple[IntArray, IntArray]] = []
     parent, added, cover = np.zeros((3, min(4 * width * max(part.blocks.size, 16), JOINS_UP_TO)), np.int64)
-    while len(steps) < most and time.monotonic() < deadline:
+    while len(steps) < most and not clock.over():
         count = int(task.form(kernels.gains)(piece, desk, pool, parent, added, cover))
         if count == 0:
             return None
@@ -234,7 +235,7 @@ def _path(part: Part, chain: list[int]) -> Path:
                 owners = piece.own[piece.own_start[thing] : piece.own_start[thing + 1]].tolist()
                 path.append((next(other for other in owners if desk.inside[other]), component))
                 break
-        done = int(desk.size[0])
+        done = int(desk.size[TRAIL])
         kernels.put.python(desk, component)
         kernels.take_in.python(piece, desk, done)
     return path

@@ -6,9 +6,12 @@ the same block. So the search chooses pairs of blocks first, and then a reviewer
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from planner.plans.model.growth import (
+    COUNT,
+    ITEMS,
+    NEAR_STAMP,
     Growth,
     Structure,
     close,
@@ -21,6 +24,7 @@ from planner.plans.model.growth import (
     settle,
     try_join,
 )
+from planner.plans.model.moves import STATE, Board, Moves
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
@@ -31,40 +35,11 @@ if TYPE_CHECKING:
 FEW = 64
 
 
-class Board(NamedTuple):
-    """Who may still read what.
-
-    Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` is
-    what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not
-    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``dice[0]`` is the state of the
-    random numbers.
-    """
-
-    home: IntArray
-    member_start: IntArray
-    member: IntArray
-    load: IntArray
-    spare: IntArray
-    room: IntArray
-    barred_start: IntArray
-    barred: IntArray
-    dice: IntArray
-
-
-class Moves(NamedTuple):
-    """A plan in the making: reviewer, item, and the block of the reviewer; ``size[0]`` of them."""
-
-    reviewer: IntArray
-    item: IntArray
-    block: IntArray
-    length: IntArray
-
-
 @kernel
 def roll(dice: IntArray, sides: int) -> int:
     """Random number 0..sides-1 (a linear congruence, its high bits)."""
-    dice[0] = (dice[0] * 1103515245 + 12345) & 0x7FFFFFFF
-    return int(((dice[0] >> 8) * sides) >> 23)
+    dice[STATE] = (dice[STATE] * 1103515245 + 12345) & 0x7FFFFFFF
+    return int(((dice[STATE] >> 8) * sides) >> 23)
 
 
 @kernel
@@ -72,6 +47,7 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
     """Whether a reviewer has spare load, the item room, and nothing bars the pair."""
     if board.spare[reviewer] <= 0 or board.room[item] <= 0:
         return False
+    # Bisection: everything before ``low`` is smaller than the item, nothing from ``high`` on is.
     low, end = board.barred_start[reviewer], board.barred_start[reviewer + 1]
     high = end
     while low < high:
@@ -86,6 +62,7 @@ def may_read(board: Board, reviewer: int, item: int) -> bool:
 @kernel
 def reader(state: Structure, board: Board, block: int, item: int) -> int:
     """Reviewer of a block who may read an item, the least loaded of the first few, or -1."""
+    # The reviewers of each part from a random one on, so that no index is asked more often than others.
     part, best, looked = find_block(state.root, block), -1, 0
     while part >= 0 and looked < FEW:
         low, high = board.member_start[part], board.member_start[part + 1]
@@ -134,6 +111,7 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int, local: 
     The size is blurred by up to ``noise`` items. With ``local`` one of the two is the largest block, if that is
     possible, and more than one reviewer.
     """
+    # Sizes are told in 64ths, so that the last digits break ties at random even without noise.
     best, reviewer, item, left, right = -1, -1, -1, -1, -1
     main = drop_anchor(state, space)
     if local and state.part[main] >= 0:
@@ -146,6 +124,7 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int, local: 
                         best, reviewer, item, left, right = value, j, i, main, b
         if best >= 0:
             return reviewer, item, left, right
+    # Every two blocks that share an item; a pair is only kept if somebody may write the review that joins it.
     for thing in range(state.first.size):
         count = blocks_of(state, space, thing)
         for x in range(count):
@@ -162,12 +141,12 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int, local: 
 @kernel
 def blocks_of(state: Structure, space: Growth, thing: int) -> int:
     """List the distinct blocks that cover an item and one item more in ``near``; returns how many."""
-    space.anchor[2] += 1
+    space.anchor[NEAR_STAMP] += 1
     count, entry = 0, state.first[thing]
     while entry >= 0:
         block = find_block(state.root, state.block[entry])
-        if state.cover[block] > 1 and space.near_mark[block] != space.anchor[2]:
-            space.near_mark[block] = space.anchor[2]
+        if state.cover[block] > 1 and space.near_mark[block] != space.anchor[NEAR_STAMP]:
+            space.near_mark[block] = space.anchor[NEAR_STAMP]
             space.near[count] = block
             count += 1
         entry = state.beside[entry]
@@ -185,6 +164,7 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
     for block in range(state.root.size):
         if state.root[block] == block and state.cover[block] > state.cover[main]:
             main = block
+    # An item that the largest block lacks, preferably one of a large block, with which it then shares it.
     best, reviewer, item = -1, -1, -1
     for thing in range(state.first.size):
         if board.room[thing] <= 0 or covers_item(state, main, thing):
@@ -199,6 +179,7 @@ def reach_out(state: Structure, board: Board) -> tuple[int, int]:
                 best, reviewer, item = value, j, thing
     if reviewer >= 0:
         return reviewer, item
+    # Nobody in it may: let another block read one of its items, the larger and the more loads to spare the better.
     best = -1
     for block in range(state.root.size):
         if state.root[block] == block and block != main:
@@ -222,9 +203,10 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
 
     A cascade that stopped at ``most`` may be continued.
     """
+    # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
     n_items = state.first.size
     while state.cover.max() < n_items:
-        if moves.length[0] >= most:
+        if moves.length[COUNT] >= most:
             return False
         reviewer, item, a, b = best_join(state, space, board, noise, local)
         if reviewer < 0:
@@ -246,7 +228,7 @@ def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: In
     """Do joins of blocks, as far as there is room, leaving out those that are implied or that nobody may do."""
     for k in range(left.size):
         a, b = find_block(state.root, left[k]), find_block(state.root, right[k])
-        if a == b or moves.length[0] >= moves.reviewer.size:
+        if a == b or moves.length[COUNT] >= moves.reviewer.size:
             continue
         reviewer, item = review_between(state, board, a, b)
         if reviewer >= 0:
@@ -259,9 +241,9 @@ def follow(state: Structure, space: Growth, board: Board, moves: Moves, left: In
 @kernel
 def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
     """Write a review down and take it from the spare loads."""
-    place = moves.length[0]
+    place = moves.length[COUNT]
     moves.reviewer[place], moves.item[place], moves.block[place] = reviewer, item, board.home[reviewer]
-    moves.length[0] = place + 1
+    moves.length[COUNT] = place + 1
     board.load[reviewer] += 1
     board.spare[reviewer] -= 1
     board.room[item] -= 1
@@ -270,8 +252,9 @@ def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
 @kernel
 def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
     """Take back the reviews whose ``keep`` is 0."""
+    # What is kept moves up; what is dropped gives its load and its room back.
     write = 0
-    for place in range(moves.length[0]):
+    for place in range(moves.length[COUNT]):
         if keep[place]:
             moves.reviewer[write], moves.item[write] = moves.reviewer[place], moves.item[place]
             moves.block[write] = moves.block[place]
@@ -280,17 +263,18 @@ def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
             board.load[moves.reviewer[place]] -= 1
             board.spare[moves.reviewer[place]] += 1
             board.room[moves.item[place]] += 1
-    moves.length[0] = write
+    moves.length[COUNT] = write
 
 
 @kernel
 def prune(start: Structure, state: Structure, space: Growth, board: Board, moves: Moves, keep: IntArray) -> None:
     """Remove reviews without which the plan still does it, one at a time, from a random place on."""
-    size = moves.length[0]
+    size = moves.length[COUNT]
     if size == 0:
         return
     shift, n_items = roll(board.dice, size), start.first.size
     keep[:size] = 1
+    # The reviews marked in ``keep`` reach the target; one that they do without stays out for good.
     for turn in range(size):
         place = (turn + shift) % size
         keep[place] = 0
@@ -302,7 +286,7 @@ def prune(start: Structure, state: Structure, space: Growth, board: Board, moves
         for other in range(size):
             if keep[other]:
                 grow(state, space, moves.block[other], moves.block[other])
-                most = max(most, space.extent[0])
+                most = max(most, space.extent[ITEMS])
                 settle(state, space)
         if most < n_items:
             keep[place] = 1
@@ -327,9 +311,10 @@ def improve(
     """
     gained = 0
     for _ in range(rounds):
-        size = moves.length[0]
+        size = moves.length[COUNT]
         if size < 2:
             break
+        # Take out up to twelve reviews: anywhere, or in a row, which are those that joined neighbours.
         out = 1 + roll(board.dice, min(size, 12))
         keep[:size] = 1
         if roll(board.dice, 2):
@@ -339,23 +324,25 @@ def improve(
             begin = roll(board.dice, size)
             for place in range(out):
                 keep[(begin + place) % size] = 0
-        trial.length[0] = size
+        # Complete what is left by another cascade, which may not be longer.
+        trial.length[COUNT] = size
         trial.reviewer[:size], trial.item[:size] = moves.reviewer[:size], moves.item[:size]
         trial.block[:size] = moves.block[:size]
         drop_moves(board, trial, keep)
         restore(state, start)
-        close(state, space, trial.block, trial.item, trial.length[0])
+        close(state, space, trial.block, trial.item, trial.length[COUNT])
         done = cascade(state, space, board, trial, roll(board.dice, 6), local | roll(board.dice, 2), size)
         if done and roll(board.dice, 64 if local else 8) == 0:
             prune(start, state, space, board, trial, keep)
+        # The board follows the plan that stays: loads of the one that is given up are returned.
         if done:
-            gained += int(trial.length[0] < size)
-            for place in range(trial.length[0]):
+            gained += int(trial.length[COUNT] < size)
+            for place in range(trial.length[COUNT]):
                 moves.reviewer[place], moves.item[place] = trial.reviewer[place], trial.item[place]
                 moves.block[place] = trial.block[place]
-            moves.length[0] = trial.length[0]
+            moves.length[COUNT] = trial.length[COUNT]
         else:
-            for place in range(trial.length[0]):
+            for place in range(trial.length[COUNT]):
                 board.load[trial.reviewer[place]] -= 1
                 board.spare[trial.reviewer[place]] += 1
                 board.room[trial.item[place]] += 1

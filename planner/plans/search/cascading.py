@@ -5,18 +5,19 @@ An anytime method: every call of :func:`improve` makes a given number of rounds 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.plans.model.growth import Structure, copy_structure
+from planner.plans.model.moves import new_moves
 from planner.plans.search import cascade
 
 if TYPE_CHECKING:
+    from planner.plans.model.moves import Board, Moves
     from planner.plans.model.task import Task
-    from planner.plans.search.cascade import Board, Moves
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
 
@@ -36,8 +37,12 @@ class Search:
         What is planned.
     board, moves
         What is left of loads and limits, and the reviews chosen so far.
+    trial
+        Room for another plan, made of this one.
     state
         The structure with these reviews.
+    keep
+        Shape (P,): working space that marks the reviews to keep.
     """
 
     task: Task
@@ -50,13 +55,18 @@ class Search:
     @property
     def pairs(self) -> IntArray:
         """Shape (P, 2): the chosen (reviewer, item) pairs."""
-        size = int(self.moves.length[0])
-        return np.column_stack([self.moves.reviewer[:size], self.moves.item[:size]])
+        return self.moves.pairs
 
 
-def begin(
-    task: Task, length: int, seed: int, noise: int = 0, keep_going: Callable[[], bool] = lambda: True
-) -> tuple[Search, bool]:
+def new_search(task: Task, length: int, seed: int = 0) -> Search:
+    """Return an empty plan with room for so many reviews."""
+    return Search(
+        *(task, task.board(seed), new_moves(length + 1), new_moves(length + 1), copy_structure(task.start)),
+        np.zeros(length + 1, np.int64),
+    )
+
+
+def begin(task: Task, length: int, seed: int, noise: int = 0, clock: Clock | None = None) -> tuple[Search, bool]:
     """Plan by one cascade; returns the plan and whether it reaches the target.
 
     Each step joins the two blocks whose union grows largest (in large tables, from the second step on, the largest
@@ -70,28 +80,21 @@ def begin(
         Reviews that may be added at most.
     seed, noise
         Randomness: sizes are blurred by up to ``noise`` items.
-    keep_going
-        Asked now and then; the cascade stops when it says False.
+    clock
+        Looked at now and then; the cascade stops when it is over.
     """
-    search = Search(
-        task,
-        task.board(seed),
-        task.moves(length + 1),
-        task.moves(length + 1),
-        copy_structure(task.start),
-        np.zeros(length + 1, np.int64),
-    )
+    search = new_search(task, length, seed)
     extend = task.form(cascade.cascade)
     while True:
-        size = int(search.moves.length[0])
+        size = search.moves.made
         most = min(size + AT_ONCE, length)
         done = extend(search.state, task.space, search.board, search.moves, noise, _is_local(task), most)
-        if done or int(search.moves.length[0]) < most or most == length or not keep_going():
+        if done or search.moves.made < most or most == length or (clock is not None and clock.over()):
             return search, bool(done)
 
 
 def _is_local(task: Task) -> int:
-    return int(task.start.entries[0] >= LOCAL_FROM)
+    return int(task.start.size >= LOCAL_FROM)
 
 
 def prune(search: Search) -> None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.check.verifying import pieces
+from planner.plans.model.tables import as_pairs, no_pairs, pieces
 from reviewgraph.kernels.compiling import kernel
 from reviewgraph.kernels.pebbles import Game, contract, gather, new_game, play
 from reviewgraph.kernels.union_find import find, union
 
 if TYPE_CHECKING:
-    from planner.plans.model.oracles import Oracle
+    from planner.plans.model.oracle import Oracle
     from reviewgraph.labels import IntArray
 
 
@@ -35,21 +35,24 @@ def offer(
 
     ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``taken`` marks the reviews.
     """
-    n_bodies, found = game.parent.size, 0
-    stamp = game.seen.max() if game.seen.size else 0
+    n_bodies, found, stamp = game.parent.size, 0, 0
+    for vertex in range(game.seen.size):
+        stamp = max(stamp, game.seen[vertex])
     nothing = np.empty(0, np.bool_)
     for r in range(body.size):
         if found == wanted:
             break
         if taken[r] or cap[owner[r]] <= 0 or room[item[r]] <= 0:
             continue
+        # An item that points into the body's own rigid body depends on it: nothing to gather.
         part, thing = find(game.parent, body[r]), n_bodies + item[r]
-        inside = game.out[thing, 0]
+        inside = game.points[2 * thing]  # an item has one pebble
         if inside >= 0 and find(game.parent, inside) == part:
             continue
+        # Three pebbles: independent, one of them covers the review. Fewer: all that was searched is rigid.
         held, stamp = gather(game, part, thing, stamp)
         if held == 3:
-            game.out[thing, 0], game.review[thing, 0] = part, 0
+            game.points[2 * thing], game.covers[2 * thing] = part, 0
             taken[r] = 1
             cap[owner[r]] -= 1
             room[item[r]] -= 1
@@ -67,11 +70,11 @@ def greedy_recoverable(oracle: Oracle, wanted: int) -> tuple[IntArray, bool]:
     """
     task = oracle.task
     order = _by_cost(oracle)
-    table = oracle.table(np.empty((0, 2), np.int64))
+    table = task.table(no_pairs())
     live = np.flatnonzero(table.loads >= 2)
     body_of = np.full(table.n_reviewers, -1, np.int64)
     body_of[live] = np.arange(live.size)
-    game = new_game.python(live.size, task.n_items)
+    game = new_game(live.size, task.n_items)
     keep = body_of[table.reviewer] >= 0
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.loads[live])])
     task.form(play)(game, start, np.ascontiguousarray(table.item[keep]), np.empty(0, np.bool_))
@@ -89,7 +92,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int) -> tuple[IntArray, bool]:
 def greedy_connected(oracle: Oracle) -> tuple[IntArray, bool]:
     """Return reviews that join pieces, a spanning forest, and whether no load or limit stopped a cheaper one."""
     task = oracle.task
-    table = oracle.table(np.empty((0, 2), np.int64))
+    table = task.table(no_pairs())
     M, wanted = table.n_reviewers, pieces(table) - 1
     parent = np.arange(M + task.n_items)
     for j, i in zip(table.reviewer.tolist(), table.item.tolist(), strict=True):
@@ -106,7 +109,7 @@ def greedy_connected(oracle: Oracle) -> tuple[IntArray, bool]:
                 chosen.append((j, i))
                 step[j] -= 1
                 room[i] -= 1
-    found = np.array(chosen, np.int64).reshape(-1, 2)
+    found = as_pairs(chosen)
     return found, _nothing_bound(oracle, found)
 
 

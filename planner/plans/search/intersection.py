@@ -16,19 +16,20 @@ base of least w + p (weight splitting); or reviewers R whose reviews all togethe
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner.plans.model.tables import no_pairs
+from planner.plans.search.prime_field import PRIME, clear, null_space
 from reviewgraph.recoverable import recoverability
 
 if TYPE_CHECKING:
-    from planner.plans.model.oracles import Oracle
+    from planner.plans.model.oracle import Oracle
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
-PRIME = 2_147_483_647
 #: Costs are rounded to this.
 COST_UNIT = 1e-6
 #: Unknowns, and entries of the matrix of coordinates times rank, up to which it is worked out.
@@ -56,7 +57,7 @@ class Answer(NamedTuple):
     short: IntArray
 
 
-def intersect(oracle: Oracle, deadline: float) -> Answer | None:
+def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
     """Solve the problem; None where it is too large, has limits an item, or time runs out.
 
     Among the cheapest plans it returns one of smallest largest extra load. Takes O(r^2 K) for rank r and K pairs of
@@ -69,7 +70,7 @@ def intersect(oracle: Oracle, deadline: float) -> Answer | None:
     if ground is None or int(np.abs(ground.weight).max()) * 4 * task.spare.size**2 > FAR // 4:
         return None
     fixed = np.bincount(task.constraints.fixed[:, 0], minlength=task.spare.size)
-    answer = _within(ground, task.spare, deadline)
+    answer = _within(ground, task.spare, clock)
     if answer is None or answer.pairs is None:
         return answer
     best, price = answer.pairs, _cost(oracle, answer.pairs)
@@ -77,7 +78,7 @@ def intersect(oracle: Oracle, deadline: float) -> Answer | None:
     low = max(int(fixed.max()), 1)
     while low < high:
         middle = (low + high) // 2
-        less = _within(ground, np.minimum(task.spare, np.maximum(middle - fixed, 0)), deadline)
+        less = _within(ground, np.minimum(task.spare, np.maximum(middle - fixed, 0)), clock)
         if less is None:
             break
         if less.pairs is not None and _cost(oracle, less.pairs) <= price:
@@ -99,7 +100,7 @@ def _cost(oracle: Oracle, pairs: IntArray) -> int:
 
 def _ground(oracle: Oracle) -> Ground | None:
     """Write the candidates as vectors, one column for each recoverable block and item."""
-    table = oracle.table(np.empty((0, 2), np.int64))
+    table = oracle.task.table(no_pairs())
     found = recoverability(table)
     label, covers, n_items = found.block_labels, found.block_covers, table.n_items
     rank = found.degrees_of_freedom
@@ -140,38 +141,7 @@ def _solutions(inside: BoolArray, x: IntArray) -> tuple[IntArray, IntArray, IntA
     return basis[:B], basis[B : 2 * B], value
 
 
-def null_space(matrix: IntArray) -> IntArray:
-    """Return a basis of the solutions of ``matrix @ v = 0`` over the prime field, as columns.
-
-    >>> null_space(np.array([[1, 2, 3]])).T.tolist() == [[PRIME - 2, 1, 0], [PRIME - 3, 0, 1]]
-    True
-    """
-    reduced = matrix.copy()
-    pivots: list[int] = []
-    for column in range(matrix.shape[1]):
-        rank = len(pivots)
-        rows = np.flatnonzero(reduced[rank:, column])
-        if rows.size:
-            swap = np.array([rank, rank + int(rows[0])])
-            reduced[swap] = reduced[swap[::-1]]
-            _clear(reduced, rank, column)
-            pivots.append(column)
-    free = np.setdiff1d(np.arange(matrix.shape[1]), pivots)
-    basis = np.zeros((matrix.shape[1], free.size), np.int64)
-    basis[free, np.arange(free.size)] = 1
-    basis[np.array(pivots, np.int64)] = (PRIME - reduced[: len(pivots)][:, free]) % PRIME
-    return basis
-
-
-def _clear(matrix: IntArray, row: int, column: int) -> None:
-    """Pivot: make a column a unit vector."""
-    matrix[row] = matrix[row] * pow(int(matrix[row, column]), -1, PRIME) % PRIME
-    others = np.flatnonzero(matrix[:, column])
-    others = others[others != row]
-    matrix[others] = (matrix[others] - matrix[others, column][:, np.newaxis] * matrix[row] % PRIME) % PRIME
-
-
-def _within(ground: Ground, cap: IntArray, deadline: float) -> Answer | None:
+def _within(ground: Ground, cap: IntArray, clock: Clock) -> Answer | None:
     """Return the cheapest base within some loads, or who proves that there is none; None if time runs out."""
     coordinates, base = _cheapest_base(ground, cap)
     none = np.empty(0, np.int64)
@@ -186,7 +156,7 @@ def _within(ground: Ground, cap: IntArray, deadline: float) -> Answer | None:
             return Answer(
                 np.column_stack([ground.owner[base], ground.item[base]]), _paths(start, arc, ground, base, 0)[0], none
             )
-        if time.monotonic() > deadline:
+        if clock.over():
             return None
         length, by, out = _paths(np.where(load < cap, 0, FAR), arc, ground, base, 1)
         end = int(np.argmin(np.where(over, length, FAR)))
@@ -208,7 +178,7 @@ def _cheapest_base(ground: Ground, cap: IntArray) -> tuple[IntArray, list[int]]:
         element = int(cheapest[np.lexsort((load[ground.owner[cheapest]], over))[0]])
         place = row + int(np.flatnonzero(work[row:, ground.column[element]])[0])
         work[[row, place]] = work[[place, row]]
-        _clear(work, row, int(ground.column[element]))
+        clear(work, row, int(ground.column[element]))
         base.append(element)
         load[ground.owner[element]] += 1
     return work[: len(base)], base
@@ -268,7 +238,7 @@ def _exchange(
         row, element = next(
             (row, element) for row in rows for element in new if coordinates[row, ground.column[element]]
         )
-        _clear(coordinates, row, int(ground.column[element]))
+        clear(coordinates, row, int(ground.column[element]))
         base[row] = element
         rows.remove(row)
         new.remove(element)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.growth import find_block
+from planner.plans.model.tables import with_extra
 from planner.plans.search.cascade import finishing_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from planner.plans.model.growth import Structure
+    from planner.plans.model.target import Target
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray
 
@@ -69,7 +71,7 @@ def _members(task: Task, state: Structure) -> dict[int, list[int]]:
 
 
 def _covers(task: Task, state: Structure) -> dict[int, set[int]]:
-    count = int(state.entries[0])
+    count = state.size
     found: dict[int, set[int]] = {}
     for block, item in zip(state.block[:count].tolist(), state.item[:count].tolist(), strict=True):
         found.setdefault(find_block.python(state.root, block), set()).add(item)
@@ -129,28 +131,22 @@ def _better(task: Task, pairs: IntArray, place: int, load: IntArray) -> tuple[in
     return None
 
 
-def stand_ins(
-    task: Task, target: str, pairs: IntArray, pair: tuple[int, int], *, use_scores: bool
-) -> list[tuple[int, int]]:
-    """Return what may replace one review of a plan for some target; see :func:`substitutes`.
+def by_testing(target: Target, task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:
+    """Return what :func:`substitutes` does, for any target: one test a pair, until enough are found.
 
     ``task`` knows no fixed reviews; they are among ``pairs``.
     """
-    from planner.plans.check.verifying import reaches, with_extra
-
-    place = [tuple(row) for row in pairs.tolist()].index(pair)
-    if target == "double" and not use_scores:
-        return substitutes(task, pairs, place)
-    rest = np.delete(pairs, place, axis=0)
+    gone, rest = tuple(pairs[place].tolist()), np.delete(pairs, place, axis=0)
+    kept = set(map(tuple, rest.tolist()))
     load = np.bincount(rest[:, 0], minlength=task.spare.size)
     used = np.bincount(rest[:, 1], minlength=task.room.size)
     found = []
     for j in np.flatnonzero(task.spare > load).tolist():
         for i in task.constraints.readable(j).tolist():
-            if (j, i) == pair or used[i] >= task.room[i] or [j, i] in rest.tolist():
+            if (j, i) == gone or used[i] >= task.room[i] or (j, i) in kept:
                 continue
-            table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]), use_scores=use_scores)
-            if reaches(table, target, use_scores=use_scores):
+            table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]), use_scores=task.use_scores)
+            if target.reaches(table, use_scores=task.use_scores):
                 found.append((j, i))
         if len(found) > ENOUGH:
             break

@@ -6,27 +6,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.model.growth import copy_structure
-from planner.plans.model.task import COMPILE_WARM
+from planner.plans.model.ledger import Bound
 from planner.plans.proof import listing
-from planner.plans.proof.bounds import Bound
 from planner.plans.proof.fringe import reduce
 from planner.plans.search import cascade, cascading
+from reviewgraph.words import noun
 
 if TYPE_CHECKING:
+    from planner.plans.model.ledger import Ledger
     from planner.plans.model.task import Task
-    from planner.plans.planning import Ledger
     from planner.plans.proof.fringe import Part, Reduction
     from planner.plans.proof.listing import Levels, Path
+    from reviewgraph.clock import Clock
 
+#: Entries of the covers from which beams may work a thousand times as long.
+LARGE = 200
 #: Largest groups kept a price, in turn, while width times the square of the joins is below ``BEAM_WORK``, about.
 WIDTHS, BEAM_WORK = (1, 10, 100, 1_000, 10_000), 5_000_000
 #: Reviews that a part takes at least from which listing is hopeless: groups grow in number four- to tenfold a review.
 DEEPEST = 8
 
 
-def fill(task: Task, ledger: Ledger, until: float) -> cascading.Search | None:
-    """Offer a plan made of joins of parts, and prove bounds until they meet it, room is short, or until then.
+def fill(task: Task, ledger: Ledger, clock: Clock) -> cascading.Search | None:
+    """Offer a plan made of joins of parts, and prove bounds until they meet it, room is short, or time is over.
 
     Returns the search that holds the plan, if it was shorter than what was known.
     """
@@ -34,17 +36,17 @@ def fill(task: Task, ledger: Ledger, until: float) -> cascading.Search | None:
     ledger.prove(_bound(reduction, [part.least for part in reduction.parts], 0))
     if ledger.pairs is not None and len(ledger.pairs) > ledger.lower_bound + 1:
         task.warm_up()
-    paths = [_path(task, part, until) for part in reduction.parts]
+    paths = [_path(task, part, clock) for part in reduction.parts]
     shorter = _offer(task, reduction, paths, ledger)
     levels = [listing.new_levels(task, part) for part in reduction.parts]
-    while not ledger.closed and _rise(reduction, levels, ledger, until):
+    while not ledger.closed and _rise(reduction, levels, ledger, clock):
         found = [level.path or path for level, path in zip(levels, paths, strict=True)]
         if any(level.path for level in levels):
             shorter = _offer(task, reduction, found, ledger) or shorter
     return shorter
 
 
-def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, until: float) -> bool:
+def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, clock: Clock) -> bool:
     """Raise the bound of the part where it is easiest; false if that is impossible or takes too long."""
     open_ = [level for level in levels if level.path is None and level.part.least <= DEEPEST]
     if not open_:
@@ -52,7 +54,7 @@ def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, until: flo
     level = min(open_, key=lambda level: level.effort)
     others = reduction.fringe + sum(other.value for other in levels if other is not level)
     last = ledger.pairs is None or others + len(level.pools) + 1 >= len(ledger.pairs) or level.is_full
-    if not level.rise(store=not last, deadline=until):
+    if not level.rise(store=not last, clock=clock):
         return False
     ledger.prove(_bound(reduction, [other.value for other in levels], sum(other.looked_at for other in levels)))
     return not last or level.path is not None
@@ -70,18 +72,18 @@ def _bound(reduction: Reduction, values: list[int], looked_at: int) -> Bound:
 
 
 def _reviews(count: int) -> str:
-    return "1 review" if count == 1 else f"{count} reviews"
+    return f"{count} {noun(count, 'review')}"
 
 
-def _path(task: Task, part: Part, until: float) -> Path | None:
+def _path(task: Task, part: Part, clock: Clock) -> Path | None:
     """Find joins for a part, the best of several beams."""
     best: Path | None = None
-    limit = BEAM_WORK if int(task.start.entries[0]) >= COMPILE_WARM else BEAM_WORK // 1_000
+    limit = BEAM_WORK if task.start.size >= LARGE else BEAM_WORK // 1_000
     for width in WIDTHS:
         if best is not None and (len(best) <= part.least + 1 or width * len(best) ** 2 > limit):
             break
         most = task.n_items + task.home.size if best is None else len(best) - 1
-        best = listing.beam(task, part, width, most, until) or best
+        best = listing.beam(task, part, width, most, clock) or best
     return best
 
 
@@ -93,7 +95,7 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
         return None
     pairs = [part.blocks[np.array(path)] for part, path in zip(reduction.parts, known, strict=True)]
     joins = np.concatenate([np.empty((0, 2), np.int64), *pairs])
-    found = _begun(task, len(ledger.pairs))
+    found = cascading.new_search(task, len(ledger.pairs))
     left, right = np.ascontiguousarray(joins[:, 0]), np.ascontiguousarray(joins[:, 1])
     task.form(cascade.follow)(found.state, task.space, found.board, found.moves, left, right)
     if not _complete(found, len(ledger.pairs) - 1, ledger):
@@ -103,21 +105,13 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
     return found
 
 
-def _begun(task: Task, length: int) -> cascading.Search:
-    """Return an empty plan with room for so many reviews."""
-    return cascading.Search(
-        *(task, task.board(0), task.moves(length + 1), task.moves(length + 1), copy_structure(task.start)),
-        np.zeros(length + 1, np.int64),
-    )
-
-
 def _complete(found: cascading.Search, most: int, ledger: Ledger) -> bool:
     """Go on by a cascade until one block covers all items; false if ``most`` reviews or the time do not suffice."""
     task, extend, done = found.task, found.task.form(cascade.cascade), False
     while not done and ledger.in_time:
-        size = int(found.moves.length[0])
+        size = found.moves.made
         step = min(size + cascading.AT_ONCE, most)
         done = bool(extend(found.state, task.space, found.board, found.moves, 0, 0, step))
-        if not done and (int(found.moves.length[0]) < step or step == most):
+        if not done and (found.moves.made < step or step == most):
             return False
     return done

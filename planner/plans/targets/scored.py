@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.check.verifying import reaches, with_extra
-from reviewgraph.components import doubly_connected_components
+from planner.plans.model.ledger import Bound
+from planner.plans.model.tables import as_pairs, no_pairs
+from planner.plans.model.task import new_task
+from planner.plans.targets.by_growth import cheap_bounds
+from reviewgraph.components import doubly_connected_components, is_recovery_resilient
 
 if TYPE_CHECKING:
+    from planner.plans.model.ledger import Ledger
     from planner.plans.model.task import Task
-    from planner.plans.planning import Ledger
     from reviewgraph.components import Components
     from reviewgraph.labels import IntArray
 
@@ -26,6 +29,14 @@ RELAX_UP_TO = 200_000
 
 def fill(task: Task, ledger: Ledger) -> None:
     """Find a plan; the lower bounds are those of the structure, which scores can only raise."""
+    if _done(task, no_pairs()):
+        ledger.nothing_to_do(no_pairs())
+        return
+    structural = new_task(task.constraints, 4)
+    if structural.is_done:
+        ledger.prove(Bound(1, "unfinished", "tied scores leave papers apart"))
+    else:
+        cheap_bounds(structural, ledger)
     if task.n_items > 1 and not task.start.class_of.any():
         ledger.infeasible = True
         ledger.reasons.append(
@@ -35,7 +46,7 @@ def fill(task: Task, ledger: Ledger) -> None:
     if not _possible(task):
         ledger.infeasible = True
         return
-    pairs = np.empty((0, 2), np.int64)
+    pairs = no_pairs()
     while ledger.in_time:
         if _done(task, pairs):
             ledger.offer(_pruned(task, pairs, ledger))
@@ -48,8 +59,7 @@ def fill(task: Task, ledger: Ledger) -> None:
 
 
 def _done(task: Task, pairs: IntArray) -> bool:
-    everything = np.concatenate([task.constraints.fixed, pairs])
-    return reaches(with_extra(task.constraints.reviews, everything, use_scores=True), "double", use_scores=True)
+    return is_recovery_resilient(task.table(pairs), use_scores=True)
 
 
 def _possible(task: Task) -> bool:
@@ -68,7 +78,7 @@ def _every_candidate(task: Task) -> IntArray:
         for i in rules.readable(j).tolist()
         if task.room[i] > 0 and (j, i) not in taken
     ]
-    return np.array(found, np.int64).reshape(-1, 2)
+    return as_pairs(found)
 
 
 def _pruned(task: Task, pairs: IntArray, ledger: Ledger) -> IntArray:
@@ -85,10 +95,7 @@ def _pruned(task: Task, pairs: IntArray, ledger: Ledger) -> IntArray:
 
 def _next(task: Task, pairs: IntArray) -> list[tuple[int, int]]:
     """One review that joins a group to the main one, or two, or one that brings an item; or none."""
-    everything = np.concatenate([task.constraints.fixed, pairs])
-    groups = doubly_connected_components(
-        with_extra(task.constraints.reviews, everything, use_scores=True), use_scores=True
-    )
+    groups = doubly_connected_components(task.table(pairs), use_scores=True)
     rules = _Rules(task, pairs, groups)
     best, chosen = 0, None
     for other in np.flatnonzero(groups.labels != rules.main).tolist():

@@ -1,0 +1,69 @@
+"""The account of an item: how the beliefs about it add up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lsc.inference.account import Account, Part
+from lsc.inference.beliefs import Posterior
+from reviewgraph.reviews import Reviews
+
+#: A source of less weight than this says nothing by itself.
+NOTHING = 1e-9
+
+
+def account_of(beliefs: Posterior, reviews: Reviews, item: int) -> Account:
+    """Return the account of an item, given by code, in the direction in which scores came.
+
+    With v the variance of the item, every source r has the weight v precision_r and moves the mean by v shift_r
+    (:class:`~lsc.inference.beliefs.Posterior`); the prior, of mean 0, has what is left of the weights and moves
+    nothing, so the moves sum to the quality less the middle.
+    """
+    sign = float(reviews.printed([1.0])[0])
+    middle, variance = beliefs.location, float(beliefs.variance[item])
+
+    def part(source: str, precision: float, shift: float, reviewer: int | None = None, row: int | None = None) -> Part:
+        weight, moves = variance * precision, beliefs.scale * variance * shift
+        says = middle + (moves / weight if weight > NOTHING else 0.0)
+        score = severity = None
+        if row is not None and reviewer is not None:
+            score, severity = float(reviews.score[row]), float(beliefs.reviewers.severity.mean[reviewer])
+        stretch = says - score - severity if score is not None and severity is not None else 0.0
+        return Part(
+            source,
+            None if reviewer is None else reviews.reviewers[reviewer],
+            None if score is None else sign * score,
+            sign * (severity or 0.0),
+            sign * stretch,
+            sign * says,
+            weight,
+            sign * moves,
+        )
+
+    scored = np.flatnonzero(reviews.scored)
+    mine = np.flatnonzero(beliefs.item == item)
+    mine = mine[np.argsort(beliefs.reviewer[mine], kind="stable")]
+    parts = [
+        part("review", beliefs.precision[r], beliefs.shift[r], int(beliefs.reviewer[r]), int(scored[r]))
+        for r in mine.tolist()
+    ]
+    parts += [
+        part("likeness", beliefs.likeness_precision[r], beliefs.likeness_shift[r], int(beliefs.reviewer[r]))
+        for r in mine.tolist()
+        if beliefs.kappa > 0
+    ]
+    parts += [
+        part("reference", beliefs.reference_precision[q], beliefs.reference_shift[q])
+        for q in np.flatnonzero(beliefs.reference_item == item).tolist()
+    ]
+    parts.append(part("middle", beliefs.prior, 0.0))
+    scores = reviews.score[scored[mine]]
+    return Account(
+        reviews.items[item],
+        sign * float(beliefs.quality[item]),
+        float(beliefs.standard_error[item]),
+        sign * float(scores.mean()) if scores.size else float("nan"),
+        sign * middle,
+        tuple(parts),
+        reviews.lower_is_better,
+    )

@@ -1,0 +1,176 @@
+"""What is believed once the scores are known: qualities, reviewers and hyperparameters, as plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import FloatArray
+
+#: Probability that the intervals of reviewers hold.
+LEVEL = 0.9
+
+
+class Status(Enum):
+    """How the inference ended; ``.text`` says it in words."""
+
+    CONVERGED = "converged"
+    NO_SIGNAL = "no_signal"
+    NO_SCORES = "no_scores"
+    SWEEPS_EXHAUSTED = "sweeps_exhausted"
+
+    @property
+    def text(self) -> str:
+        """Cause, and what follows from it."""
+        return _TEXT[self]
+
+
+_TEXT = {
+    Status.CONVERGED: "messages and hyperparameters have settled",
+    Status.NO_SIGNAL: "the scores show no differences between reviewers: qualities are averages, drawn to the middle",
+    Status.NO_SCORES: "there are no scores: nothing is known of any paper",
+    Status.SWEEPS_EXHAUSTED: "the last sweep still moved qualities; they are good to about a tenth of their errors",
+}
+
+
+class Quantity(NamedTuple):
+    """A property of each reviewer, shapes (M,): posterior mean and the ends of the central 90 % interval."""
+
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Reviewers:
+    """What is believed of each reviewer; NaN for a reviewer without scores.
+
+    Parameters
+    ----------
+    severity
+        How much *lower* she scores a middling paper than a typical reviewer, in points of the scores.
+    stretch
+        Her slope over that of a typical reviewer: 2 spreads papers twice as far apart.
+    noise
+        Standard deviation of her scores about what quality explains, in points of the scores, rounding included.
+    orders
+        Shape (M,): probability that her scores say only in which order she puts papers.
+    """
+
+    severity: Quantity
+    stretch: Quantity
+    noise: Quantity
+    orders: FloatArray
+
+
+class Hyperparameter(NamedTuple):
+    """A number that all reviewers share: its estimate and, where the curvature gives one, its standard error."""
+
+    value: float
+    standard_error: float = np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Means, variances and their parts, from :func:`lsc.inference.inferring.infer`.
+
+    Internally qualities have mean 0 and mean square about 1; ``location + scale * mean`` is the score that a typical
+    reviewer gives. Every sum of parts is exact::
+
+        variance_i = 1 / (prior_i + sum_r precision_r + sum_r likeness_precision_r + sum_q reference_precision_q)
+        mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + sum_q reference_shift_q)
+
+    r over the reviews of item i, q over its references. So a review moves its item by ``variance_i * shift_r``, has
+    the weight ``variance_i * precision_r`` and by itself says ``shift_r / precision_r``.
+
+    Parameters
+    ----------
+    mean, variance
+        Shape (N,), internal scale; NaN for an item of which no score or reference tells anything. The variance is that
+        of the *order*: by it papers are compared and selected.
+    bend
+        Shape (N,), internal scale: added variance of a paper's place on the scale from a bend that all reviewers might
+        share, which no score can show. It moves all papers together and leaves their order alone: it belongs into the
+        interval of one paper, not into differences and probabilities of being among the best.
+    location, scale
+        From the internal scale to that of a typical reviewer.
+    reviewer, item
+        Shape (E,): codes of the reviews, in the order of the input.
+    precision, shift
+        Shape (E,): natural parameters of what each review says of its item.
+    likeness_precision, likeness_shift
+        Shape (E,): what an item learns from the other items of each of its reviewers because like papers go to like
+        reviewers; 0 throughout where ``kappa`` is 0.
+    reference_item, reference_precision, reference_shift
+        Shape (R,): the same for references.
+    prior
+        Precision of the prior of each item: ``1 - kappa``.
+    kappa
+        Assortment: 0 where papers fall to reviewers at random, towards 1 where like papers share reviewers.
+    slope, offset, noise_variance, slope_variance
+        Shape (M,), internal scale: posterior means of each reviewer's a, b and s^2, and variance of a; as
+        :mod:`lsc.inference.joint` needs them.
+    reviewers
+        The same for people, with intervals.
+    hyperparameters
+        By name: see :mod:`lsc.inference.model`.
+    theta
+        The same as the vector that :mod:`lsc.inference.model` describes; empty without signal.
+    evidence, null_evidence
+        Log probability of the (standardised) scores under the model and under the model without reviewer effects.
+    status, sweeps
+        How the inference ended, and passes over the reviews.
+    """
+
+    mean: FloatArray
+    variance: FloatArray
+    bend: FloatArray
+    location: float
+    scale: float
+    reviewer: IntArray
+    item: IntArray
+    precision: FloatArray
+    shift: FloatArray
+    likeness_precision: FloatArray
+    likeness_shift: FloatArray
+    reference_item: IntArray
+    reference_precision: FloatArray
+    reference_shift: FloatArray
+    prior: float
+    kappa: float
+    slope: FloatArray
+    offset: FloatArray
+    noise_variance: FloatArray
+    slope_variance: FloatArray
+    reviewers: Reviewers
+    hyperparameters: Mapping[str, Hyperparameter]
+    theta: FloatArray
+    evidence: float
+    null_evidence: float
+    status: Status
+    sweeps: int
+
+    @property
+    def quality(self) -> FloatArray:
+        """Shape (N,): posterior mean on the scale of a typical reviewer."""
+        return self.location + self.scale * self.mean
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Shape (N,): of a single paper's place on the scale of a typical reviewer, a common bend included."""
+        return self.scale * np.sqrt(self.variance + self.bend)
+
+    @property
+    def order_error(self) -> FloatArray:
+        """Shape (N,): standard error without a common bend, for what depends on the order of papers only."""
+        return self.scale * np.sqrt(self.variance)
+
+    @property
+    def signal(self) -> bool:
+        """Whether the scores show that reviewers differ."""
+        return self.status not in (Status.NO_SIGNAL, Status.NO_SCORES)

@@ -1,0 +1,77 @@
+"""What scores must be before anything is inferred from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reviewgraph.errors import InputError
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import FloatArray
+
+#: A score is refused as a slip when it lies so many times farther from the median than all but the farthest hundredth.
+#: In small tables, where one score may well stand apart, ``FAR * (1 + FEW / E)`` times.
+FAR, FEW = 30.0, 10.0
+HUNDREDTH = 0.01
+
+
+def check(
+    reviewer: IntArray,
+    item: IntArray,
+    score: FloatArray,
+    n_reviewers: int,
+    n_items: int,
+    weight: FloatArray | None,
+    reference_item: IntArray | None,
+    reference_value: FloatArray | None,
+) -> None:
+    """Raise unless the arguments of :func:`lsc.inference.inferring.infer` fit together."""
+    check_numbers("score", score, score.size)
+    check_codes("reviewer", reviewer, n_reviewers, score.size)
+    check_codes("item", item, n_items, score.size)
+    if weight is not None:
+        check_numbers("weight", weight, score.size, positive=True)
+    if (reference_item is None) != (reference_value is None):
+        message = "reference_item, reference_value: expected both or neither, found one; give the other"
+        raise InputError(message)
+    if reference_item is not None and reference_value is not None:
+        check_codes("reference_item", reference_item, n_items, reference_item.size)
+        check_numbers("reference_value", reference_value, reference_item.size)
+    check_no_slip(score)
+
+
+def check_codes(name: str, code: IntArray, size: int, expected: int) -> None:
+    """Raise unless codes have the shape (expected,) and lie in 0..size - 1."""
+    if code.shape != (expected,):
+        message = f"{name}: expected shape ({expected},), found {code.shape}"
+        raise InputError(message)
+    wrong = np.flatnonzero((code < 0) | (code >= size))
+    if wrong.size:
+        message = f"{name}: expected codes from 0 to {size - 1}, found {code[wrong[0]]} at review {wrong[0]}"
+        raise InputError(message)
+
+
+def check_numbers(name: str, value: FloatArray, expected: int, *, positive: bool = False) -> None:
+    """Raise unless values have the shape (expected,), are finite and, where that is asked, positive."""
+    if value.shape != (expected,):
+        message = f"{name}: expected shape ({expected},), found {value.shape}"
+        raise InputError(message)
+    wrong = np.flatnonzero(~np.isfinite(value) | (positive & (value <= 0)))
+    if wrong.size:
+        kind = "positive finite" if positive else "finite"
+        message = f"{name}: expected {kind} numbers, found {value[wrong[0]]} at review {wrong[0]}; leave the review out"
+        raise InputError(message)
+
+
+def check_no_slip(score: FloatArray) -> None:
+    """Raise if a score lies so far from all others that it must be a slip, such as a lost decimal point."""
+    if score.size < 3:
+        return
+    far = np.abs(score - np.median(score))
+    rest = np.sort(far)[: score.size - max(1, int(HUNDREDTH * score.size))]
+    usual, worst = float(rest[-1]), int(np.argmax(far))
+    if usual > 0 and far[worst] > FAR * (1 + FEW / score.size) * usual:
+        message = (
+            f"score: expected scores on one scale, found {score[worst]:g} at review {worst}, {far[worst] / usual:.0f} "
+            f"times farther from the median {np.median(score):g} than nearly all others; correct it or leave it out"
+        )
+        raise InputError(message)

@@ -1,0 +1,97 @@
+"""Sweeps and steps of the hyperparameters in turn, until both have settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lsc.inference.learning import ascend, at_rest
+from lsc.inference.model import log_prior
+from lsc.inference.sweeps import Problem, State, Sweep, learned, standardised, sweep
+from reviewgraph.reviews import BoolArray, FloatArray
+
+#: Settled: no mean moves by more than this part of its standard error, and a step would gain less than so many nats.
+STILL, GAIN = 1e-3, 2e-3
+#: Good enough to try the next extension of the model.
+ROUGH_STILL, ROUGH_GAIN = 1e-2, 5e-2
+#: Sweeps before hyperparameters move: messages have to arrive first.
+WARM_UP = 2
+MOST_SWEEPS = 300
+#: From this sweep on messages go this part of their way only: full steps may have been circling.
+PATIENCE, PART = 60, 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where a climb ended.
+
+    Parameters
+    ----------
+    last, state
+        The last sweep, and the state that it started from.
+    sweeps
+        How many it took.
+    converged
+        Whether messages and hyperparameters have settled.
+    information
+        Shape (P, P): curvature of the log probability of the hyperparameters.
+    """
+
+    last: Sweep
+    state: State
+    sweeps: int
+    converged: bool
+    information: FloatArray
+
+    @property
+    def objective(self) -> float:
+        """Log evidence and log prior of the hyperparameters."""
+        return self.last.evidence + log_prior(self.state.theta).value
+
+
+def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = False, warm_up: int = WARM_UP) -> Climb:
+    """Sweep and learn until both have settled.
+
+    Parameters
+    ----------
+    free
+        Shape (P,): hyperparameters to learn; with none the messages alone settle.
+    rough
+        Whether to stop as soon as the next extension of the model can be judged.
+    warm_up
+        Sweeps before the first step.
+    """
+    still, gain = (ROUGH_STILL, ROUGH_GAIN) if rough else (STILL, GAIN)
+    step, before = at_rest(state.theta), None
+    for count in range(1, MOST_SWEEPS + 1):
+        found = sweep(problem, state, 1.0 if count < PATIENCE else PART)
+        step = ascend(state.theta, found.gradient, free, step)
+        settled = step.gain < gain and _moved(found, before) < still
+        if (settled and count > warm_up) or count == MOST_SWEEPS:
+            return Climb(found, state, count, bool(settled), step.information)
+        before, state = found, found.state
+        if count > warm_up and free.any():
+            state = standardised(problem, learned(state, step.theta))
+    raise AssertionError  # pragma: no cover
+
+
+def settle(problem: Problem, state: State, sweeps: int) -> Climb:
+    """Let messages answer to a change for a few sweeps, hyperparameters as they are."""
+    for _ in range(sweeps):
+        state = sweep(problem, state).state
+    return Climb(sweep(problem, state), state, sweeps + 1, False, np.eye(state.theta.size))
+
+
+def with_own_noise(state: State, log_scale: float, place: int) -> State:
+    """Give each reviewer a noise of her own of a given spread."""
+    theta: FloatArray = state.theta.copy()
+    theta[place] = log_scale
+    return replace(state, theta=theta, with_own=True, own=0 * state.own, own_spread=0 * state.own + np.exp(log_scale))
+
+
+def _moved(found: Sweep, before: Sweep | None) -> float:
+    """Largest change of a mean in its standard errors."""
+    if before is None:
+        return np.inf
+    return float((np.abs(found.mean - before.mean) / np.sqrt(found.variance)).max())

@@ -1,0 +1,83 @@
+"""What the messages say of each reviewer: slope, offset and noise, with spreads."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsc.inference.beliefs import Quantity, Reviewers
+from lsc.inference.model import LOG_OMEGA
+from lsc.inference.scale_users import offsets_given, slopes_at
+from lsc.inference.sweeps import Problem, State, inputs
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import FloatArray
+
+#: Standard errors on either side in a central 90 % interval.
+WIDTH = 1.6448536269514722
+
+
+class People(NamedTuple):
+    """Moments of each reviewer, shapes (M,), NaN without scores: slope a, offset b, logs of slope and of noise s^2."""
+
+    slope: FloatArray
+    slope_variance: FloatArray
+    offset: FloatArray
+    offset_variance: FloatArray
+    log_slope: FloatArray
+    log_slope_sd: FloatArray
+    log_noise: FloatArray
+    log_noise_sd: FloatArray
+
+
+def people(problem: Problem, state: State) -> People:
+    """Integrate each reviewer's factor once more, for her own sake."""
+    found = People(*np.full((len(People._fields), problem.layout.n_reviewers), np.nan))
+    for block, cavity, nodes, factor, _ in inputs(problem, state):
+        at = slopes_at(nodes, state.theta)
+        variance = at.noise * factor[:, None] + problem.rounding
+        given = offsets_given(block, cavity, at, variance, np.exp(2 * state.theta[LOG_OMEGA]))
+        share = np.exp(given.log_weight - given.log_weight.max(axis=0))
+        share /= share.sum(axis=0)
+        who, level = block.reviewer, np.log(at.noise * factor.mean(axis=0) + problem.rounding)
+        found.slope[who], found.slope_variance[who] = _moments(share, at.slope)
+        found.log_slope[who], found.log_slope_sd[who] = _moments(share, at.log_slope, sd=True)
+        found.log_noise[who], found.log_noise_sd[who] = _moments(share, level, sd=True)
+        found.offset[who], between = _moments(share, given.mean)
+        found.offset_variance[who] = between + (share / given.precision).sum(axis=0)
+    return found
+
+
+def _moments(share: FloatArray, value: FloatArray, *, sd: bool = False) -> tuple[FloatArray, FloatArray]:
+    mean = (share * value).sum(axis=0)
+    variance = (share * (value - mean) ** 2).sum(axis=0)
+    return mean, np.sqrt(variance) if sd else variance
+
+
+def typical(found: People, load: IntArray) -> tuple[float, float]:
+    """Offset and slope of a typical reviewer: averages over reviews."""
+    seen = load > 0
+    return float(np.average(found.offset[seen], weights=load[seen])), float(
+        np.average(found.slope[seen], weights=load[seen])
+    )
+
+
+def for_people(found: People, offset: float, slope: float, spread: float, orders: FloatArray) -> Reviewers:
+    """Say it in points of the scores, ``spread`` of which are one unit inside."""
+    severity = spread * (offset - found.offset)
+    error = spread * WIDTH * np.sqrt(found.offset_variance)
+    reach, range_ = WIDTH * found.log_slope_sd, WIDTH * found.log_noise_sd
+    return Reviewers(
+        Quantity(severity, severity - error, severity + error),
+        Quantity(
+            found.slope / slope,
+            np.exp(found.log_slope - reach) / slope,
+            np.exp(found.log_slope + reach) / slope,
+        ),
+        Quantity(
+            spread * np.exp(0.5 * found.log_noise),
+            spread * np.exp(0.5 * (found.log_noise - range_)),
+            spread * np.exp(0.5 * (found.log_noise + range_)),
+        ),
+        orders,
+    )

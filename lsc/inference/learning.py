@@ -1,0 +1,80 @@
+"""Steps of the hyperparameters towards the highest evidence, taken between sweeps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsc.inference.model import HIGHEST, LOWEST, SIZE, log_prior
+from reviewgraph.reviews import BoolArray, FloatArray
+
+#: Part of the squared mean gradient that is taken out of the empirical information.
+CENTRED = 0.9
+#: Part of its diagonal by which the information is raised, and the least diagonal.
+RIDGE, LEAST = 0.02, 1e-3
+#: No hyperparameter moves further in one step.
+LONGEST = 0.4
+
+
+class Ascent(NamedTuple):
+    """A step of the hyperparameters.
+
+    Parameters
+    ----------
+    theta
+        Shape (P,): where it leads.
+    gain
+        The gain in log probability that a full step predicts.
+    reach
+        Shape (P,): how far each hyperparameter may move in the next step.
+    move
+        Shape (P,): the step wanted.
+    information
+        Shape (P, P): curvature used.
+    """
+
+    theta: FloatArray
+    gain: float
+    reach: FloatArray
+    move: FloatArray
+    information: FloatArray
+
+
+def at_rest(theta: FloatArray) -> Ascent:
+    """Return the state of a climb before its first step."""
+    return Ascent(theta, np.inf, np.full(SIZE, LONGEST), np.zeros(SIZE), np.eye(SIZE))
+
+
+def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascent) -> Ascent:
+    """Take a step of scoring with the empirical information.
+
+    A hyperparameter that turns back may go half as far from then on, one that goes on a little further: messages lag
+    behind, and full steps can oscillate.
+
+    Parameters
+    ----------
+    theta
+        Hyperparameters, shape (P,).
+    gradient
+        Shape (P, M): derivatives of each reviewer's log evidence.
+    free
+        Shape (P,): which hyperparameters may move.
+    last
+        The step before.
+    """
+    prior = log_prior(theta)
+    total = gradient.sum(axis=1)
+    information = gradient @ gradient.T - CENTRED * np.outer(total, total) / max(gradient.shape[1], 1)
+    information += prior.curvature
+    information += np.diag(RIDGE * np.diag(information) + LEAST)
+    slope = total + prior.gradient
+    # At a bound, pushing outwards: the entry does not take part.
+    part = free & ~((theta <= LOWEST) & (slope < 0)) & ~((theta >= HIGHEST) & (slope > 0))
+    move = np.zeros(SIZE)
+    move[part] = np.linalg.solve(information[np.ix_(part, part)], slope[part])
+    gain = float(0.5 * move @ slope)
+    turned = move * last.move < 0
+    reach = np.where(turned, 0.5 * np.minimum(last.reach, np.abs(last.move)), np.minimum(1.6 * last.reach, LONGEST))
+    move = np.clip(move, -reach, reach)
+    return Ascent(np.clip(theta + move, LOWEST, HIGHEST), gain, reach, move, information)

@@ -1,0 +1,267 @@
+"""The step of expectation propagation for reviewers who use the scale, a whole block of reviewers at a time.
+
+A reviewer's scores are ``y = b + a x + e``. Given her slope a everything is Gaussian; the slope is integrated on nodes
+``log a = centre + spread t`` around its last posterior. Arrays have the axes (slot, node, reviewer).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsc.inference.layout import Block
+from lsc.inference.model import G0, G1, GAMMA, LOG_OMEGA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO, SIZE
+from reviewgraph.reviews import FloatArray
+
+#: Nodes of the slope alone: the trapezoid rule is exact to eight digits for a normal density at this spacing.
+SPACING, REACH = 0.8, 4.0
+#: Nodes of own noise beside each node of the slope: Gauss and Hermite's rule, exact to the fifth power.
+HERMITE, HERMITE_WEIGHT = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1 / 6, 2 / 3, 1 / 6])
+#: A message never says less than nothing: precisions stay positive, so that every cavity is proper.
+LEAST_PRECISION = 1e-8
+#: Slots whose variances are multiplied before a logarithm is taken of the product.
+PRODUCT = 32
+
+
+class Cavity(NamedTuple):
+    """What is believed of the papers of a block without its reviewers, shapes (k, m)."""
+
+    mean: FloatArray
+    variance: FloatArray
+
+
+class Nodes(NamedTuple):
+    """Where a block's reviewers are, shapes (m,): mean and spread of log slopes, and of logs of their own noise.
+
+    ``own_spread`` is None where there is no own noise.
+    """
+
+    centre: FloatArray
+    spread: FloatArray
+    own: FloatArray
+    own_spread: FloatArray | None
+
+    def grid(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Log slopes and logs of own noise at the nodes, shape (G, m), and the area that a node stands for, (G, m)."""
+        line = self.centre + LINE * self.spread
+        if self.own_spread is None:
+            return line, np.zeros((1, 1)), (self.spread * SPACING)[None]
+        own = (self.own + HERMITE[:, None] * self.own_spread)[:, None] + 0 * line
+        # Weights of the rule hold the standard normal density, which the integrand does not: divide by it.
+        part = HERMITE_WEIGHT * np.sqrt(2 * np.pi) * np.exp(0.5 * HERMITE**2)
+        area = part[:, None, None] * self.own_spread * self.spread * SPACING + 0 * line
+        columns = own.shape[2]
+        return (line + 0 * own).reshape(-1, columns), own.reshape(-1, columns), area.reshape(-1, columns)
+
+
+LINE = np.arange(-REACH, REACH + SPACING / 2, SPACING)[:, None]
+
+
+class Step(NamedTuple):
+    """What a step finds.
+
+    Parameters
+    ----------
+    mean, second
+        Shape (k, m): mean and mean square of papers less their cavity means, once the scores are known.
+    nodes
+        Posterior mean and standard deviation of log slopes: the next nodes.
+    log_evidence
+        Shape (m,): log probability of each reviewer's scores given the cavities.
+    gradient
+        Shape (P, m): its derivative by the hyperparameters.
+    """
+
+    mean: FloatArray
+    second: FloatArray
+    nodes: Nodes
+    log_evidence: FloatArray
+    gradient: FloatArray
+
+
+class Slopes(NamedTuple):
+    """Reviewers at the nodes: log slope, log own noise, slope, noise variance, offset expected, log density."""
+
+    log_slope: FloatArray
+    log_own: FloatArray
+    slope: FloatArray
+    noise: FloatArray
+    offset: FloatArray
+    log_density: FloatArray
+
+
+class Offsets(NamedTuple):
+    """Given the slope: W, residual, P and B of each reviewer, and log probability of her scores times density."""
+
+    weight: FloatArray
+    residual: FloatArray
+    precision: FloatArray
+    mean: FloatArray
+    log_weight: FloatArray
+
+
+def slopes_at(nodes: Nodes, theta: FloatArray) -> Slopes:
+    """Evaluate everything that depends on the reviewer alone, shapes (G, m); the density holds the nodes' area."""
+    z, own, area = nodes.grid()
+    off = z - theta[MU]
+    left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
+    density = -0.5 * (off / np.where(off < 0, left, right)) ** 2
+    density += np.log(2 / (np.sqrt(2 * np.pi) * (left + right)) * area)
+    if nodes.own_spread is not None:
+        density -= 0.5 * (own * np.exp(-theta[LOG_OWN])) ** 2 + theta[LOG_OWN] + 0.5 * np.log(2 * np.pi)
+    slope = np.exp(z)
+    noise = np.exp(2 * (theta[NU] + theta[RHO] * off) + own)
+    return Slopes(z, own, slope, noise, theta[G0] + theta[G1] * slope, density)
+
+
+def offsets_given(block: Block, cavity: Cavity, at: Slopes, variance: FloatArray, omega_square: float) -> Offsets:
+    """Integrate papers and offset out given the slope: steps 1 and 2 of the section on the algorithm.
+
+    ``variance`` is that of the noise, shape (1 or k, G, m).
+    """
+    total = at.slope**2 * cavity.variance[:, None]
+    total += variance
+    weight = block.used[:, None] / total
+    residual = block.score[:, None] - at.slope * cavity.mean[:, None]
+    if not block.full:
+        # Empty slots: no weight, a variance whose logarithm is 0.
+        total[np.broadcast_to(block.used[:, None] == 0, total.shape)] = 1.0
+    log_total = sum(np.log(np.prod(total[part : part + PRODUCT], axis=0)) for part in range(0, len(total), PRODUCT))
+    weighted = weight * residual
+    precision = 1 / omega_square + weight.sum(axis=0)
+    mean = (at.offset / omega_square + weighted.sum(axis=0)) / precision
+    squares = at.offset**2 / omega_square + np.einsum("kgm,kgm->gm", weighted, residual) - precision * mean**2
+    log_weight = -0.5 * (log_total + np.log(omega_square * precision) + squares)
+    log_weight += at.log_density - 0.5 * np.log(2 * np.pi) * block.load
+    return Offsets(weight, residual, precision, mean, log_weight)
+
+
+def step(
+    block: Block,
+    cavity: Cavity,
+    nodes: Nodes,
+    theta: FloatArray,
+    factor: FloatArray,
+    log_weight: FloatArray | None,
+    rounding: float,
+) -> Step:
+    """Do one step of expectation propagation for every reviewer of a block.
+
+    Parameters
+    ----------
+    factor
+        Shape (1 or k, m): by which each review's noise variance differs from the common one.
+    log_weight
+        Shape (k, m): logarithms of the weights of reviews, where there are any.
+    rounding
+        Variance r^2 of rounding.
+    """
+    at = slopes_at(nodes, theta)
+    variance = at.noise * factor[:, None] + rounding
+    omega_square = np.exp(2 * theta[LOG_OMEGA])
+    found = offsets_given(block, cavity, at, variance, omega_square)
+    # Responsibilities of the nodes.
+    top = found.log_weight.max(axis=0)
+    share = np.exp(found.log_weight - top)
+    total = share.sum(axis=0)
+    share /= total
+    mean, second = _papers_given(cavity, at, variance, found, share)
+    gradient = _gradient(at, found, share, theta, factor, log_weight)
+    return Step(mean, second, _recentred(nodes, at, share), top + np.log(total), gradient)
+
+
+def _recentred(nodes: Nodes, at: Slopes, share: FloatArray) -> Nodes:
+    """Put nodes where the posterior is."""
+    centre, spread = _moments(share, at.log_slope)
+    if nodes.own_spread is None:
+        return Nodes(centre, spread, nodes.own, None)
+    return Nodes(centre, spread, *_moments(share, at.log_own))
+
+
+def _moments(share: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+    mean = np.einsum("gm,gm->m", share, value)
+    return mean, np.sqrt(np.maximum(np.einsum("gm,gm->m", share, (value - mean) ** 2), 1e-8))
+
+
+def _papers_given(
+    cavity: Cavity, at: Slopes, variance: FloatArray, found: Offsets, share: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and mean square of papers less their cavity means, mixed over nodes: steps 3 and 4."""
+    # The offset as the reviewer's other papers tell it: precision P_, mean B_.
+    others = found.precision - found.weight
+    gap = found.precision * found.mean - found.weight * found.residual
+    np.divide(gap, others, out=gap)
+    np.subtract(found.residual, gap, out=gap)
+    doubt = np.divide(1.0, others, out=others)
+    doubt += variance
+    # D / v, the part of the variance that the score removes: 1 / (a^2 v + s^2 + 1 / P_).
+    scale = at.slope**2 * cavity.variance[:, None]
+    scale += doubt
+    np.divide(share, scale, out=scale)
+    # share D (s^2 + 1 / P_) / v and share a D (r - B_) / v
+    spread = np.einsum("kgm,kgm->km", scale, doubt)
+    moved = at.slope * gap
+    gap = scale * moved
+    mean = gap.sum(axis=1)
+    # E dx^2 = sum share (a (r - B_) v)^2 / (...)^2
+    moved *= gap
+    moved *= scale
+    np.divide(moved, share, out=moved, where=share > 0)
+    square = moved.sum(axis=1)
+    v = cavity.variance
+    return v * mean, v * spread + v**2 * square
+
+
+class Message(NamedTuple):
+    """Natural parameters of what reviews say of their papers, shapes (k, m)."""
+
+    precision: FloatArray
+    shift: FloatArray
+
+
+def message(cavity: Cavity, mean: FloatArray, second: FloatArray) -> Message:
+    """Divide tilted moments by the cavity; the precision is kept positive and the tilted mean then as it is."""
+    variance = np.maximum(second - mean**2, 1e-12 * cavity.variance)
+    precision = np.maximum(1 / variance - 1 / cavity.variance, LEAST_PRECISION)
+    return Message(precision, mean / cavity.variance + (cavity.mean + mean) * precision)
+
+
+def _gradient(
+    at: Slopes,
+    found: Offsets,
+    share: FloatArray,
+    theta: FloatArray,
+    factor: FloatArray,
+    log_weight: FloatArray | None,
+) -> FloatArray:
+    """Differentiate each reviewer's log evidence, by Fisher's identity: expected derivatives of the log density."""
+    off = at.log_slope - theta[MU]
+    left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
+    below, omega_square = off < 0, np.exp(2 * theta[LOG_OMEGA])
+    square = (off / np.where(below, left, right)) ** 2
+    # By log noise variance: 1/2 sum_k (W^2 E (r - b)^2 - W) s_e^2 c_k
+    pull = found.residual - found.mean
+    pull *= pull
+    pull += 1 / found.precision
+    pull *= found.weight
+    pull -= 1.0
+    pull *= found.weight
+    by_noise = 0.5 * share * at.noise * np.einsum("kgm,km->gm", pull, np.broadcast_to(factor, pull[:, 0].shape))
+    drift = share * (found.mean - at.offset) / omega_square
+    off_share = share * off
+    gradient = np.empty((SIZE, share.shape[1]))
+    gradient[MU] = (off_share / np.where(below, left, right) ** 2 - 2 * theta[RHO] * by_noise).sum(axis=0)
+    gradient[LOG_TAU_LEFT] = (share * below * square).sum(axis=0) - left / (left + right)
+    gradient[LOG_TAU_RIGHT] = (share * ~below * square).sum(axis=0) - right / (left + right)
+    gradient[G0] = drift.sum(axis=0)
+    gradient[G1] = (drift * at.slope).sum(axis=0)
+    spread = 1 / found.precision + (found.mean - at.offset) ** 2
+    gradient[LOG_OMEGA] = (share * spread).sum(axis=0) / omega_square - 1
+    gradient[NU] = 2 * by_noise.sum(axis=0)
+    gradient[RHO] = 2 * (by_noise * off).sum(axis=0)
+    gradient[LOG_OWN] = (share * at.log_own**2).sum(axis=0) * np.exp(-2 * theta[LOG_OWN]) - 1
+    gradient[GAMMA] = 0.0
+    if log_weight is not None:
+        gradient[GAMMA] = -0.5 * np.einsum("kgm,km,gm->m", pull, factor * log_weight, share * at.noise)
+    return gradient

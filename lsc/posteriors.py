@@ -1,0 +1,290 @@
+"""The posterior of qualities: what scores say of every item and of every reviewer, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsc.decisions.selection import ERROR_RATE, Selection
+from lsc.errors import Incomparable
+from lsc.evidence.support import groups_of
+from lsc.inference.account import Account
+from lsc.inference.accounts import account_of
+from lsc.inference.beliefs import Posterior, Status
+from lsc.inference.inferring import infer
+from lsc.inference.joint import Difference, difference, draws
+from lsc.inference.selection import probability_in_top
+from lsc.inference.validation import Gain, held_out_gain
+from lsc.methods.estimate import Estimate, best_first, plain_averages
+from reviewgraph.clock import Clock
+from reviewgraph.errors import InputError
+from reviewgraph.labels import IntArray, Label
+from reviewgraph.results import Progress
+from reviewgraph.reviews import FloatArray, Reviews
+
+if TYPE_CHECKING:
+    from lsc.inference.beliefs import Reviewers
+
+#: Probability that the intervals of the command and of ``to_dict`` hold.
+LEVEL = 0.9
+
+
+def posterior(
+    reviews: Reviews,
+    weights: Mapping[tuple[Label, Label], float] | FloatArray | None = None,
+    references: Mapping[Label, float] | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], object] | None = None,
+) -> PosteriorEstimate:
+    """Infer the quality of every item, and how sure it is, from all scores at once.
+
+    ::
+
+        x      ~ N(0, K^-1)            items; K couples items of the same reviewers where the data ask for it
+        y_ij   = b_j + a_j x_i + e_ij  a reviewer's offset (severity), slope (stretch) and noise, each drawn to the
+                                       other reviewers' as far as the scores say that reviewers are alike
+
+    Expectation propagation with a factor a reviewer; the hyperparameters come from the scores by their evidence
+    alone. No reviewer effects, offsets only, and free lines are limits of the model, not choices of the user.
+
+    Parameters
+    ----------
+    reviews
+        With scores; planned reviews are left out.
+    weights
+        Positive numbers that may say how much a review is worth (a confidence, an expertise), by (reviewer, item) or
+        by row of ``reviews``, shape (E,); how much they say is learned. None by default.
+    references
+        Known quality of some items, on any scale: measurements with a noise of their own, never equalities.
+    seed
+        Of the random probes that estimate traces, 0 by default.
+    progress
+        Called with a :class:`reviewgraph.results.Progress` at each stage.
+
+    Returns
+    -------
+    PosteriorEstimate
+        On the scale of a typical reviewer.
+
+    Raises
+    ------
+    InputError
+        If a reference or weight is malformed or names nothing in the reviews, or a score lies so far from all others
+        that it must be a slip.
+
+    Examples
+    --------
+    >>> rows = [("ann", p, 2.0 + p) for p in range(6)] + [("bob", p, 4.0 + p) for p in range(3, 9)]
+    >>> result = posterior(Reviews.from_pairs(rows))
+    >>> result.ranking()[0]
+    8
+    """
+    clock = Clock(None)
+
+    def tell(words: str) -> None:
+        if progress is not None:
+            progress(Progress(clock.elapsed(), words))
+
+    rows = np.flatnonzero(reviews.scored)
+    item, value = _references(reviews, references)
+    found = infer(
+        reviews.reviewer[rows],
+        reviews.item[rows],
+        reviews.score[rows],
+        reviews.n_reviewers,
+        reviews.n_items,
+        weight=_weights(reviews, rows, weights),
+        reference_item=item,
+        reference_value=value,
+        seed=seed,
+        progress=tell,
+    )
+    return PosteriorEstimate(reviews, found.quality, "posterior", found, seed)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PosteriorEstimate(Estimate):
+    """Qualities with their uncertainty, on the scale of a typical reviewer; see :func:`posterior`.
+
+    Parameters
+    ----------
+    beliefs
+        Means, variances and their parts, as arrays.
+    seed
+        Of what is computed at random when first asked for.
+    """
+
+    beliefs: Posterior = field(repr=False)
+    seed: int = 0
+
+    @property
+    def status(self) -> Status:
+        """How the inference ended; ``status.text`` explains."""
+        return self.beliefs.status
+
+    @cached_property
+    def group(self) -> IntArray:
+        """Shape (N,): the connected component of each item, from 1 for the largest; scores compare within one only."""
+        return groups_of(self.reviews.only_scored())
+
+    @cached_property
+    def standard_error(self) -> FloatArray:
+        """Shape (N,): posterior standard deviation of each quality, NaN where the data say nothing."""
+        return self.beliefs.standard_error
+
+    @property
+    def reviewers(self) -> Reviewers:
+        """Severity, stretch and noise of every reviewer, with intervals, shapes (M,)."""
+        return self.beliefs.reviewers
+
+    def interval(self, level: float = LEVEL) -> FloatArray:
+        """Return the central interval of each quality, shape (N, 2), that holds with a probability.
+
+        Raises
+        ------
+        InputError
+            If ``level`` is not between 0 and 1.
+        """
+        from scipy.special import ndtri
+
+        if not 0.0 < level < 1.0:
+            message = f"level: expected a probability between 0 and 1, found {level}"
+            raise InputError(message)
+        reach = float(ndtri((1.0 + level) / 2.0)) * self.standard_error
+        return np.column_stack([self.quality - reach, self.quality + reach])
+
+    def probability_in_top(self, n: int) -> FloatArray:
+        """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative or more than the number of items with a score.
+        """
+        return probability_in_top(self.quality, self.beliefs.order_error, self._at_most_scored(n))
+
+    def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
+        """Draw all qualities jointly, shape (n, N): items of one reviewer move together; NaN without a score."""
+        return draws(self.beliefs, n, np.random.default_rng(seed))
+
+    def difference(self, first: Label, second: Label) -> Difference:
+        """Return the quality of one item less that of another, with the standard error of the difference.
+
+        The error is infinite where no review connects the two.
+
+        Raises
+        ------
+        InputError
+            If an item is not among the reviews' or has no score.
+        """
+        a, b = self._code(first, "first"), self._code(second, "second")
+        found = difference(self.beliefs, a, b)
+        return found if self.group[a] == self.group[b] else Difference(found.mean, float("inf"))
+
+    def account(self, item: Label) -> Account:
+        """Return what the quality of an item is made of: parts that sum to it.
+
+        Raises
+        ------
+        InputError
+            If the item is not among the reviews' or has no score.
+        """
+        return account_of(self.beliefs, self.reviews, self._code(item, "item"))
+
+    @cached_property
+    def gain(self) -> Gain:
+        """What the correction is worth: predictive gain over the average on held-out reviews, with its error."""
+        return held_out_gain(self.beliefs, self.reviews.score[self.reviews.scored], seed=self.seed)
+
+    def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
+        """Sort items into in, to be discussed and out, ``n`` being selected.
+
+        Parameters
+        ----------
+        n
+            How many.
+        error_rate
+            In are items whose probability of being among the best n is at least 1 - it; out, at most it.
+        across_groups
+            Select among groups that no review connects, as if they were equally good on average; items outside the
+            largest one are never in without discussion.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
+            one half.
+        Incomparable
+            If no review connects the items and ``across_groups`` is not set.
+        """
+        if not 0.0 < error_rate < 0.5:
+            message = f"error_rate: expected a probability between 0 and 0.5, found {error_rate}"
+            raise InputError(message)
+        chance = self.probability_in_top(n)
+        scored = np.isfinite(self.quality)
+        groups = np.unique(self.group[scored])
+        if groups.size > 1 and not across_groups:
+            message = (
+                f"select: no review connects the {groups.size} groups of papers, so nothing says how they compare; "
+                "select within a group, add the reviews of reviewgraph plan, or say --by-group-average (across_groups "
+                "in Python) to take groups as equally good"
+            )
+            raise Incomparable(message)
+        ranked = best_first(self.quality)
+        by_average = best_first(plain_averages(self.reviews))
+        main = groups[0] if groups.size else 1
+        return Selection(
+            tuple(self.items), n, error_rate, ranked[:n], by_average[:n], chance, ranked, self.group == main
+        )
+
+    def _at_most_scored(self, n: int) -> int:
+        scored = int(np.isfinite(self.quality).sum())
+        if not 0 <= n <= scored:
+            message = f"n: expected 0 to {scored} items to select (those with a score), found {n}"
+            raise InputError(message)
+        return n
+
+    def _code(self, label: Label, argument: str) -> int:
+        code = self.reviews.item_code.get(label)
+        if code is None or not np.isfinite(self.quality[code]):
+            message = f"{argument}: expected an item with a score, found {label!r}"
+            raise InputError(message)
+        return int(code)
+
+
+def _references(
+    reviews: Reviews, references: Mapping[Label, float] | None
+) -> tuple[IntArray | None, FloatArray | None]:
+    """Return the codes and values of references, the values turned where lower is better."""
+    if not references:
+        return None, None
+    for label, value in references.items():
+        if label not in reviews.item_code or not np.isfinite(value):
+            message = f"references: expected items of the reviews with a number each, found {label!r}: {value!r}"
+            raise InputError(message)
+    codes = np.array([reviews.item_code[label] for label in references], np.int64)
+    order = np.argsort(codes)
+    sign = -1.0 if reviews.lower_is_better else 1.0
+    return codes[order], sign * np.array(list(references.values()), np.float64)[order]
+
+
+def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | None:
+    """Return the weight of each scored review, 1 where a mapping names none."""
+    if weights is None:
+        return None
+    if not isinstance(weights, Mapping):
+        given = np.asarray(weights, np.float64)
+        if given.shape != (reviews.n_reviews,):
+            message = f"weights: expected one a review, shape ({reviews.n_reviews},), found shape {given.shape}"
+            raise InputError(message)
+        return np.asarray(given[rows])
+    pairs = zip(reviews.reviewer[rows].tolist(), reviews.item[rows].tolist(), strict=True)
+    found = [weights.get((reviews.reviewers[j], reviews.items[i])) for j, i in pairs]
+    if weights and all(weight is None for weight in found):
+        message = f"weights: expected (reviewer, item) pairs of the reviews, found none among {len(weights)}"
+        raise InputError(message)
+    return np.array([1.0 if weight is None else float(weight) for weight in found])

@@ -1,0 +1,182 @@
+"""The levels as something to aim at: what assigning must know of each, in one object a level, ``none`` included.
+
+What a level means, and its words for people, is :mod:`reviewgraph.levels`. Nothing heavy is imported here, so that the
+command's choices and help come from :data:`AIMS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from reviewgraph.errors import InputError
+from reviewgraph.levels import LEVELS, Level, level_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reviewgraph.components import Components
+    from reviewgraph.reviews import Reviews
+
+
+class Aim(ABC):
+    """A level to reach.
+
+    Attributes
+    ----------
+    name
+        What commands, JSON and arguments call it.
+    level
+        The level itself; None where none is asked for.
+    shared
+        Items that two groups of reviewers must share to become one.
+    core_decides
+        Whether the level holds only if one group of reviewers covers all items: then the steps that look at this
+        group (freeing pairs, critical reviewers, proofs that the level is out of reach) speak of the level itself.
+    may_survive
+        Whether it may be asked to hold after any one reviewer drops out.
+    conditioned
+        Whether exchanges make the errors of the recovered qualities smaller.
+    """
+
+    name: ClassVar[str]
+    level: ClassVar[Level | None]
+    shared: ClassVar[int]
+    core_decides: ClassVar[bool]
+    may_survive: ClassVar[bool]
+    conditioned: ClassVar[bool]
+
+    @abstractmethod
+    def groups(self, reviews: Reviews) -> Components:
+        """Return the groups of reviewers who share enough to be one."""
+
+    @abstractmethod
+    def links(self, groups: Reviews) -> int:
+        """Return the fewest new pairs that can bring the level, from a table of groups and the items they cover."""
+
+    def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
+        """Whether the level holds although no group covers all items; the table is made where it is looked at."""
+        return False
+
+    @property
+    def words(self) -> str:
+        """What a chair may say of the papers."""
+        return "not asked for" if self.level is None else f"{self.level.words} ({self.level.term})"
+
+    @property
+    def sharing(self) -> str:
+        """How reviewers of one group hang together."""
+        return "share a paper" if self.shared == 1 else "share two papers"
+
+    @property
+    def joins(self) -> str:
+        """How many further papers a reviewer of k papers joins to a group at most."""
+        return f"k - {self.shared}"
+
+    def __repr__(self) -> str:
+        return f"<Aim: {self.name}, {self.words}>"
+
+
+class _SharingTwo(Aim):
+    """Groups are doubly connected components; what they lack is counted by degrees of freedom."""
+
+    shared = 2
+
+    def groups(self, reviews: Reviews) -> Components:
+        """Find the doubly connected components."""
+        from reviewgraph import doubly_connected_components
+
+        return doubly_connected_components(reviews)
+
+    def links(self, groups: Reviews) -> int:
+        """Count degrees of freedom: one new pair takes one away at most."""
+        from reviewgraph.recoverable import recoverability
+
+        return recoverability(groups).degrees_of_freedom
+
+
+class ToDouble(_SharingTwo):
+    """One doubly connected component covers all items."""
+
+    name, level = "double", level_named("double")
+    core_decides = may_survive = conditioned = True
+
+
+class ToRecoverable(_SharingTwo):
+    """No degrees of freedom; doubly connected components grow towards it, and it may hold before they are one."""
+
+    name, level = "recoverable", level_named("recoverable")
+    core_decides = may_survive = conditioned = False
+
+    def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
+        """Ask the count matroid."""
+        from reviewgraph.recoverable import recoverability
+
+        return recoverability(reviews()).recoverable
+
+
+class _SharingOne(Aim):
+    """Groups are connected pieces."""
+
+    shared = 1
+
+    def groups(self, reviews: Reviews) -> Components:
+        """Find the connected pieces."""
+        from reviewgraph import connected_components
+
+        return connected_components(reviews)
+
+    def links(self, groups: Reviews) -> int:
+        """Count the pieces but one."""
+        import numpy as np
+
+        return int(np.unique(groups.reviewer).size) - 1
+
+
+class ToConnected(_SharingOne):
+    """One piece holds all items."""
+
+    name, level = "connected", level_named("connected")
+    core_decides = may_survive = True
+    conditioned = False
+
+
+class ToNothing(_SharingOne):
+    """Most affinity, whatever it connects."""
+
+    name, level = "none", None
+    core_decides = may_survive = conditioned = False
+
+    def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
+        """Say yes: nothing is asked for."""
+        return True
+
+
+#: What may be aimed at, the strongest level first.
+AIMS: tuple[Aim, ...] = (ToDouble(), ToRecoverable(), ToConnected(), ToNothing())
+
+_LEFT_OUT = {level.name for level in LEVELS} - {aim.name for aim in AIMS}
+if _LEFT_OUT:
+    _message = f"planner.assignments.model.levels: no aim for the level {min(_LEFT_OUT)!r}; write one, and add it"
+    raise LookupError(_message)
+
+
+def aim_named(name: str, argument: str = "target") -> Aim:
+    """Return the aim of a name.
+
+    Raises
+    ------
+    InputError
+        If no aim bears the name.
+
+    Examples
+    --------
+    >>> aim_named("connected").joins
+    'k - 1'
+    """
+    for aim in AIMS:
+        if aim.name == name:
+            return aim
+    expected = ", ".join(repr(aim.name) for aim in AIMS)
+    message = f"{argument}: expected one of {expected}, found {name!r}"
+    raise InputError(message)

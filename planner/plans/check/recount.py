@@ -1,0 +1,122 @@
+"""Lower bounds computed again, each kind in its own way, sharing no code with the search or its proofs.
+
+A kind of bound holds for some level and for all that imply it: who needs a link for *connected* needs it for *double*.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner.plans.check import spread
+from planner.plans.check.replay import most_links, replay_parts
+from planner.plans.check.trying import TooMany, smallest_cost
+from reviewgraph.levels import LEVELS, Connected, Double, Recoverable, level_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from planner.plans.check.case import Case
+    from planner.plans.model.ledger import Bound
+    from reviewgraph.levels import Level
+
+#: Length of the plans up to which bounds of the kind ``cuts`` are tried out.
+TRIED_UP_TO = 8
+
+
+class Kind(NamedTuple):
+    """A kind of bound: the weakest level it holds for, and what says whether a number beyond the fixed is right."""
+
+    weakest: type[Level]
+    holds: Callable[[Case, int], bool]
+
+
+def check_bound(case: Case, bound: Bound) -> str | None:
+    """Return what is wrong with a bound, or nothing.
+
+    Raises
+    ------
+    InvalidPlan
+        If a bound made of parts says of one of them what does not hold.
+    """
+    kind = KINDS.get(bound.kind)
+    if kind is None or not _implies(case.level, kind.weakest):
+        return f"unknown kind {bound.kind!r} of bound for the target {case.level.name}"
+    claimed = bound.value - len(case.rules.fixed)
+    if claimed > 0 and not kind.holds(case, claimed):
+        return f"a bound says {bound.value} ({bound.kind}), and that many are not needed by it"
+    return None
+
+
+def check_parts(case: Case, bound: Bound) -> None:
+    """Take the graph apart and list the groups again, see :func:`planner.plans.check.replay.replay_parts`."""
+    replay_parts(case.table, bound, len(case.rules.fixed))
+
+
+def _implies(level: Level, weakest: type[Level]) -> bool:
+    """Whether a level is as strong as another, by their order."""
+    return LEVELS.index(level) <= LEVELS.index(level_named(weakest.name))
+
+
+def _unfinished(case: Case, claimed: int) -> bool:
+    return claimed <= 1 and not case.reached()
+
+
+def _pieces(case: Case, claimed: int) -> bool:
+    """Search the graph piece by piece: each but one needs a link of its own, and an item that nobody reads one too."""
+    table = case.table
+    seen, count, linked = np.zeros(table.n_items, np.bool_), 0, False
+    for first in range(table.n_items):
+        if seen[first]:
+            continue
+        seen[first] = True
+        waiting, count = [first], count + 1
+        while waiting:
+            for j in table.reviewers_of(waiting.pop()).tolist():
+                linked = True
+                new = [i for i in table.items_of(j).tolist() if not seen[i]]
+                seen[new] = True
+                waiting += new
+    return claimed <= max(count - 1, int(count == 1 and not linked))
+
+
+def _links(case: Case, claimed: int) -> bool:
+    return claimed <= case.links
+
+
+def _loads(case: Case, claimed: int) -> bool:
+    """Whether one review fewer would leave too few links, whoever of fewer than two reviews is asked."""
+    usable = np.array([case.takes(j) for j in range(len(case.spare))], np.int64)
+    return claimed <= case.links or most_links(case.table.loads, usable, claimed - case.links - 1) < case.links
+
+
+def _spread(case: Case, claimed: int) -> bool:
+    return spread.holds(case.table, claimed)
+
+
+def _listed(case: Case, claimed: int) -> bool:
+    """Parts and groups are checked together, by :func:`check_parts`: the largest of them carries the others."""
+    return True
+
+
+def _cuts(case: Case, claimed: int) -> bool:
+    """Try all smaller plans, where those are few; longer ones are taken on trust."""
+    if claimed > TRIED_UP_TO:
+        return True
+    try:
+        return smallest_cost(case, claimed - 1) is None
+    except TooMany:
+        return True
+
+
+KINDS = {
+    "unfinished": Kind(Connected, _unfinished),
+    "pieces": Kind(Connected, _pieces),
+    "degrees of freedom": Kind(Recoverable, _links),
+    "loads": Kind(Recoverable, _loads),
+    "expansion": Kind(Double, _spread),
+    "parts": Kind(Double, _listed),
+    "groups": Kind(Double, _listed),
+    "cuts": Kind(Connected, _cuts),
+}

@@ -1,0 +1,39 @@
+"""Who may still read what, as pairs, and how many links that makes at most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.plans.model.tables import no_pairs, with_extra
+from reviewgraph.recoverable import degrees_of_freedom
+
+if TYPE_CHECKING:
+    from planner.plans.model.constraints import Constraints
+    from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import Reviews
+
+
+def allowed_pairs(rules: Constraints, table: Reviews, spare: IntArray) -> IntArray:
+    """Shape (K, 2): pairs that are allowed and no reviews yet."""
+    found = [no_pairs()]
+    for j in np.flatnonzero(spare > 0).tolist():
+        items = np.setdiff1d(rules.readable(j), table.items_of(j))
+        found.append(np.column_stack([np.full(items.size, j), items]))
+    return np.concatenate(found)
+
+
+def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:
+    """Links that some reviewers can make whatever they read, and that the loads of the others allow at most.
+
+    p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
+    """
+    pairs = allowed_pairs(rules, table, spare)
+    count = np.bincount(pairs[:, 0], minlength=spare.size)
+    useful = np.maximum(np.minimum(spare, count) - np.maximum(2 - table.loads, 0), 0)
+    chosen = np.isin(pairs[:, 0], short) & (table.loads[pairs[:, 0]] >= 2)
+    others = np.ones(spare.size, np.bool_)
+    others[short[table.loads[short] >= 2]] = False
+    before, after = degrees_of_freedom(table), degrees_of_freedom(with_extra(table, pairs[chosen]))
+    return before - after, int(useful[others].sum())

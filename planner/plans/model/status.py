@@ -1,0 +1,23 @@
+"""How planning ended."""
+
+from __future__ import annotations
+
+from reviewgraph.results import Status
+
+
+class PlanStatus(Status):
+    """What a plan is, by name; :attr:`text` says it to people.
+
+    >>> PlanStatus("feasible").text
+    'This plan does it; whether fewer would do is open.'
+    """
+
+    OPTIMAL = "optimal", "This is proved to be the smallest plan."
+    FEASIBLE = "feasible", "This plan does it; whether fewer would do is open."
+    INFEASIBLE = "infeasible", "There is no such plan."
+    BUDGET_EXHAUSTED = "budget_exhausted", "This is a part of the way only."
+
+    @property
+    def reaches(self) -> bool:
+        """Whether such a plan reaches its target."""
+        return self in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)

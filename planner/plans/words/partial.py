@@ -1,0 +1,47 @@
+"""How far a part of a plan gets, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reviewgraph.words import noun
+
+if TYPE_CHECKING:
+    from planner.plans.model.ledger import Ledger
+    from planner.plans.model.reach import Reach
+    from planner.plans.model.target import Target
+
+#: Errors above this many times the noise of a score are not told apart: such papers are not placed at all.
+FAR_OFF = 50
+
+
+def why_partial(target: Target, ledger: Ledger) -> str:
+    """Say why there is no whole plan within the budget, or the time."""
+    if ledger.out_of_reach:
+        return f"the target {target.name} needs more reviews than the budget allows"
+    if ledger.pairs is not None:
+        return f"no plan for the target {target.name} within the budget was found; that there is none is not proved"
+    return f"no plan for the target {target.name} was found in time, and none was proved impossible"
+
+
+def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, count: int, sure: bool) -> list[str]:
+    """Say how far a partial plan of ``count`` reviews gets, and whether it is sure that none gets further."""
+    before, after = reach
+    limit = "these" if allowed is None else f"{count} extra {noun(count, 'review')}"
+    grows = f"grows from {before.papers} to" if after.papers != before.papers else "stays at"
+    said = [f"with {limit} the largest group of papers {target.together} {grows} {after.papers} of {after.of}"]
+    if after.error is not None and np.isfinite(after.error) and after.papers > 2:
+        now = "" if before.error is None or before.papers <= 2 else f" (before: {_times(before.error)})"
+        said.append(
+            f"expected error of a paper in that group: {_times(after.error)} times the noise of one score{now}, "
+            "shift and scale of all scores aside"
+        )
+    if sure:
+        said.append("all choices within the budget were tried, and none does better")
+    return said
+
+
+def _times(error: float) -> str:
+    return f"{error:.2g}" if error < FAR_OFF else f"over {FAR_OFF}"

@@ -1,0 +1,74 @@
+"""Numba's cache with entries that prove themselves: a broken one is dropped and compiled again."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+DIGEST = hashlib.sha256().digest_size
+
+
+class SoundFile(IndexDataCacheFile):  # type: ignore[misc]
+    """Index and data, each before its digest: half a file, or a file of zeros, is never run."""
+
+    def _dump(self, obj: object) -> bytes:
+        data: bytes = super()._dump(obj)
+        return data + hashlib.sha256(data).digest()
+
+    def _load_index(self) -> Any:
+        verify(self._index_path, after=len(pickle.dumps(self._version, protocol=-1)))
+        return super()._load_index()
+
+    def _load_data(self, name: str) -> Any:
+        verify(self._data_path(name))
+        return super()._load_data(name)  # what follows the end of a pickle is not read
+
+
+def verify(path: str, after: int = 0) -> None:
+    """Raise where a file that exists does not end with the digest of what stands ``after`` its first bytes."""
+    try:
+        data = Path(path).read_bytes()[after:]
+    except FileNotFoundError:
+        return
+    if hashlib.sha256(data[:-DIGEST]).digest() != data[-DIGEST:]:
+        message = f"{path} is damaged"
+        raise ValueError(message)
+
+
+class SoundCache(FunctionCache):  # type: ignore[misc]
+    """A function's entries, valid for one digest of its source and of the kernels it calls."""
+
+    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+        super().__init__(function)
+        self._cache_file = SoundFile(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return compiled code, or None where there is none that can be trusted."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever unpickling garbage raises; Numba then compiles
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code; a damaged index begins anew, and a full disk or a lost right costs the entry only."""
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            try:
+                self.flush()
+                super().save_overload(sig, data)
+            except OSError:
+                self.disable()
+
+
+def entries_of(function: Callable[..., Any], stamp: str) -> SoundCache | None:
+    """Return the entries of a function; None without a folder to keep them in: a read-only place without a home."""
+    try:
+        return SoundCache(function, stamp)
+    except RuntimeError:
+        return None

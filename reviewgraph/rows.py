@@ -1,0 +1,116 @@
+"""Rows as they come, made fit for a table: codes in range, scores finite, one row a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reviewgraph.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph.errors import DuplicateReview, InputError
+from reviewgraph.formats.problems import quote
+
+Duplicates: TypeAlias = Literal["error", "last", "mean"]
+
+
+def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:
+    """Refuse codes that stand for nobody.
+
+    Raises
+    ------
+    InputError
+        Naming the first of them and its row.
+    """
+    bad = np.flatnonzero((codes < 0) | (codes >= size))
+    if bad.size:
+        message = f"{what}: expected codes from 0 to {size - 1}, found {codes[bad[0]]} in {row_name(int(bad[0]))}"
+        raise InputError(message)
+
+
+def checked_scores(
+    score: npt.ArrayLike | None, scored: npt.ArrayLike | None, size: int, row_name: Callable[[int], str]
+) -> tuple[FloatArray, BoolArray]:
+    """Return scores, NaN where planned, and which reviews have one.
+
+    Raises
+    ------
+    InputError
+        If there is not one score a review, or one that counts is NaN or infinite.
+    """
+    if score is None:
+        return np.full(size, np.nan), np.zeros(size, np.bool_)
+    values = np.array(score, np.float64).ravel()
+    known = np.ones(size, np.bool_) if scored is None else np.asarray(scored, np.bool_).ravel()
+    if values.size != size or known.size != size:
+        message = f"score: expected {size} scores, one a review, found {values.size}"
+        raise InputError(message)
+    bad = np.flatnonzero(known & ~np.isfinite(values))
+    if bad.size:
+        message = (
+            f"score: expected a finite number, found {values[bad[0]]} in {row_name(int(bad[0]))}; "
+            "a review without a score is a planned one: give None, or scored=False"
+        )
+        raise InputError(message)
+    values[~known] = np.nan
+    return values, known
+
+
+def quote_label(label: Hashable) -> str:
+    """Return a label in quotes, cut where it is long."""
+    return quote(label) if isinstance(label, str) else repr(label)
+
+
+def say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> str:
+    """Return what to say of a pair that stands in two places."""
+    return (
+        f"reviewer {quote_label(reviewer)} reviews item {quote_label(item)} twice: {first} and {second}; "
+        "remove one, or say which counts with duplicates='last' or 'mean' (--duplicates last|mean)"
+    )
+
+
+def merge_duplicates(
+    reviewer: IntArray,
+    item: IntArray,
+    score: FloatArray,
+    scored: BoolArray,
+    policy: Duplicates,
+    say: Callable[[int, int], str],
+    row: IntArray,
+) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
+    """Return one row a pair; rows come sorted by pair and, within a pair, in their first order.
+
+    Parameters
+    ----------
+    reviewer, item, score, scored
+        The rows, shape (E,).
+    policy
+        Whether to refuse a pair that stands twice, to keep its last score, or to take the mean.
+    say
+        Returns the message on two rows, by their places before sorting.
+    row
+        Those places, shape (E,).
+
+    Raises
+    ------
+    DuplicateReview
+        If a pair stands twice and the policy is ``"error"``.
+    """
+    new = np.ones(reviewer.size, np.bool_)
+    new[1:] = (reviewer[1:] != reviewer[:-1]) | (item[1:] != item[:-1])
+    if new.all():
+        return reviewer, item, score, scored
+    if policy == "error":
+        second = int(np.flatnonzero(~new)[0])
+        raise DuplicateReview(say(int(row[second - 1]), int(row[second])))
+    # Rows of one pair stand together, so the pairs are numbered by counting where a new one begins.
+    group = np.cumsum(new) - 1
+    known = np.bincount(group, weights=scored) > 0
+    value = np.full(known.size, np.nan)
+    if policy == "last":
+        value[group[scored]] = score[scored]  # rows stand in order, so the last assignment is the last row
+    else:
+        total = np.bincount(group[scored], weights=score[scored], minlength=known.size)
+        value[known] = total[known] / np.bincount(group[scored], minlength=known.size)[known]
+    return reviewer[new], item[new], value, known

@@ -1,0 +1,102 @@
+"""What who-reviews-what alone decides, scores left aside: components, missing links and the level that holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reviewgraph.components import Components, connected_components, covers_all, doubly_connected_components
+from reviewgraph.levels import LEVELS
+from reviewgraph.recoverable import Recoverability, recoverability
+from reviewgraph.results import Result
+from reviewgraph.words import counted
+
+if TYPE_CHECKING:
+    from reviewgraph.reviews import Reviews
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Structure(Result):
+    """What who-reviews-what alone decides.
+
+    Parameters
+    ----------
+    reviews
+        The reviews that count.
+    connected
+        Pieces of the reviewer-item graph.
+    doubly_connected
+        Doubly connected components and their certificate.
+    recoverability
+        Rank, degrees of freedom, blocks.
+    """
+
+    reviews: Reviews
+    connected: Components
+    doubly_connected: Components
+    recoverability: Recoverability
+
+    @property
+    def recovery_resilient(self) -> bool:
+        """Level ``double``: comparable for certain (Theorem 3.4)."""
+        return covers_all(self.doubly_connected)
+
+    @property
+    def recoverable(self) -> bool:
+        """Level ``recoverable``: comparable unless qualities line up by coincidence."""
+        return self.recoverability.recoverable
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Missing links."""
+        return self.recoverability.degrees_of_freedom
+
+    @property
+    def is_connected(self) -> bool:
+        """Level ``connected``: comparable only if reviewers differ just in severity."""
+        return bool((self.reviews.reviews_per_item > 0).all()) and len(set(self.connected.item_labels.tolist())) < 2
+
+    @property
+    def level(self) -> str | None:
+        """The name of the highest level that holds, or none."""
+        return next((level.name for level in LEVELS if level.holds(self)), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return sizes and findings as the command's ``--json`` prints them."""
+        return {
+            "reviewers": self.reviews.n_reviewers,
+            "items": self.reviews.n_items,
+            "reviews": self.reviews.n_reviews,
+            "connected": {"components": len(self.connected)},
+            "doubly_connected": self.doubly_connected.to_dict(),
+            "recovery_resilient": self.recovery_resilient,
+            "recoverable": self.recoverable,
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "level": self.level,
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a reviewer: reviews, piece (connected component), group (doubly connected component)."""
+        return {
+            "reviewer": list(self.reviews.reviewers),
+            "reviews": self.reviews.loads.tolist(),
+            "piece": self.connected.labels.tolist(),
+            "group": self.doubly_connected.labels.tolist(),
+        }
+
+    def headline(self) -> str:
+        """Return the level, and what is missing."""
+        n_items, missing = self.reviews.n_items, self.degrees_of_freedom
+        lacking = f", {counted(missing, 'link')} missing" if missing else ""
+        return f"{counted(n_items, 'item')}, {self.level or 'not connected'}{lacking}"
+
+
+def structure_of(reviews: Reviews) -> Structure:
+    """Find the components and missing links of a table, in near-linear time on real and random tables.
+
+    >>> from reviewgraph import Reviews
+    >>> structure_of(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
+    <Structure: 3 items, connected, 1 link missing>
+    """
+    double = doubly_connected_components(reviews)
+    return Structure(reviews, connected_components(reviews), double, recoverability(reviews, components=double))

@@ -1,0 +1,69 @@
+"""Small assignments under change, and naive twins of the kernels that look at them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.assignments.model.levels import aim_named
+from planner.assignments.model.problem import Problem
+from planner.assignments.steps.grouping import Core
+
+
+def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
+    """A problem over pairs (item, reviewer), sorted; rules are fields of Problem."""
+    table = np.array(pairs, np.int64).reshape(-1, 2)
+    size = len(table)
+    fields = {
+        "item": table[:, 0],
+        "reviewer": table[:, 1],
+        "affinity": np.asarray(affinity, float),
+        "given": np.zeros(size, bool),
+        "old": np.zeros(size, bool),
+        "demand": np.broadcast_to(demand, n_items).astype(np.int64),
+        "load": np.broadcast_to(load, n_reviewers).astype(np.int64),
+        "least": np.zeros(n_reviewers, np.int64),
+        "required": np.ones(n_items, bool),
+        "institution": np.full(n_reviewers, -1),
+        "senior": np.zeros(n_reviewers, bool),
+        "needs_senior": False,
+        "reviewers": range(n_reviewers),
+        "items": range(n_items),
+    }
+    return Problem(**{**fields, **rules})
+
+
+def random_case(rng, *, share=0.5):
+    """All pairs of a few items and reviewers; those chosen at random are assigned, loads leave one to spare."""
+    n, m = int(rng.integers(3, 9)), int(rng.integers(2, 8))
+    pairs = [(i, j) for i in range(n) for j in range(m)]
+    chosen = rng.random(len(pairs)) < rng.uniform(0.15, share)
+    held = np.bincount([j for (_, j), yes in zip(pairs, chosen, strict=True) if yes], minlength=m)
+    panel = np.bincount([i for (i, _), yes in zip(pairs, chosen, strict=True) if yes], minlength=n)
+    problem = problem_of(pairs, rng.random(len(pairs)), n, m, demand=panel, load=held + 1)
+    return problem, chosen
+
+
+def core_of(problem, chosen, level="double"):
+    return Core(problem.network(chosen), problem.required, aim_named(level))
+
+
+def covers_of(problem, chosen):
+    """Items of each reviewer."""
+    covers = [set() for _ in range(problem.n_reviewers)]
+    for p in np.flatnonzero(chosen):
+        covers[problem.reviewer[p]].add(int(problem.item[p]))
+    return covers
+
+
+def grown_naively(covers, label, seed, shared, without=-1):
+    """Cover and joined labels when groups join one after another while they share enough with the cover."""
+    members = {g: set().union(*(c for j, c in enumerate(covers) if label[j] == g and j != without)) for g in set(label)}
+    joined, cover, again = {seed}, set(members[seed]), True
+    while again:
+        again = False
+        for g, items in members.items():
+            if g not in joined and len(items & cover) >= shared:
+                joined.add(g)
+                cover |= items
+                again = True
+    return cover, joined

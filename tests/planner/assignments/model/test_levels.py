@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import planner
+from planner.assignments.designs import design_assignment
+from planner.assignments.model import levels
+from planner.assignments.model.designs import DESIGNS, design_named
+from planner.assignments.model.levels import AIMS, Aim, aim_named
+from reviewgraph import Reviews
+from reviewgraph import levels as general
+from reviewgraph.errors import InputError
+
+ROOMS = Path(planner.__file__).parent
+
+
+def test_every_level_can_be_aimed_at_and_nothing_is_left_undeclared():
+    assert [aim.name for aim in AIMS] == [*general.NAMES, "none"]
+    for aim in AIMS:
+        for part in Aim.__annotations__:
+            assert hasattr(aim, part), f"{aim.name} lacks {part}"
+        assert aim.level is None or (aim.level.name, aim.level.shared) == (aim.name, aim.shared)
+
+
+def test_a_level_without_an_aim_fails_at_import(monkeypatch):
+    class Stronger(general.Connected):
+        name = "stronger"
+
+    monkeypatch.setattr(general, "LEVELS", (*general.LEVELS, Stronger()))
+    spec = importlib.util.spec_from_file_location("a_second_copy", levels.__file__)
+    with pytest.raises(LookupError, match="no aim for the level 'stronger'"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+@pytest.mark.parametrize("name", ["triple", "", None, "Double"])
+def test_unknown_names_are_refused(name):
+    with pytest.raises(InputError, match="target: expected one of 'double', 'recoverable', 'connected', 'none'"):
+        aim_named(name)
+    with pytest.raises(InputError, match="design: expected one of 'random', 'double'"):
+        design_named(name)
+    with pytest.raises(InputError, match="design: expected one of"):
+        design_assignment("abcd", {"ann": 3, "bob": 3}, name)
+
+
+def test_words_follow_what_is_shared():
+    said = {aim.name: (aim.sharing, aim.joins) for aim in AIMS}
+    assert said["double"] == said["recoverable"] == ("share two papers", "k - 2")
+    assert said["connected"] == ("share a paper", "k - 1")
+    assert aim_named("none").words == "not asked for"
+
+
+def test_links_count_what_is_missing():
+    apart = Reviews.from_pairs([("a", 1), ("a", 2), ("b", 3), ("b", 4)])
+    assert aim_named("connected").links(apart) == 1
+    assert aim_named("double").links(apart) == 2
+    assert aim_named("connected").groups(apart).labels.tolist() == [0, 1]
+
+
+def test_no_level_or_design_is_compared_by_name_elsewhere():
+    names = {*(aim.name for aim in AIMS), *(design.name for design in DESIGNS)}
+    for path in [*(ROOMS / "assignments").rglob("*.py"), ROOMS / "commands" / "assign.py"]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Compare):
+                constants = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+                assert not {value for value in constants if isinstance(value, str)} & names, f"{path}:{node.lineno}"

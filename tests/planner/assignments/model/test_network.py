@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planner.assignments.model.network import (
+    FAR,
+    cheapest_path,
+    fits,
+    flip,
+    pop_heap,
+    settle_potentials,
+    sift_up,
+    workspace,
+)
+from planner.assignments.steps.flow import cheapest_assignment, whole_costs
+from tests.planner.assignments.cases import problem_of, random_case
+
+
+def arcs(net, cost):
+    """Residual arcs (u, v, cost, pair) as the module docstring draws them."""
+    n, sink = net.item_start.size - 1, net.potential.size - 1
+    found = []
+    for p in range(cost.size):
+        if not net.locked[p]:
+            i, j = int(net.item[p]), n + int(net.reviewer[p])
+            found.append((j, i, -int(cost[p]), p) if net.assigned[p] else (i, j, int(cost[p]), p))
+    for j in range(net.n_held.size):
+        if net.n_held[j] < net.held_start[j + 1] - net.held_start[j]:
+            found.append((n + j, sink, 0, -1))
+        if net.n_held[j] > net.least[j]:
+            found.append((sink, n + j, 0, -1))
+    return found
+
+
+def shortest(net, cost, source, target, without):
+    """Length of the shortest residual way by Bellman and Ford; infinite where there is none."""
+    dist = dict.fromkeys(range(net.potential.size), np.inf)
+    dist[source] = 0
+    for _ in dist:
+        for u, v, c, p in arcs(net, cost):
+            if p != without and dist[u] + c < dist[v]:
+                dist[v] = dist[u] + c
+    return dist[target]
+
+
+def best_network(rng):
+    """An optimal assignment of a small market, as a network with settled potentials."""
+    while True:
+        market = _solved(rng)
+        if market is not None:
+            return market
+
+
+def _solved(rng):
+    problem, _ = random_case(rng)
+    demand = np.minimum(rng.integers(1, 3, problem.n_items), problem.n_reviewers)
+    problem = problem_of(
+        list(zip(problem.item, problem.reviewer, strict=True)), problem.affinity.round(1), problem.n_items,
+        problem.n_reviewers, demand=demand, load=-(-2 * problem.n_items // problem.n_reviewers) + 1,
+        least=rng.integers(0, 2, problem.n_reviewers),
+    )  # fmt: skip
+    cost = whole_costs(problem.affinity, 0)
+    chosen = cheapest_assignment(problem.item, problem.reviewer, cost, problem.demand, problem.load, problem.least)
+    if chosen is None:
+        return None
+    net = problem.network(chosen)
+    assert settle_potentials(net, cost, 100)
+    return problem, net, cost
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_cheapest_cycles_are_shortest_ways_and_keep_reduced_costs(seed):
+    rng = np.random.default_rng(seed)
+    problem, net, cost = best_network(rng)
+    n = problem.n_items
+    work = workspace(net.potential.size)
+    for pair in rng.permutation(cost.size)[:12].tolist():
+        i, j = int(net.item[pair]), n + int(net.reviewer[pair])
+        source, target = (i, j) if net.assigned[pair] else (j, i)
+        own = -int(cost[pair]) if net.assigned[pair] else int(cost[pair])
+        naive = shortest(net, cost, source, target, pair)
+        length = cheapest_path(net, cost, work, pair, 1 << 61)
+        assert (length > 0) == np.isfinite(naive)
+        assert (work.dist == FAR).all()
+        assert (work.place == -1).all()
+        if length == 0:
+            continue
+        pairs = work.path[:length].copy()
+        assert pairs[0] == pair
+        assert int(np.where(net.assigned[pairs], -cost[pairs], cost[pairs]).sum()) == naive + own
+        flip(net, pairs)
+        assert np.bincount(net.item[net.assigned], minlength=n).tolist() == problem.demand.tolist()
+        held = np.bincount(net.reviewer[net.assigned], minlength=problem.n_reviewers)
+        assert ((problem.least <= held) & (held <= problem.load)).all()
+        net.locked[pair] = True
+        assert all(c + net.potential[u] - net.potential[v] >= 0 for u, v, c, _ in arcs(net, cost))
+
+
+def test_a_limit_ends_the_search():
+    _, net, cost = best_network(np.random.default_rng(0))
+    work = workspace(net.potential.size)
+    dear = int(np.argmax(np.where(net.assigned, 0, cost)))
+    assert cheapest_path(net, cost, work, dear, -1) in (0, -1)
+    assert (work.dist == FAR).all()
+
+
+def test_potentials_of_an_assignment_that_can_be_bettered_are_not_found():
+    pairs = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    problem = problem_of(pairs, [0, 1, 1, 0], 2, 2, demand=1, load=1)
+    cost = whole_costs(problem.affinity, 0)
+    assert not settle_potentials(problem.network(np.array([True, False, False, True])), cost, 50)
+    assert settle_potentials(problem.network(np.array([False, True, True, False])), cost, 50)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_heap_sorts_by_distance_then_node(seed):
+    rng = np.random.default_rng(seed)
+    work = workspace(30)
+    nodes = rng.permutation(30)[:20]
+    work.dist[nodes] = rng.integers(0, 6, 20)
+    for size, node in enumerate(nodes.tolist()):
+        work.heap[size] = node
+        work.place[node] = size
+        sift_up(work, size)
+    order = [int(pop_heap(work, size)) for size in range(20, 0, -1)]
+    assert order == sorted(nodes.tolist(), key=lambda node: (work.dist[node], node))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_flipping_keeps_the_books_and_undoes_itself(seed):
+    rng = np.random.default_rng(seed)
+    problem, chosen = random_case(rng)
+    net = problem.network(chosen)
+    free = [p for p in np.flatnonzero(~chosen) if net.n_held[net.reviewer[p]] < problem.load[net.reviewer[p]]]
+    swap = [(p, q) for p in free for q in np.flatnonzero(chosen) if problem.item[p] == problem.item[q]]
+    assert swap
+    pairs = np.array(swap[int(rng.integers(len(swap)))])
+    for expected in (chosen ^ np.isin(np.arange(chosen.size), pairs), chosen):
+        flip(net, pairs)
+        assert (net.assigned == expected).all()
+        for j in range(problem.n_reviewers):
+            held = net.held[net.held_start[j] : net.held_start[j] + net.n_held[j]]
+            assert sorted(held) == np.flatnonzero(expected & (problem.reviewer == j)).tolist()
+        for i in range(problem.n_items):
+            panel = net.panel[net.panel_start[i] : net.panel_start[i] + net.n_panel[i]]
+            assert sorted(panel) == np.flatnonzero(expected & (problem.item == i)).tolist()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_who_fits_is_who_breaks_no_rule(seed):
+    rng = np.random.default_rng(seed)
+    problem, chosen = random_case(rng)
+    home, senior = rng.integers(-1, 2, problem.n_reviewers), rng.random(problem.n_reviewers) < 0.4
+    problem = problem_of(
+        list(zip(problem.item, problem.reviewer, strict=True)), problem.affinity, problem.n_items, problem.n_reviewers,
+        demand=problem.demand, load=problem.load, institution=home, senior=senior, needs_senior=True,
+    )  # fmt: skip
+    net = problem.network(chosen)
+    for item in range(problem.n_items):
+        panel = problem.reviewer[chosen & (problem.item == item)].tolist()
+        for leaving in panel:
+            for entering in set(range(problem.n_reviewers)) - set(panel):
+                then = [r for r in panel if r != leaving]
+                homes = [home[r] for r in then if home[r] >= 0]
+                clash = home[entering] >= 0 and home[entering] in homes
+                served = any(senior[r] for r in [*then, entering])
+                assert fits(net, item, leaving, entering) == (served and not clash)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.assignments.model.inputs import Wishes, build
+from planner.assignments.model.pairs import codes_of, count_unknown, scored_pairs, table_of
+from reviewgraph import Reviews
+from reviewgraph.columns import Columns
+from reviewgraph.errors import InputError
+
+LABELS = st.sampled_from(["r10", "r9", "a", "7"])
+PAIRS = st.lists(st.tuples(LABELS, st.sampled_from(["p2", "p10", "x"])), max_size=12)
+
+
+def labelled(table):
+    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+
+
+@given(PAIRS)
+def test_codes_stand_for_the_same_pairs(pairs):
+    table = table_of(pairs)
+    assert labelled(table) == pairs
+    assert table_of(table) is table
+
+
+def test_reviews_keep_their_codes():
+    reviews = Reviews.from_pairs([("b", "q"), ("a", "p")])
+    assert table_of(reviews).reviewer is reviews.reviewer
+    assert sorted(labelled(table_of(reviews))) == [("a", "p"), ("b", "q")]
+
+
+@given(PAIRS, st.lists(LABELS, unique=True), st.booleans())
+def test_codes_among_known_labels_equal_the_naive_way(pairs, reviewers, strict):
+    scored = scored_pairs({}, reviewers, ["p2", "p10"])
+    known = sorted(
+        {(scored.reviewers.index(r), scored.items.index(i)) for r, i in pairs if r in reviewers and i in scored.items}
+    )
+    unknown = [(r, i) for r, i in pairs if r not in reviewers or i not in scored.items]
+    assert count_unknown(table_of(pairs), scored.reviewers, scored.items) == len(unknown)
+    if strict and unknown:
+        with pytest.raises(InputError, match=f"the pair \\({unknown[0][0]!r}, {unknown[0][1]!r}\\) names the unknown"):
+            codes_of(table_of(pairs), scored, "fixed", strict=True)
+        return
+    found = codes_of(table_of(pairs), scored, "fixed", strict=strict)
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == known
+
+
+def test_a_table_a_mapping_and_a_matrix_give_the_same_codes():
+    mapping = {("b", "q"): 1.0, ("a", "p"): 2.0, ("b", "p"): float("nan")}
+    table = Columns(
+        np.array([1, 0, 1]), np.array([1, 2, 2]), ["a", "b", "never"], ["zz", "q", "p"], np.array([1, 2, np.nan])
+    )
+    matrix = np.array([[2.0, np.nan], [np.nan, 1.0]])
+    answers = [scored_pairs(given, "ab", "pq") for given in (mapping, table, matrix)]
+    for answer in answers:
+        rows = zip(answer.reviewer.tolist(), answer.item.tolist(), answer.affinity.tolist(), strict=True)
+        assert sorted(rows) == [(0, 0, 2.0), (1, 1, 1.0)]
+        assert list(answer.items) == ["p", "q"]
+
+
+def test_a_table_without_numbers_is_refused():
+    with pytest.raises(InputError, match="a table of pairs without numbers"):
+        scored_pairs(table_of([("a", "p")]), None, None)
+
+
+def test_a_first_phase_as_reviews_or_as_pairs_is_the_same_problem():
+    pairs = [("new", "p"), ("a", "gone"), ("a", "p"), ("newer", "left")]
+    scored = scored_pairs({("a", "p"): 1.0, ("b", "q"): 2.0}, ["a", "b"], ["p", "q"])
+    problems = [
+        build(scored, Wishes(1, 2, 0, (), (), None, None, given, False))
+        for given in (pairs, table_of(pairs), Reviews.from_pairs(pairs))
+    ]
+    for problem in problems:
+        assert set(problem.reviewers) == {"a", "b", "new", "newer"}
+        assert set(problem.items[2:]) == {"gone", "left"}
+        held = {(problem.reviewers[j], problem.items[i]) for j, i in zip(problem.reviewer, problem.item, strict=True)}
+        assert held == {*pairs, ("b", "q")}
+        assert problem.required.tolist() == [True, True, False, False]
+    assert problems[0].reviewers == problems[1].reviewers

@@ -1,0 +1,494 @@
+from __future__ import annotations
+
+import os
+import re
+import signal
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array
+
+from planner import assign
+from reviewgraph import Reviews, check
+from reviewgraph.errors import InputError
+from tests.planner.assignments import naive_assignment as naive
+
+NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+
+
+def pairs_of(result):
+    table = result.reviews
+    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+
+
+@st.composite
+def markets(draw, *, extras=False):
+    """Small markets, tight in loads, with ties in affinity, conflicts, isolated papers and unequal numbers."""
+    n, m = draw(st.integers(1, 7)), draw(st.integers(1, 7))
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    density = draw(st.sampled_from([0.4, 0.8, 1.0]))
+    levels = draw(st.sampled_from([1, 2, 1000]))
+    affinity = {
+        (f"r{j}", f"p{i}"): float(rng.integers(-levels, levels + 1))
+        for j in range(m)
+        for i in range(n)
+        if rng.random() < density
+    }
+    demand = {f"p{i}": int(rng.integers(0, 4)) for i in range(n)}
+    load = {f"r{j}": int(rng.integers(0, 5)) for j in range(m)}
+    least = {r: int(rng.integers(0, most + 1)) if rng.random() < 0.3 else 0 for r, most in load.items()}
+    conflicts = [pair for pair in affinity if rng.random() < 0.1]
+    market = {"affinity": affinity, "demand": demand, "load": load, "min_load": least, "conflicts": conflicts}
+    if extras:
+        fixed = [pair for pair in affinity if pair not in conflicts and rng.random() < 0.08]
+        market["fixed"] = [
+            (r, p) for k, (r, p) in enumerate(fixed)
+            if r not in {a for a, _ in fixed[:k]} and p not in {b for _, b in fixed[:k]} and load[r] and demand[p]
+        ]  # fmt: skip
+        market["institutions"] = {r: f"u{rng.integers(3)}" for r in load if rng.random() < 0.5}
+        market["senior"] = [r for r in load if rng.random() < 0.6] if rng.random() < 0.5 else None
+    return market
+
+
+def call(market, **options):
+    market = dict(market)
+    affinity = market.pop("affinity")
+    return assign(affinity, items=market["demand"], reviewers=market["load"], **market, **options)
+
+
+def wrong_with(market, result):
+    rules = {key: value for key, value in market.items() if key != "affinity"}
+    return naive.violations(pairs_of(result), allowed=market["affinity"], **rules)
+
+
+@given(markets())
+@settings(max_examples=200 if NIGHTLY else 60, deadline=None)
+def test_unconstrained_optimum_equals_the_linear_programme(market):
+    result = call(market, target="none")
+    free = [pair for pair in market["affinity"] if pair not in market["conflicts"]]
+    value = [market["affinity"][pair] for pair in free]
+    best = naive.best_total(free, value, market["demand"], market["load"], market["min_load"])
+    if best is None:
+        assert result.status == "infeasible"
+        assert result.explanation
+        return
+    assert result.status == "optimal"
+    assert wrong_with(market, result) == []
+    assert result.affinity == pytest.approx(best, abs=1e-6)
+    assert result.affinity == pytest.approx(sum(market["affinity"][pair] for pair in pairs_of(result)))
+
+
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 25))
+def test_equals_highs_on_larger_random_instances(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(10, 40)), int(rng.integers(10, 40))
+    score = rng.normal(size=(m, n))
+    score[rng.random((m, n)) < 0.2] = np.nan
+    demand, load = {i: int(rng.integers(1, 4)) for i in range(n)}, {j: int(rng.integers(1, 9)) for j in range(m)}
+    least = {j: int(rng.integers(0, 2)) for j in range(m)}
+    conflicts = [(j, i) for j in range(m) for i in range(n) if rng.random() < 0.05]
+    result = assign(score, demand=demand, load=load, min_load=least, conflicts=conflicts, target="none")
+    barred = set(conflicts)
+    free = [(j, i) for j in range(m) for i in range(n) if not np.isnan(score[j, i]) and (j, i) not in barred]
+    best = naive.best_total(free, [score[pair] for pair in free], demand, load, least)
+    assert (best is None) == (result.status == "infeasible")
+    if best is not None:
+        assert result.affinity == pytest.approx(best, rel=1e-9)
+
+
+@given(markets(extras=True), st.sampled_from(["double", "connected", "none"]))
+@settings(max_examples=400 if NIGHTLY else 80, deadline=None)
+def test_every_result_obeys_every_constraint(market, target):
+    result = call(market, target=target, time_limit=20)
+    if result.status == "infeasible":
+        assert result.explanation
+        return
+    if "No assignment with senior" in result.explanation:
+        return
+    assert wrong_with(market, result) == []
+    if result.status == "level_missed":
+        assert result.explanation
+        return
+    check = {"double": naive.doubly_connected, "connected": naive.connected, "none": lambda pairs, items: True}[target]
+    assert check(pairs_of(result), set(market["demand"]))
+    assert result.affinity <= result.affinity_unconstrained + 1e-6
+
+
+@given(markets())
+@settings(max_examples=200 if NIGHTLY else 60, deadline=None)
+def test_explanations_count_right(market):
+    """The inequality in an explanation is the violated one, and the papers and reviewers it counts are there."""
+    result = call(market, target="none")
+    if result.status != "infeasible":
+        return
+    found = re.search(r": (\d+) > (\d+)\.", result.explanation) or re.search(
+        r"= (\d+) reviews?, and only (\d+) ", result.explanation
+    )
+    assert found, result.explanation
+    assert int(found[1]) > int(found[2])
+
+
+@given(markets(), st.randoms(use_true_random=False))
+@settings(max_examples=30, deadline=None)
+def test_order_of_rows_does_not_matter(market, random):
+    first = call(market)
+    rows = list(market["affinity"].items())
+    random.shuffle(rows)
+    again = call({**market, "affinity": dict(rows), "conflicts": market["conflicts"][::-1]})
+    assert (first.status, sorted(pairs_of(first))) == (again.status, sorted(pairs_of(again)))
+
+
+def clustered(n, m, seed, topics=8, communities=False):
+    rng = np.random.default_rng(seed)
+    centre = rng.normal(size=(topics, 8))
+    of_paper, of_reviewer = rng.integers(topics, size=n), rng.integers(topics, size=m)
+    papers, people = (
+        centre[of_paper] + 0.7 * rng.normal(size=(n, 8)),
+        centre[of_reviewer] + 0.7 * rng.normal(size=(m, 8)),
+    )
+    cosine = (people @ papers.T) / np.linalg.norm(people, axis=1)[:, None] / np.linalg.norm(papers, axis=1)
+    score = (1 + cosine) / 2
+    if communities:
+        score[(of_reviewer % 2)[:, None] != of_paper % 2] = 0.0
+    return score
+
+
+@pytest.mark.parametrize("communities", [False, True])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_double_at_a_small_price(seed, communities):
+    score = clustered(120, 96, seed, communities=communities)
+    conflicts = [tuple(pair) for pair in np.argwhere(np.random.default_rng(seed).random(score.shape) < 0.02).tolist()]
+    result = assign(score, demand=3, load=5, conflicts=conflicts)
+    pairs = pairs_of(result)
+    rules = {"demand": dict.fromkeys(range(120), 3), "load": dict.fromkeys(range(96), 5)}
+    assert naive.violations(pairs, conflicts=conflicts, **rules) == []
+    assert naive.doubly_connected(pairs, range(120))
+    assert result.price < 1.0
+    assert result.price >= 0
+
+
+def test_same_answer_twice_and_another_seed_obeys_too():
+    score = np.zeros((30, 30))
+    first, again, other = (assign(score, demand=3, load=4, seed=seed) for seed in (0, 0, 1))
+    assert pairs_of(first) == pairs_of(again)
+    assert pairs_of(first) != pairs_of(other)
+    assert naive.doubly_connected(pairs_of(other), range(30))
+
+
+def test_critical_reviewers_are_those_without_whom_the_level_fails():
+    result = assign(clustered(40, 32, 3), demand=3, load=5)
+    pairs = pairs_of(result)
+    truly = [r for r in range(32) if not naive.doubly_connected([p for p in pairs if p[0] != r], range(40))]
+    assert list(result.critical) == truly
+
+
+@pytest.mark.parametrize("seed", [3, 6, 14])
+def test_survives_any_one_reviewer(seed):
+    score = clustered(40, 32, seed)
+    assert assign(score, demand=3, load=5).critical
+    result = assign(score, demand=3, load=5, survive=1)
+    pairs = pairs_of(result)
+    assert result.status == "feasible"
+    assert result.survives
+    assert naive.violations(pairs, demand=dict.fromkeys(range(40), 3), load=dict.fromkeys(range(32), 5)) == []
+    for reviewer in range(32):
+        assert naive.doubly_connected([p for p in pairs if p[0] != reviewer], range(40))
+
+
+SMALL = [(2, 4, 2, 2), (3, 5, 2, 3), (3, 3, 2, 3), (4, 3, 3, 4), (4, 4, 2, 4), (4, 5, 2, 3), (5, 4, 2, 4), (5, 3, 2, 4),
+         (4, 4, 3, 3), (5, 5, 2, 3), (3, 4, 1, 3), (6, 4, 2, 3)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "m", "demand", "load"), SMALL)
+def test_survives_wherever_any_assignment_does(n, m, demand, load):
+    score = np.random.default_rng(n * 100 + m).random((m, n))
+    result = assign(score, demand=demand, load=load, survive=1, time_limit=20)
+    assert bool(result.survives) == naive.some_assignment_survives(n, m, demand, load)
+    if not result.survives:
+        assert result.status in ("level_missed", "infeasible")
+        assert "Proved impossible" in result.explanation
+
+
+def test_reviewers_nobody_can_replace_are_proved_critical():
+    """Four papers with all pairs allowed, and a fifth that only reviewer 0 can join to them."""
+    score = np.ones((6, 5))
+    score[2:, 4] = np.nan
+    score[1, :3] = np.nan
+    result = assign(score, demand=2, load=5, survive=1)
+    assert result.critical == (0,)
+    assert "Proved impossible: reviewer 0 stays critical" in result.explanation
+
+
+def test_a_level_out_of_reach_of_all_allowed_pairs_is_proved():
+    score = np.full((8, 8), np.nan)
+    score[:4, :4] = score[4:, 4:] = 1.0
+    result = assign(score, demand=3, load=4)
+    assert result.status == "infeasible"
+    assert "would cover 4 of 8 papers at most" in result.explanation
+
+
+def test_recoverable_is_reached():
+    from reviewgraph.recoverable import recoverability
+
+    result = assign(clustered(60, 60, 1, communities=True), demand=3, load=4, target="recoverable")
+    assert result.status in ("optimal", "feasible")
+    assert recoverability(result.reviews).recoverable
+
+
+def test_two_phases():
+    score = clustered(60, 50, 2)
+    first = assign(score, demand=2, load=3, target="none")
+    stays = list(range(0, 60, 2))
+    second = assign(
+        {(j, i): score[j, i] for j in range(50) for i in stays},
+        items=stays, reviewers=range(50), demand=1, load=2, phase_one=first.reviews,
+    )  # fmt: skip
+    new = pairs_of(second)
+    assert second.status in ("optimal", "feasible")
+    assert not set(new) & set(pairs_of(first))
+    assert naive.violations(new, demand=dict.fromkeys(stays, 1), load=dict.fromkeys(range(50), 2)) == []
+    assert naive.doubly_connected(new + pairs_of(first), stays)
+
+
+def test_senior_and_institutions_are_proved_infeasible():
+    affinity = np.ones((4, 2))
+    one_home = assign(affinity, demand=2, load=2, institutions=dict.fromkeys(range(4), "u"), target="none")
+    assert one_home.status == "infeasible"
+    assert "institution" in one_home.explanation
+    no_senior = assign(affinity, demand=2, load=2, senior=[], target="none")
+    assert no_senior.status == "infeasible"
+
+
+def test_too_few_seniors_are_counted():
+    affinity = np.ones((6, 5))
+    result = assign(affinity, demand=2, load=2, senior=[0, 1], target="none")
+    assert result.status == "infeasible"
+    assert "5 papers (0, 1, 2, 3, 4) need a senior reviewer each = 5 reviews; 2 senior reviewers (0, 1)" in (
+        result.explanation
+    )
+    assert "can give 4: 5 > 4." in result.explanation
+    affinity[0, 3] = affinity[1, 3] = np.nan
+    result = assign(affinity, demand=2, load=5, senior=[0, 1], target="none")
+    assert "1 paper (3) needs a senior reviewer, and no senior may take it" in result.explanation
+
+
+def test_papers_without_enough_institutions_are_named():
+    affinity = np.ones((4, 3))
+    affinity[3, 2] = np.nan
+    result = assign(affinity, demand=2, load=3, institutions=dict.fromkeys(range(3), "u"), target="none")
+    assert result.status == "infeasible"
+    assert "1 paper (2) needs 2 reviewers of different institutions" in result.explanation
+    assert "3 reviewers (0, 1, 2), are of 1" in result.explanation
+
+
+def test_papers_that_clash_are_the_fewest():
+    """Papers 0 and 1 both need reviewer 2, the only one of another institution, who has load 1; the rest is easy."""
+    affinity = np.ones((8, 6))
+    affinity[3:, :2] = np.nan
+    affinity[:3, 2:] = np.nan
+    homes = {0: "u", 1: "u", 2: "v"}
+    load = {r: 1 if r == 2 else 4 for r in range(8)}
+    result = assign(affinity, demand=2, load=load, institutions=homes, target="none")
+    assert result.status == "infeasible"
+    assert "2 papers (0, 1) cannot all get their reviews with no two reviewers of one institution" in result.explanation
+    assert "Leave any one of them out and it can be done." in result.explanation
+
+
+def test_counts_say_why():
+    result = assign(np.ones((120, 218)), demand=3, load=5)
+    assert result.status == "infeasible"
+    assert "need 3 reviews each = 654 reviews" in result.explanation
+    assert "load 5 can give 600" in result.explanation
+
+
+def test_too_few_reviews_for_the_level_is_told():
+    result = assign(np.ones((100, 50)), demand=1, load=1)
+    assert result.status == "infeasible"
+    assert "cannot be joined" in result.explanation
+
+
+def test_papers_nobody_reviews_are_named():
+    result = assign(np.ones((4, 3)), demand={0: 3, 1: 3, 2: 0}, load=3)
+    assert result.status == "infeasible"
+    assert result.explanation.startswith("1 paper (2) has demand 0")
+
+
+def test_sparse_dense_and_mapping_agree():
+    score = clustered(20, 16, 0)
+    row, column = np.nonzero(score > 0.3)
+    sparse = coo_array((score[row, column], (row, column)), shape=score.shape)
+    dense = np.where(score > 0.3, score, np.nan)
+    mapping = {(int(j), int(i)): score[j, i] for j, i in zip(row, column, strict=True)}
+    answers = [
+        assign(sparse, demand=2, load=4),
+        assign(dense, demand=2, load=4),
+        assign(mapping, items=range(20), reviewers=range(16), demand=2, load=4),
+    ]
+    assert len({tuple(pairs_of(answer)) for answer in answers}) == 1
+
+
+def test_unscored_pairs_only_when_allowed():
+    affinity = {("a", "p"): 1.0, ("b", "q"): 1.0}
+    common = {"items": ["p", "q"], "reviewers": ["a", "b"], "demand": 2, "load": 2}
+    assert assign(affinity, **common).status == "infeasible"
+    assert assign(affinity, allow_unscored=True, **common).affinity == 2.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "triple"}, "target: expected one of 'double'"),
+        ({"conditioning": 2.0}, "conditioning: expected a part"),
+        ({"survive": 2}, "survive: expected 0 or 1"),
+        ({"survive": 1, "target": "none"}, "survive: expected target"),
+        ({"demand": -1}, "demand: expected a whole number"),
+        ({"demand": {0: 1}}, "demand: expected a number for every label"),
+        ({"load": 1, "min_load": 2}, "min_load: reviewer 0 has min_load 2 above load 1"),
+        ({"fixed": [(0, 9)]}, "names the unknown item 9"),
+        ({"fixed": [(9, 0)]}, "names the unknown reviewer 9"),
+        ({"fixed": [(0, 0)], "conflicts": [(0, 0)]}, r"the pair \(0, 0\) is in conflict"),
+        ({"fixed": [(0, 0), (0, 1)], "load": 1}, "reviewer 0 stands in 2 pairs, above its load 1"),
+        ({"senior": [7]}, "senior: the reviewer 7 is unknown"),
+        ({"items": ["a"]}, "items: expected 3 labels"),
+    ],
+)
+def test_malformed_arguments(options, message):
+    with pytest.raises(InputError, match=message):
+        assign(np.ones((3, 3)), **{"demand": 2, "load": 3, **options})
+
+
+def test_malformed_affinities():
+    with pytest.raises(InputError, match="expected a mapping or a reviewers x items matrix"):
+        assign(np.ones(3))
+    with pytest.raises(InputError, match="infinite"):
+        assign(np.full((3, 3), np.inf))
+    with pytest.raises(InputError, match="as a key"):
+        assign({"a": 1.0})
+    with pytest.raises(InputError, match="item 'q' is not in items"):
+        assign({("a", "q"): 1.0}, items=["p"])
+    with pytest.raises(InputError, match="found one twice"):
+        assign(coo_array(([1.0, 2.0], ([0, 0], [0, 0])), shape=(2, 2)), demand=1)
+
+
+def test_exchanges_for_smaller_errors_stay_within_their_part_of_the_affinity():
+    from reviewgraph.precision import error_variances
+
+    score = clustered(80, 64, 0, communities=True)
+    before, after = assign(score, demand=3, load=5), assign(score, demand=3, load=5, conditioning=0.005)
+    assert before.standard_error is None
+    assert after.price <= before.price + 0.5
+    assert naive.violations(pairs_of(after), demand=dict.fromkeys(range(80), 3), load=dict.fromkeys(range(64), 5)) == []
+    assert naive.doubly_connected(pairs_of(after), range(80))
+
+    def error(table):
+        draws = [np.random.default_rng(seed).normal(size=80) for seed in range(5)]
+        return np.median([np.sqrt(error_variances(table.reviewer, table.item, x).mean()) for x in draws])
+
+    assert after.standard_error == pytest.approx((error(before.reviews), error(after.reviews)), rel=1e-6)
+    assert after.standard_error[1] < 0.7 * after.standard_error[0]
+
+
+def test_exchanges_for_smaller_errors_keep_what_survives():
+    result = assign(clustered(40, 32, 3), demand=3, load=5, survive=1, conditioning=0.005)
+    pairs = pairs_of(result)
+    assert result.survives
+    assert naive.survives(pairs, range(40), range(32))
+    assert result.standard_error[1] <= result.standard_error[0]
+
+
+def test_the_price_of_joining_communities_is_bounded():
+    result = assign(clustered(120, 96, 0, communities=True), demand=3, load=5)
+    assert 0.1 * result.price < result.least_price <= result.price
+
+
+def test_interruption_returns_what_was_reached():
+    score = clustered(60, 48, 0, communities=True)
+
+    def interrupt(now):
+        words = now.words
+        if "in the core" in words:
+            raise KeyboardInterrupt
+
+    result = assign(score, demand=3, load=5, progress=interrupt)
+    assert result.status == "level_missed"
+    assert result.explanation.startswith("It was interrupted. This assignment is ")
+    rules = {"demand": dict.fromkeys(range(60), 3), "load": dict.fromkeys(range(48), 5)}
+    assert naive.violations(pairs_of(result), **rules) == []
+
+
+def test_a_signal_stops_the_search_between_two_changes():
+    score = clustered(60, 48, 0, communities=True)
+    told = []
+
+    def interrupt(now):
+        words = now.words
+        told.append(words)
+        if "in the core" in words and not any("stopping" in line for line in told):
+            signal.raise_signal(signal.SIGINT)
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        result = assign(score, demand=3, load=5, progress=interrupt)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert result.status == "level_missed"
+    assert "interrupted" in result.explanation
+    assert any("Ctrl-C again" in line for line in told)
+
+
+def test_a_paper_with_all_reviews_fixed_and_no_senior_is_named():
+    affinity = {(r, i): 1.0 for r in "abc" for i in "pq"}
+    for items in ("p", "pq"):
+        chosen = {pair: value for pair, value in affinity.items() if pair[1] in items}
+        result = assign(chosen, demand=1, load=2, fixed=[("a", "p")], senior=["b", "c"], target="none")
+        assert result.status == "infeasible"
+        assert "(p) has all reviews fixed, and none by a senior reviewer" in result.explanation
+
+
+def test_the_price_of_the_middle_level_is_not_that_of_the_highest():
+    """Four reviewers, a paper for every two of them: recoverable and not doubly connected, for a loss of 0.1."""
+    affinity = {(r, pair): 1.0 for pair in combinations("ABCD", 2) for r in "ABCD"}
+    affinity |= {(r, pair): 10.0 for pair in combinations("ABCD", 2) for r in pair}
+    affinity["E", ("A", "B")] = 10.1
+    result = assign(affinity, demand=2, load=3, target="recoverable")
+    table = Reviews.from_pairs([(r, pair) for pair in combinations("ABCD", 2) for r in pair])
+    assert check(table).level == "recoverable"
+    assert result.affinity_unconstrained == pytest.approx(120.1)
+    assert result.least_loss <= 0.1 + 1e-9
+    assert assign(affinity, demand=2, load=3, target="double").least_loss > 1
+
+
+def test_an_interruption_after_the_level_was_reached_keeps_it():
+    def interrupt(now):
+        words = now.words
+        if "hangs" in words:
+            raise KeyboardInterrupt
+
+    result = assign(clustered(40, 32, 3), demand=3, load=5, survive=1, progress=interrupt)
+    assert result.status == "level_missed"
+    assert result.critical
+    assert naive.doubly_connected(pairs_of(result), range(40))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_price_is_at_least_what_is_said(seed):
+    """All assignments of a small market, the best of them that is doubly connected against the bound."""
+    rng = np.random.default_rng(seed)
+    score = rng.random((4, 4))
+    score[:2, 2:] *= 0.2
+    score[2:, :2] *= 0.2
+    result = assign(score, demand=2, load=3)
+    panels = list(combinations(range(4), 2))
+    best = max(
+        sum(score[r, i] for i, panel in enumerate(chosen) for r in panel)
+        for chosen in product(panels, repeat=4)
+        if max(sum(r in panel for panel in chosen) for r in range(4)) <= 3
+        and naive.doubly_connected([(r, i) for i, panel in enumerate(chosen) for r in panel], range(4))
+    )
+    loss = result.affinity_unconstrained - best
+    assert result.least_loss <= loss + 1e-9
+    assert result.affinity <= best + 1e-9

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from planner import assign
+from planner.assignments.assignment import AssignmentStatus
+from planner.assignments.designs import design_assignment
+from planner.assignments.words.page import page
+from reviewgraph.results import Progress, Result
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    return assign(np.arange(36.0).reshape(6, 6) % 7, demand=3, load=3)
+
+
+def test_a_result_is_a_dictionary_columns_a_frame_and_one_line(chosen):
+    assert isinstance(chosen, Result)
+    report = chosen.to_dict()
+    assert [tuple(row.values()) for row in report["reviews"]] == list(zip(*chosen.to_columns().values(), strict=True))
+    assert report["affinity"] == chosen.affinity
+    assert chosen.to_frame("pyarrow").column_names == ["item", "reviewer", "affinity"]
+    assert repr(chosen) == f"<Assignment: {chosen.status}, 18 reviews, affinity {chosen.affinity:.6g}>"
+    assert "\n" not in repr(chosen)
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda result: pickle.loads(pickle.dumps(result))])
+def test_results_copy_and_pickle(chosen, way):
+    infeasible = assign(np.ones((2, 2)), demand=3, load=1)
+    for result in (chosen, infeasible, design_assignment("abcd", {"ann": 3, "bob": 3}, "double")):
+        again = way(result)
+        assert again.to_columns() == result.to_columns()
+        assert again.status is result.status
+        assert str(again.to_dict()) == str(result.to_dict())
+
+
+def test_each_status_says_what_it_means():
+    for status in AssignmentStatus:
+        assert status.text
+        assert AssignmentStatus(status.value) is status
+    assert [status for status in AssignmentStatus if status.reached] == ["optimal", "feasible"]
+    assert math.isnan(assign(np.ones((2, 2)), demand=3, load=1).price)
+
+
+def test_progress_tells_seconds_words_and_the_share_done():
+    told = []
+    score = np.kron(np.eye(2), np.ones((10, 12))) + np.random.default_rng(0).random((20, 24))
+    assign(score, demand=3, load=5, progress=told.append)
+    assert all(isinstance(now, Progress) for now in told)
+    assert [now.seconds for now in told] == sorted(now.seconds for now in told)
+    assert {now.done is None for now in told} == {True, False}
+    assert all(0 <= now.done <= 1 for now in told if now.done is not None)
+
+
+def test_the_page_tells_the_level_in_the_words_of_the_level(chosen):
+    assert f"Level: all papers are {'comparable for certain (doubly connected)'}." in page(chosen)
+    assert "Level: not asked for." in page(assign(np.ones((4, 4)), demand=2, load=2, target="none"))
+    assert page(assign(np.ones((2, 2)), demand=3, load=1)).startswith("No assignment (infeasible). ")

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from planner.commands.assign import assign
+from reviewgraph.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "items.csv").write_text("item,demand\n" + "".join(f"p{i},\n" for i in range(12)))
+    (tmp_path / "reviewers.csv").write_text("reviewer,load\n" + "".join(f"r{j},\n" for j in range(10)))
+    rows = [f"p{i},r{j},{((7 * i + 3 * j) % 11) / 10}\n" for i in range(12) for j in range(10)]
+    (tmp_path / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
+    return tmp_path
+
+
+BASE = ["--items", "items.csv", "--reviewers", "reviewers.csv"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(assign, [*BASE, *arguments], prog_name="reviewgraph assign")
+
+
+def test_json_has_the_keys_of_the_contract(folder):
+    result = run("--affinity", "affinity.csv", "--json")
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert report["status"] in ("optimal", "feasible")
+    assert report["affinity"] <= report["affinity_unconstrained"] + 1e-9
+    assert len(report["reviews"]) == 36
+    assert {"reviewer", "item", "affinity"} == set(report["reviews"][0])
+    assert report["affinity"] == pytest.approx(sum(review["affinity"] for review in report["reviews"]))
+
+
+def test_written_file_passes_the_check(folder):
+    result = run("--affinity", "affinity.csv", "-o", "out.csv")
+    assert result.exit_code == 0
+    rows = list(csv.reader((folder / "out.csv").read_text().splitlines()))
+    assert rows[0] == ["item", "reviewer", "affinity"]
+    assert len(rows) == 37
+    assert "Next: reviewgraph check out.csv --require double" in result.stdout
+    checked = CliRunner().invoke(main, ["check", "out.csv", "--items", "items.csv", "--require", "double"])
+    assert checked.exit_code == 0
+
+
+def test_page_shows_loads_demands_and_affinities(folder):
+    page = run("--affinity", "affinity.csv").stdout
+    for part in ("12 papers, 10 reviewers, 36 reviews", "Reviews a paper", "Reviews a reviewer", "Affinity of the"):
+        assert part in page
+    assert "all papers are comparable for certain (doubly connected)" in page
+
+
+def test_infeasible_is_told_and_nothing_is_written(folder):
+    result = run("--affinity", "affinity.csv", "--demand", "9", "-o", "out.csv")
+    assert result.exit_code == 1
+    assert "need 9 reviews each = 108 reviews" in result.stdout
+    assert "out.csv: not written, since there is no assignment" in result.stderr
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_paper_that_all_read_in_the_first_phase_is_told_so(folder):
+    (folder / "first.csv").write_text("reviewer,paper\n" + "".join(f"r{j},p0\n" for j in range(10)))
+    result = run("--demand", "1", "--phase-one", "first.csv", "--target", "none")
+    assert result.exit_code == 1
+    assert (
+        "1 paper (p0) needs 1 review each = 1 review, reviewers of the first phase aside where they have read the paper"
+        in result.stdout
+    )
+
+
+def test_without_affinity_demands_still_hold(folder):
+    result = run("--json")
+    assert result.exit_code == 0
+    reviews = json.loads(result.stdout)["reviews"]
+    assert sorted({sum(r["item"] == f"p{i}" for r in reviews) for i in range(12)}) == [3]
+
+
+@pytest.mark.parametrize("design", ["random", "double"])
+def test_designs_give_exact_loads(folder, design):
+    result = run("--design", design, "--load", "4", "--json")
+    assert result.exit_code == 0
+    reviews = json.loads(result.stdout)["reviews"]
+    assert {sum(r["reviewer"] == f"r{j}" for r in reviews) for j in range(10)} == {4}
+
+
+def test_conflicts_fixed_and_first_phase(folder):
+    (folder / "conflicts.csv").write_text("item,reviewer\np0,r0\np1,nobody\n")
+    (folder / "fixed.csv").write_text("item,reviewer\np2,r3\n")
+    (folder / "first.csv").write_text("item,reviewer,score\np0,r1,3\np0,r2,4\ngone,r1,2\ngone,r2,1\n")
+    files = ["--conflicts", "conflicts.csv", "--fixed", "fixed.csv", "--phase-one", "first.csv"]
+    result = run("--affinity", "affinity.csv", "--allow-unscored", *files, "--demand", "2", "--json")
+    assert result.exit_code == 0
+    assert "1 of 2 conflicts name papers or reviewers that are not listed; ignored" in result.stderr
+    pairs = {(r["item"], r["reviewer"]) for r in json.loads(result.stdout)["reviews"]}
+    assert ("p2", "r3") in pairs
+    assert not pairs & {("p0", "r0"), ("p0", "r1"), ("p0", "r2")}
+    assert len(pairs) == 24
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--affinity", "nowhere.csv"], "nowhere.csv"),
+        (["--affinity", "strange.csv"], "item 'zz' is not in items"),
+        (["--design", "double", "--affinity", "affinity.csv"], "--design: expected loads alone with it"),
+        (["--design", "double", "--load", "2"], "fails"),
+        (["--survive", "--target", "none"], "survive: expected target"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(folder, arguments, message):
+    (folder / "strange.csv").write_text("item,reviewer,affinity\nzz,r1,0.5\n")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_help_names_every_level_and_design_and_loads_nothing_heavy():
+    script = (
+        "import sys\nfrom planner.commands.assign import assign\n"
+        "try:\n    assign(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(*{'numpy', 'scipy', 'numba', 'ortools'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []
+    words = " ".join(done.stdout.split())
+    assert "[double|recoverable|connected|none]" in words
+    assert "[random|double]" in words
+    assert "comparable for certain" in words
+
+
+def test_many_conflicts_are_counted_as_the_naive_way_does(folder):
+    rows = [("p0", "r0"), ("p1", "nobody"), ("gone", "r1"), ("gone", "nobody"), ("p1", "r1")]
+    (folder / "conflicts.csv").write_text("item,reviewer\n" + "".join(f"{i},{r}\n" for i, r in rows))
+    result = run("--conflicts", "conflicts.csv", "--json")
+    assert "conflicts.csv: 3 of 5 conflicts name papers or reviewers that are not listed; ignored" in result.stderr

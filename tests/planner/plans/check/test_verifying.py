@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
+from planner.plans.check import recount, spread
+from planner.plans.check.case import case_of
+from planner.plans.model.ledger import Bound
+from planner.plans.model.status import PlanStatus
+from planner.plans.proof import bounds as claims
+from reviewgraph import Reviews
+from reviewgraph.components import doubly_connected_components
+from reviewgraph.designs import random_assignment
+from reviewgraph.levels import NAMES
+from tests.planner.plans import naive_plans
+from tests.planner.plans.plan_cases import Case, cases
+
+ROOT = Path(__file__).parents[4]
+NONE: dict[str, Any] = {"reviews": (), "pairs": np.empty((0, 2), np.int64), "merges": np.empty((0, 4), np.int64)}
+CHAIN = Reviews.from_pairs([(j, i) for j in range(4) for i in (j, j + 1)])
+
+
+def test_the_verifier_loads_nothing_that_searches_or_proves() -> None:
+    script = (
+        "import sys, planner.plans.check.verifying\n"
+        "print(*(name for name in sys.modules if name.startswith('planner.plans.')))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    rooms = {name.split(".")[2] for name in run.stdout.split()}
+    assert rooms == {"check", "model"}
+    for path in (ROOT / "planner/plans/check").glob("*.py"):
+        for room in ("search", "proof", "targets", "words", "planning"):
+            assert f"planner.plans.{room}" not in path.read_text("utf-8"), f"{path.name} names {room}"
+
+
+@given(cases(), st.sampled_from(NAMES), st.sampled_from(list(recount.KINDS)), st.integers(0, 5))
+@settings(max_examples=300)
+def test_no_bound_above_the_smallest_plan_is_accepted(case: Case, name: str, kind: str, value: int) -> None:
+    """Whatever its kind, a bound that says more than brute force finds is refused."""
+    plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
+    expected = naive_plans.smallest_plan(*case.naive(), name, most_sets=3_000)
+    if expected is None or expected == "too many":
+        return
+    claimed = plan.count + value if plan.status == PlanStatus.OPTIMAL else 99
+    partial = replace(plan, **NONE, status=PlanStatus.BUDGET_EXHAUSTED, explanation=("no",), bounds=())
+    false = Bound(claimed + 1, kind, "", (claimed + 1,) if kind in ("parts", "groups") else ())
+    if plan.count:
+        verify_plan(partial)
+        with pytest.raises(InvalidPlan):
+            verify_plan(replace(partial, bounds=(false,)))
+
+
+@given(cases(), st.sampled_from(NAMES))
+@settings(max_examples=100)
+def test_no_plan_is_called_impossible_that_exists(case: Case, name: str) -> None:
+    plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
+    verify_plan(plan)
+    if plan.status == PlanStatus.OPTIMAL:
+        none = replace(plan, **NONE, status=PlanStatus.INFEASIBLE, explanation=("no",), bounds=(), prices=None)
+        with pytest.raises(InvalidPlan, match="there is a plan"):
+            verify_plan(none)
+
+
+@given(cases(), st.sampled_from(NAMES), st.sampled_from(NAMES))
+@settings(max_examples=80)
+def test_a_plan_for_another_target_is_accepted_only_if_it_is_one(case: Case, name: str, other: str) -> None:
+    plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
+    expected = naive_plans.smallest_plan(*case.naive(), other, most_sets=3_000)
+    if plan.status != PlanStatus.OPTIMAL or expected == "too many":
+        return
+    try:
+        verify_plan(replace(plan, target=other))
+    except InvalidPlan:
+        return
+    assert expected is not None
+    assert expected[0] == plan.count
+
+
+@given(cases(), st.sampled_from(NAMES))
+@settings(max_examples=60)
+def test_no_review_of_an_optimal_plan_may_be_dropped(case: Case, name: str) -> None:
+    plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
+    if plan.status != PlanStatus.OPTIMAL:
+        return
+    for place in range(plan.count):
+        fewer = {"reviews": plan.reviews[:place] + plan.reviews[place + 1 :], "pairs": np.delete(plan.pairs, place, 0)}
+        for status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE):
+            with pytest.raises(InvalidPlan):
+                verify_plan(replace(plan, **fewer, status=status, bounds=()))
+
+
+@given(st.integers(0, 30))
+@settings(max_examples=15)
+def test_merges_out_of_order_prove_nothing(seed: int) -> None:
+    plan = plan_extra_reviews(random_assignment(12, 6, 4, np.random.default_rng(seed)))
+    verify_plan(plan)
+    with pytest.raises(InvalidPlan, match="do not give a component"):
+        verify_plan(replace(plan, merges=plan.merges[:1]))
+    twice = np.concatenate([plan.merges, plan.merges[:1]])
+    for merges in (twice, plan.merges[:, [0, 1, 3, 2]][::-1]):
+        outcome = _refusal(replace(plan, merges=merges))
+        assert outcome is None or "does not join" in outcome
+    assert _refusal(replace(plan, merges=twice)) is not None
+
+
+def _refusal(plan: Plan) -> str | None:
+    try:
+        verify_plan(plan)
+    except InvalidPlan as error:
+        return str(error)
+    return None
+
+
+def test_merges_that_need_each_other_must_stand_in_order() -> None:
+    rows = [("a", 1), ("a", 2), ("a", 9), ("b", 2), ("b", 9), ("b", 3), ("c", 1), ("c", 3)]
+    plan = plan_extra_reviews(Reviews.from_pairs(rows))
+    assert (plan.count, len(plan.merges), _refusal(plan)) == (0, 2, None)
+    assert "does not join" in str(_refusal(replace(plan, merges=plan.merges[::-1])))
+
+
+def test_an_unknown_target_is_an_error() -> None:
+    for name in NAMES:
+        plan = plan_extra_reviews(CHAIN, name)
+        with pytest.raises(InvalidPlan, match="target: expected one of double, recoverable, connected, found 'triple'"):
+            verify_plan(replace(plan, target="triple"))
+
+
+def tampered() -> Iterator[tuple[Plan, str]]:
+    plan = plan_extra_reviews(CHAIN)
+    cheaper = plan_extra_reviews(CHAIN, cost={(0, 4): 9.0, (0, 2): 0.5, (1, 3): 0.5, (2, 4): 0.5})
+    verify_plan(cheaper)
+    assert cheaper.cost == 1.5
+    costs = replace(plan.constraints, cost=cheaper.constraints.cost)
+    dear = [replace(r, cost=costs.cost_of(j, i)) for r, (j, i) in zip(plan.reviews, plan.pairs.tolist(), strict=True)]
+    if sum(review.cost for review in dear) > 1.5:
+        yield replace(plan, constraints=costs, reviews=tuple(dear)), "a plan of cost 1.5"
+    yield replace(plan, prices=np.zeros(4, np.int64)), "prove nothing for the target double"
+    yield replace(plan, short=np.zeros(1, np.int64)), "prove nothing for the target double"
+    yield replace(plan, max_reviews=2), "the budget allows 2"
+    linked = plan_extra_reviews(CHAIN, "recoverable")
+    yield replace(linked, short=np.zeros(1, np.int64)), "with a proof that there is no plan"
+    none = replace(linked, **NONE, status=PlanStatus.INFEASIBLE, explanation=("no",), bounds=(), prices=None)
+    yield replace(none, short=np.zeros(1, np.int64)), "no proof that there is no plan"
+    yield replace(linked, bounds=(*linked.bounds, Bound(3, "expansion", ""))), "unknown kind"
+
+
+def test_the_verifier_refuses_what_is_false() -> None:
+    for plan, words in tampered():
+        with pytest.raises(InvalidPlan, match=words):
+            verify_plan(plan)
+
+
+@pytest.mark.parametrize(("N", "M", "k"), [(60, 60, 3), (120, 120, 3), (100, 110, 3)])
+def test_the_expansion_of_a_claim_is_proved_and_no_more(N: int, M: int, k: int) -> None:
+    """The verifier's own best, over all thresholds, is at least the claim and little more; all above is refused."""
+    table = random_assignment(N, M, k, np.random.default_rng(3))
+    live = doubly_connected_components(table)
+    claim = claims.expansion(live.cover_start, live.cover_item, N)
+    assert claim is not None
+    assert spread.holds(table, claim.value)
+    most = next(value for value in range(claim.value, N) if not spread.holds(table, value + 1))
+    assert claim.value <= most <= claim.value + 2
+    laplacian, largest = spread._laplacian(table)
+    slope = float(np.sort(np.linalg.eigvalsh(laplacian))[1])
+    assert most == spread._needed(np.diag(laplacian), slope, largest)
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_pairs_and_loads_of_the_verifier_are_those_of_brute_force(case: Case) -> None:
+    plan = plan_extra_reviews(case.reviews, time_limit=5, **case.options)
+    own = case_of(plan)
+    _, _, allowed, spare, room, _ = case.naive()
+    allowed = [(j, i) for j, i in allowed if room[i] > 0]
+    by_label = [(own.table.reviewers[j], own.table.items[i]) for j, i in own.pairs]
+    assert sorted(by_label) == sorted(allowed)
+    for j, label in enumerate(own.table.reviewers):
+        assert own.takes(j) == min(spare[label], sum(pair[0] == label for pair in allowed))

@@ -1,0 +1,128 @@
+"""Every kernel of growth against sets, in plain Python; compiled forms are the same code."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.plans.model import growth
+from planner.plans.model.growth import COUNT, Growth, Structure
+from tests.planner.plans.naive_plans import closed
+
+Covers = list[set[int]]
+N = 7
+
+
+@st.composite
+def covers(draw: st.DrawFn) -> Covers:
+    """Blocks that share few items: singles, hubs and empty ones among them."""
+    return [set(draw(st.sets(st.integers(0, N - 1), max_size=3))) for _ in range(draw(st.integers(1, 6)))]
+
+
+def made(blocks: Covers) -> tuple[Structure, Growth]:
+    rows = [(b, i) for b, cover in enumerate(blocks) for i in sorted(cover)]
+    block, item = np.array(rows, np.int64).reshape(-1, 2).T
+    return growth.new_structure(block, item, len(blocks), np.arange(N), 40), growth.working_space(len(blocks), N)
+
+
+def masks(blocks: Covers) -> list[int]:
+    return [sum(1 << i for i in cover) for cover in blocks]
+
+
+def found(state: Structure) -> list[int]:
+    """Covers of the blocks as bit masks, by walking the lists of entries."""
+    out = []
+    for block in range(state.root.size):
+        if state.root[block] == block:
+            mask, entry = 0, state.head[block]
+            while entry >= 0:
+                mask |= 1 << int(state.item[entry])
+                entry = state.after[entry]
+            assert mask.bit_count() == state.cover[block]
+            out.append(mask)
+    return sorted(out)
+
+
+def close_all(state: Structure, space: Growth) -> None:
+    for block in range(state.root.size):
+        growth.grow.python(state, space, block, block)
+        growth.settle.python(state, space)
+
+
+@given(covers(), st.lists(st.tuples(st.integers(0, 5), st.integers(0, N - 1)), max_size=6))
+@settings(max_examples=150)
+def test_close_is_the_closure_of_sets(blocks: Covers, more: list[tuple[int, int]]) -> None:
+    state, space = made(blocks)
+    close_all(state, space)
+    assert found(state) == sorted(closed(masks(blocks)))
+    more = [(b % len(blocks), i) for b, i in more]
+    for b, i in more:
+        blocks[b] = blocks[b] | {i}
+    pairs = np.array(more, np.int64).reshape(-1, 2)
+    most = growth.close.python(state, space, pairs[:, 0].copy(), pairs[:, 1].copy(), len(pairs))
+    assert found(state) == sorted(closed(masks(blocks)))
+    assert most == max(mask.bit_count() for mask in closed(masks(blocks)))
+
+
+@given(covers(), st.integers(0, 5), st.integers(0, 5))
+@settings(max_examples=150)
+def test_a_trial_says_what_a_growth_would_make(blocks: Covers, a: int, b: int) -> None:
+    state, space = made(blocks)
+    close_all(state, space)
+    growth.drop_anchor.python(state, space)
+    left, right = (growth.find_block.python(state.root, x % len(blocks)) for x in (a, b))
+    tried = growth.try_join.python(state, space, left, right)
+    growth.grow.python(state, space, left, right)
+    assert tried == space.covered
+    united = [mask for k, mask in enumerate(masks(blocks)) if growth.find_block.python(state.root, k) in (left, right)]
+    rest = [
+        mask for k, mask in enumerate(masks(blocks)) if growth.find_block.python(state.root, k) not in (left, right)
+    ]
+    whole = 0
+    for mask in united:
+        whole |= mask
+    grown = next(mask for mask in closed([whole, *rest]) if mask & whole == whole)
+    if left == right or whole:
+        assert space.covered == grown.bit_count()
+
+
+@given(covers(), st.integers(0, 5), st.integers(0, N - 1))
+@settings(max_examples=100)
+def test_an_entry_is_found_and_withdrawn(blocks: Covers, b: int, i: int) -> None:
+    state, _ = made(blocks)
+    b %= len(blocks)
+    before = growth.copy_structure(state)
+    assert growth.covers_item.python(state, b, i) == (i in blocks[b])
+    if i not in blocks[b]:
+        tail = int(state.tail[b])
+        growth.enter.python(state, b, i)
+        assert growth.covers_item.python(state, b, i)
+        growth.withdraw.python(state, tail)
+        assert all((x == y)[: state.size].all() for x, y in zip(state[7:11], before[7:11], strict=True))
+        assert found(state) == found(before)
+        assert not growth.covers_item.python(state, b, i)
+
+
+@given(covers(), st.permutations(range(12)))
+@settings(max_examples=80)
+def test_unfinished_structures_are_as_large_as_can_be(blocks: Covers, order: list[int]) -> None:
+    state, space = made(blocks)
+    close_all(state, space)
+    if state.cover.max() == N:
+        return
+    saved = growth.copy_structure(state)
+    block = np.array([k % len(blocks) for k in range(12)], np.int64)
+    item = np.array([(5 * k) % N for k in range(12)], np.int64)
+    leaves = np.zeros(12, np.int64)
+    growth.extend_unfinished.python(state, space, block, item, np.array(order), leaves)
+    assert state.cover.max() < N
+    again = np.zeros(12, np.int64)
+    growth.leaving.python(state, block, item, again)
+    assert again.tolist() == leaves.tolist()
+    for k in np.flatnonzero(leaves).tolist():
+        trial = growth.copy_structure(state)
+        assert growth.close.python(trial, space, block[k : k + 1], item[k : k + 1], 1) == N
+    growth.restore.python(state, saved)
+    assert found(state) == found(saved)
+    assert state.entries[COUNT] == saved.entries[COUNT]

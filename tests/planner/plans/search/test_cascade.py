@@ -1,0 +1,128 @@
+"""The kernels of the cascade against what they say of themselves, checked by sets."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.plans.model.constraints import constrain
+from planner.plans.model.growth import copy_structure, find_block
+from planner.plans.model.task import Task, new_task
+from planner.plans.search import cascade, cascading
+from planner.plans.search.order import by_effect
+from tests.planner.plans.naive_plans import closed, is_double
+from tests.planner.plans.plan_cases import Case, cases
+
+
+def task_of(case: Case) -> Task:
+    options = {name: value for name, value in case.options.items() if name != "fixed"}
+    return new_task(constrain(case.reviews, **options), 64)
+
+
+def covers_of(task: Task, pairs: list[list[int]]) -> list[int]:
+    table = task.constraints.reviews
+    covers = [sum(1 << i for i in table.items_of(j).tolist()) for j in range(table.n_reviewers)]
+    for j, i in pairs:
+        covers[j] |= 1 << i
+    return covers
+
+
+@given(cases())
+@settings(max_examples=100)
+def test_the_board_allows_what_the_constraints_allow(case: Case) -> None:
+    task = task_of(case)
+    board = task.board(0)
+    for j in range(task.home.size):
+        for i in range(task.n_items):
+            assert cascade.may_read.python(board, j, i) == task.constraints.may_read(j, i)
+
+
+@given(cases(), st.integers(0, 50))
+@settings(max_examples=150)
+def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed: int) -> None:
+    task = task_of(case)
+    if not task.home.size:
+        return
+    search, done = cascading.begin(task, 40, seed, seed % 5)
+    pairs = search.pairs.tolist()
+    loads, used = Counter(j for j, _ in pairs), Counter(i for _, i in pairs)
+    assert all(task.constraints.may_read(j, i) for j, i in pairs)
+    assert all(loads[j] <= task.spare[j] for j in loads)
+    assert all(used[i] <= task.room[i] for i in used)
+    assert done == is_double(covers_of(task, pairs), task.n_items)
+    if not done:
+        return
+    cascading.prune(search)
+    kept = search.pairs.tolist()
+    for place in range(len(kept)):
+        assert not is_double(covers_of(task, kept[:place] + kept[place + 1 :]), task.n_items)
+    before = len(kept)
+    cascading.improve(search, 5)
+    assert search.moves.made <= before
+    assert is_double(covers_of(task, search.pairs.tolist()), task.n_items)
+    board = search.board
+    assert (board.spare + board.load == task.spare + task.board(0).load).all()
+
+
+@given(cases())
+@settings(max_examples=100)
+def test_finishing_pairs_are_those_whose_union_covers_all(case: Case) -> None:
+    task = task_of(case)
+    state = copy_structure(task.start)
+    left, right = np.empty((2, 50), np.int64)
+    count = cascade.finishing_pairs.python(state, task.space, left, right) if task.home.size else 0
+    groups = dict.fromkeys(range(len(task.components)), 0)
+    for b, cover in enumerate(task.components.covers):
+        groups[b] = sum(1 << int(i) for i in cover)
+    everything = (1 << task.n_items) - 1
+    expected = set()
+    for a in groups:
+        for b in range(a):
+            one = [groups[a] | groups[b], *(m for c, m in groups.items() if c not in (a, b))]
+            wide = groups[a].bit_count() > 1 and groups[b].bit_count() > 1
+            if wide and groups[a] & groups[b] and everything in closed(one):
+                expected.add((b, a))
+    found = {tuple(sorted(pair)) for pair in zip(left[:count].tolist(), right[:count].tolist(), strict=True)}
+    assert found == expected
+
+
+@given(cases(), st.integers(0, 20))
+@settings(max_examples=60)
+def test_the_order_is_greedy(case: Case, seed: int) -> None:
+    task = task_of(case)
+    _, _, allowed, *_ = case.naive()
+    table = task.constraints.reviews
+    known = [(table.reviewer_code[j], i) for j, i in allowed if j in table.reviewer_code and table.items[i] == i]
+    chosen = np.random.default_rng(seed).permutation(len(known))[:5]
+    pairs = np.array([known[k] for k in chosen], np.int64).reshape(-1, 2)
+    order = by_effect(task, pairs)
+    assert sorted(order.tolist()) == list(range(len(pairs)))
+    done: list[list[int]] = []
+    left = set(range(len(pairs)))
+
+    def size(k: int) -> int:
+        after = covers_of(task, [*done, pairs[k].tolist()])
+        own = after[int(pairs[k, 0])]
+        if own.bit_count() < 2:  # one item makes nobody a part of a group that covers it
+            return own.bit_count()
+        return max(mask.bit_count() for mask in closed(after) if mask & own == own)
+
+    for k in order.tolist():
+        assert size(k) == max(map(size, left))
+        left.discard(k)
+        done.append(pairs[k].tolist())
+
+
+def test_readers_are_the_least_loaded() -> None:
+    from reviewgraph import Reviews
+
+    task = new_task(constrain(Reviews.from_pairs([(j, i) for j in range(4) for i in (0, 1)], items=[2])), 9)
+    board = task.board(3)
+    board.load[:] = [2, 1, 3, 1]
+    block = int(find_block.python(task.start.root, 0))
+    assert cascade.reader.python(task.start, board, block, 2) in (1, 3)
+    board.spare[:] = [1, 0, 1, 0]
+    assert cascade.reader.python(task.start, board, block, 2) == 0

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.plans.model.constraints import constrain
+from planner.plans.model.tables import no_pairs, with_extra, with_reviewers
+from planner.plans.model.task import new_task
+from planner.plans.search.greedy import greedy_connected, greedy_recoverable
+from planner.plans.search.prime_field import PRIME, clear, null_space
+from planner.plans.targets.connected import ConnectedOracle
+from planner.plans.targets.recoverable import RecoverableOracle
+from reviewgraph import Reviews
+from reviewgraph.recoverable import degrees_of_freedom
+from tests.planner.plans.naive_plans import is_connected
+from tests.planner.plans.plan_cases import Case, cases
+
+
+@given(cases())
+@settings(max_examples=100)
+def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> None:
+    task = new_task(constrain(case.reviews, **case.options), 64)
+    oracle, table = RecoverableOracle(task), task.table(no_pairs())
+    pairs, _ = greedy_recoverable(oracle, 100)
+    missing = degrees_of_freedom(table)
+    assert missing - degrees_of_freedom(task.table(pairs)) == len(pairs)
+    load = np.bincount(pairs[:, 0], minlength=task.spare.size)
+    used = np.bincount(pairs[:, 1], minlength=task.room.size)
+    for j, i in oracle.allowed.tolist():
+        if table.loads[j] >= 2 and load[j] < task.spare[j] and used[i] < task.room[i] and [j, i] not in pairs.tolist():
+            more = np.vstack([pairs, [(j, i)]])
+            assert missing - degrees_of_freedom(task.table(more)) == len(pairs)
+
+
+@given(cases())
+@settings(max_examples=100)
+def test_links_of_pieces_make_a_forest(case: Case) -> None:
+    task = new_task(constrain(case.reviews, **case.options), 64)
+    pairs, _ = greedy_connected(ConnectedOracle(task))
+    table = task.table(pairs)
+    covers = [sum(1 << i for i in table.items_of(j).tolist()) for j in range(table.n_reviewers)]
+    if ConnectedOracle(task).reaches(pairs):
+        assert is_connected(covers, task.n_items)
+    assert len({tuple(pair) for pair in pairs.tolist()}) == len(pairs)
+
+
+@given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 1_000))
+@settings(max_examples=60)
+def test_the_null_space_is_that_of_exact_elimination(rows: int, columns: int, seed: int) -> None:
+    matrix = np.random.default_rng(seed).integers(0, 3, (rows, columns))
+    basis = null_space(matrix)
+    products = [[sum(int(a) * int(b) for a, b in zip(r, c, strict=True)) % PRIME for c in basis.T] for r in matrix]
+    assert not np.any(products)
+    assert basis.shape[1] == columns - np.linalg.matrix_rank(matrix)
+
+
+def test_a_pivot_clears_its_column() -> None:
+    matrix = np.array([[2, 4], [3, 5]])
+    clear(matrix, 0, 0)
+    assert matrix[:, 0].tolist() == [1, 0]
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_tables_by_code_are_tables_by_label(case: Case) -> None:
+    """Reviewers and reviews added by code give what naming everything again gives."""
+    table = case.reviews
+    scored = Reviews.from_pairs(
+        [(j, i, float(j + i)) for j, i in zip(table.reviewer.tolist(), table.item.tolist(), strict=True)],
+        reviewers=table.reviewers,
+        items=table.items,
+        lower_is_better=True,
+    )
+    wider = with_reviewers(scored, [99, -1, *table.reviewers])
+    again = Reviews.from_pairs(
+        list(zip(*scored.to_dict().values(), strict=True)),
+        reviewers=[*table.reviewers, 99, -1],
+        items=table.items,
+        lower_is_better=True,
+    )
+    assert list(wider.reviewers) == list(again.reviewers)
+    assert wider.to_dict() == again.to_dict()
+    more = with_extra(wider, np.array([[wider.reviewer_code[99], 0]]))
+    assert more.to_dict() == again.with_pairs([(99, table.items[0])]).to_dict()
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_no_candidates_no_reviews(size: int) -> None:
+    task = new_task(constrain(Reviews.from_pairs([(0, 0)][:size], reviewers=[0], items=[0]), spare=0), 8)
+    assert greedy_connected(ConnectedOracle(task))[0].shape == (0, 2)

@@ -1,0 +1,423 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
+from planner.plans.model.constraints import constrain
+from planner.plans.model.ledger import Bound
+from planner.plans.model.reach import qualities
+from planner.plans.model.tables import no_pairs
+from planner.plans.model.task import new_task
+from planner.plans.proof import hitting_set
+from planner.plans.proof.bounds import least_waste
+from planner.plans.search.cascading import begin
+from planner.plans.search.intersection import intersect
+from planner.plans.search.judge import Judge
+from planner.plans.targets import target_named
+from planner.plans.targets.recoverable import RecoverableOracle
+from reviewgraph import InputError, Reviews, is_recovery_resilient, read_reviews
+from reviewgraph.clock import Clock
+from reviewgraph.components import tie_classes
+from reviewgraph.designs import random_assignment
+from reviewgraph.levels import NAMES
+from reviewgraph.recoverable import degrees_of_freedom
+from tests.planner.plans import naive_plans
+from tests.planner.plans.plan_cases import Case, cases
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+TARGETS = list(NAMES)
+
+
+@given(cases(), st.sampled_from(TARGETS))
+@settings(max_examples=60)
+def test_plans_are_as_good_as_brute_force(case: Case, target: Any) -> None:
+    expected = naive_plans.smallest_plan(*case.naive(), target, most_sets=3_000)
+    plan = plan_extra_reviews(case.reviews, target, time_limit=20, **case.options)
+    verify_plan(plan)
+    if expected is None:
+        assert plan.status == "infeasible"
+        assert plan.explanation
+    elif expected != "too many":
+        assert (plan.status, plan.count, plan.cost) == ("optimal", *expected)
+
+
+@given(cases(), st.sampled_from(TARGETS), st.integers(0, 3))
+@settings(max_examples=40)
+def test_budgets_hold_and_partial_plans_are_valid(case: Case, target: Any, budget: int) -> None:
+    plan = plan_extra_reviews(case.reviews, target, time_limit=20, max_reviews=budget, **case.options)
+    verify_plan(plan)
+    assert plan.count <= budget
+    if plan.status == "budget_exhausted":
+        assert plan.lower_bound == 0 or plan.explanation
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_best_few_reviews_are_as_good_as_brute_force(target: Any) -> None:
+    rng, exhausted = np.random.default_rng(8), 0
+    for _ in range(40):
+        rows = [(j, int(i)) for j in range(5) for i in rng.permutation(6)[: rng.integers(0, 4)]]
+        options: dict[str, Any] = {"conflicts": [(int(rng.integers(5)), int(rng.integers(6))) for _ in range(6)]}
+        if rng.random() < 0.5:
+            options["capacity"] = {j: int(rng.integers(0, 3)) for j in range(5)}
+        if rng.random() < 0.3:
+            options["max_per_item"] = 1
+        case = Case(Reviews.from_pairs(rows, reviewers=range(5), items=range(6)), options)
+        covers, N, allowed, spare, room, _ = case.naive()
+        budget = int(rng.integers(0, 3))
+        plan = plan_extra_reviews(case.reviews, target, time_limit=20, max_reviews=budget, **options)
+        if plan.status != "budget_exhausted":
+            continue
+        verify_plan(plan)
+        exhausted += budget > 0
+        draws = qualities(N, N, scales=target_named(target).scales)
+        papers, error, count = naive_plans.best_within(covers, N, allowed, spare, room, target, budget, draws)
+        before = naive_plans.largest(covers, N, target)
+        assert (plan.reach[0].papers, plan.reach[1].papers, plan.count) == (len(before), papers, count)
+        assert plan.reach[1].error == pytest.approx(error, rel=1e-4, abs=1e-6)
+        assert "none does better" in plan.explanation[-1]
+    assert exhausted >= 5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_budget_is_spent_where_it_helps_most(target: Any) -> None:
+    """Four groups of 10, 9, 8 and 2 papers: whoever joins the largest ones gets furthest."""
+    sizes = {"a": 10, "b": 9, "c": 8, "d": 2}
+    rows = [(f"{name}{j}", f"{name}{i}") for name, size in sizes.items() for j in range(3) for i in range(size)]
+    reviews = Reviews.from_pairs(rows)
+    for budget, papers in ((2, 19), (4, 27)):
+        if target == "connected":
+            budget //= 2
+        plan = plan_extra_reviews(reviews, target, max_reviews=budget, time_limit=2)
+        verify_plan(plan)
+        assert (plan.status, plan.count, plan.reach[1].papers) == ("budget_exhausted", budget, papers)
+
+
+def test_exchanges_lower_the_error_of_a_partial_plan() -> None:
+    reviews = random_assignment(30, 12, 4, np.random.default_rng(5))
+    plan = plan_extra_reviews(reviews, max_reviews=2, time_limit=5)
+    judge = Judge(new_task(plan.constraints, 200), target_named("double"))
+    assert plan.status == "budget_exhausted"
+    plain = begin(judge.task, 2, 0)[0].pairs
+    assert judge.worth(plan.pairs) > judge.worth(plain)
+
+
+def loaded(seed: int) -> tuple[Reviews, dict[str, Any]]:
+    """A table whose missing links strain the loads: 3 to 6 reviewers, 4 to 8 papers, costs, conflicts."""
+    rng = np.random.default_rng(seed)
+    M, N = int(rng.integers(3, 7)), int(rng.integers(4, 9))
+    rows = [(j, int(i)) for j in range(M) for i in rng.permutation(N)[: rng.integers(2, 4)]]
+    options = {
+        "conflicts": [(int(rng.integers(M)), int(rng.integers(N))) for _ in range(rng.integers(0, 12))],
+        "capacity": {j: int(rng.integers(0, 3)) for j in range(M)},
+        "cost": {(j, i): float(rng.integers(0, 4)) for j in range(M) for i in range(N)} if seed % 4 else {},
+    }
+    return Reviews.from_pairs(rows, reviewers=range(M), items=range(N)), options
+
+
+def test_matroid_intersection_equals_the_integer_programme() -> None:
+    counts = {"plan": 0, "short": 0}
+    for seed in [*range(80), 1088]:
+        reviews, options = loaded(seed)
+        task = new_task(constrain(reviews, **options), 200)
+        oracle = RecoverableOracle(task)
+        if oracle.reaches(no_pairs()) or not oracle.possible():
+            continue
+        answer = intersect(oracle, Clock(None))
+        outcome = hitting_set.solve(oracle, None, degrees_of_freedom(reviews), Clock(20))
+        assert answer is not None
+        assert (answer.pairs is None) == outcome.infeasible
+        if answer.pairs is not None and outcome.pairs is not None:
+            assert oracle.reaches(answer.pairs)
+            found, expected = (
+                (len(p), sum(task.constraints.cost_of(j, i) for j, i in p.tolist()), np.bincount(p[:, 0]).max())
+                for p in (answer.pairs, outcome.pairs)
+            )
+            assert found == expected
+        plan = plan_extra_reviews(reviews, "recoverable", **options)
+        verify_plan(plan)
+        counts["plan"] += plan.prices is not None
+        counts["short"] += plan.short is not None
+    assert min(counts.values()) >= 3
+
+
+def test_prices_and_shortages_are_checked_without_the_solver() -> None:
+    plans = [plan_extra_reviews(table, "recoverable", **options) for table, options in map(loaded, range(80))]
+    priced = [plan for plan in plans if plan.prices is not None and plan.prices.any()]
+    needed = 0
+    for plan in priced:
+        assert plan.status == "optimal"
+        try:
+            verify_plan(replace(plan, prices=np.zeros_like(plan.prices)))
+        except InvalidPlan:
+            needed += 1
+        with pytest.raises(InvalidPlan, match="a price is negative"):
+            verify_plan(replace(plan, prices=-np.ones_like(plan.prices)))
+    short = [plan for plan in plans if plan.short is not None]
+    assert min(needed, len(short)) >= 3
+    for plan in short:
+        assert "links missing: " in plan.explanation[0]
+        with pytest.raises(InvalidPlan, match="no proof that there is no plan"):
+            verify_plan(replace(plan, constraints=replace(plan.constraints, spare=plan.constraints.spare + 9)))
+
+
+def star(centre: int) -> list[tuple[str, str]]:
+    """Two reviewers share one item; twenty others share one item with each of the two."""
+    pairs = [(f"a{centre}", f"k{centre}"), (f"b{centre}", f"k{centre}")]
+    for leaf in range(20):
+        pairs += [(f"a{centre}", f"a{centre}.{leaf}"), (f"b{centre}", f"b{centre}.{leaf}")]
+        pairs += [(f"c{centre}.{leaf}", f"a{centre}.{leaf}"), (f"c{centre}.{leaf}", f"b{centre}.{leaf}")]
+        pairs += [(f"c{centre}.{leaf}", f"own{centre}.{leaf}")]
+    return pairs
+
+
+def test_two_far_apart_kernels_take_one_review_each() -> None:
+    large = [("big", f"p{i}") for i in range(60)]
+    hooks = [("big", "own1.0"), ("big", "own1.1"), ("big", "own2.0"), ("big", "own2.1")]
+    plan = plan_extra_reviews(Reviews.from_pairs(star(1) + star(2) + large + hooks), time_limit=30)
+    verify_plan(plan)
+    assert (plan.status, plan.count) == ("optimal", 2)
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared tables are not here")
+@pytest.mark.parametrize(("name", "count"), [("mooc_peer_grading", 2), ("auckland", 85), ("aibs_grants", 0)])
+def test_real_tables_are_planned_and_proved(name: str, count: int) -> None:
+    reviews = read_reviews(DATA / name / "scores.csv")
+    plan = plan_extra_reviews(reviews, time_limit=60)
+    verify_plan(plan)
+    assert (plan.status, plan.count, plan.lower_bound) == ("optimal", count, count)
+    assert is_recovery_resilient(plan.reviews_with_plan)
+
+
+def test_a_random_assignment_is_planned_near_its_bound() -> None:
+    plan = plan_extra_reviews(random_assignment(60, 20, 5, np.random.default_rng(1)), time_limit=10)
+    verify_plan(plan)
+    assert plan.status in ("optimal", "feasible")
+    assert plan.count - plan.lower_bound <= 2
+
+
+def test_fixed_pairs_stay_and_a_decline_is_replaced() -> None:
+    chain = Reviews.from_pairs([(j, i) for j in range(5) for i in (j, j + 1)])
+    first = plan_extra_reviews(chain)
+    verify_plan(first)
+    declined, *kept = [(review.reviewer, review.item) for review in first.reviews]
+    again = plan_extra_reviews(chain, fixed=kept, conflicts=[declined])
+    verify_plan(again)
+    assert set(kept) <= {(review.reviewer, review.item) for review in again.reviews}
+    assert (again.status, again.count) == ("optimal", first.count)
+    asked = {review.reviewer for review in again.reviews} - {reviewer for reviewer, _ in kept}
+    assert set(again.mail()) >= asked
+    assert sum(text.count("paper for us") for text in again.mail().values()) == again.count - len(kept)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_alternatives_do_as_well(target: Any) -> None:
+    rows = [(j, i) for j in range(4) for i in (2 * j, 2 * j + 1, 2 * j + 2)] + [(9, 30), (9, 31), (9, 32)]
+    reviews = Reviews.from_pairs(rows)
+    plan = plan_extra_reviews(reviews, target)
+    for place, review in enumerate(plan.reviews):
+        others = plan.alternatives(review.reviewer, review.item)
+        assert others
+        for reviewer, item in others[:3]:
+            pair = [reviews.reviewer_code[reviewer], reviews.item_code[item]]
+            pairs = plan.pairs.copy()
+            pairs[place] = pair
+            fixed = [(reviews.reviewers[j], reviews.items[i]) for j, i in pairs.tolist()]
+            again = plan_extra_reviews(reviews, target, fixed=fixed, max_reviews=len(fixed))
+            assert again.status in ("optimal", "feasible")
+
+
+def test_the_largest_extra_load_is_kept_small() -> None:
+    apart = Reviews.from_pairs([(j, (j, k)) for j in range(6) for k in range(3)])
+    plan = plan_extra_reviews(apart, "connected")
+    assert (plan.count, plan.largest_load) == (5, 1)
+
+
+def test_costs_choose_among_plans_of_one_length() -> None:
+    chain = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])
+    cost = {("ann", 3): 5.0, ("bob", 1): 0.5}
+    plan = plan_extra_reviews(chain, cost=cost)
+    assert [(review.reviewer, review.item, review.cost) for review in plan.reviews] == [("bob", 1, 0.5)]
+    assert plan.status == "optimal"
+
+
+def test_ties_of_scores_ask_for_more() -> None:
+    rows = [("ann", 1, 3), ("ann", 2, 3), ("bob", 1, 4), ("bob", 2, 4), ("bob", 3, 5), ("ann", 4, 1)]
+    reviews = Reviews.from_pairs(rows)
+    assert plan_extra_reviews(reviews).count == 0
+    plan = plan_extra_reviews(reviews, use_scores=True)
+    verify_plan(plan)
+    assert plan.count >= 1
+    assert is_recovery_resilient(plan.reviews_with_plan, use_scores=True)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=15)
+def test_plans_by_scores_are_valid(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = [(j, int(i), float(rng.integers(1, 3))) for j in range(5) for i in rng.permutation(6)[:3]]
+    reviews = Reviews.from_pairs(rows, items=range(6))
+    plan = plan_extra_reviews(reviews, use_scores=True, time_limit=10)
+    verify_plan(plan)
+    if tie_classes(reviews).any():
+        assert plan.status in ("optimal", "feasible")
+    else:
+        assert plan.status == "infeasible"
+        assert "tied scores chain all papers" in plan.explanation[0]
+
+
+def test_one_seed_one_plan_whatever_the_order_of_rows() -> None:
+    reviews = random_assignment(40, 14, 5, np.random.default_rng(3))
+    rows = list(zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True))
+    turned = Reviews.from_pairs(rows[::-1], reviewers=range(14), items=range(40))
+    plans = [plan_extra_reviews(table, time_limit=30) for table in (reviews, reviews, turned)]
+    assert all(plan.status == "optimal" for plan in plans)
+    assert len({tuple((review.reviewer, review.item) for review in plan.reviews) for plan in plans}) == 1
+
+
+def test_progress_tells_plan_and_bound() -> None:
+    seen = []
+    plan_extra_reviews(Reviews.from_pairs([(1, 1), (1, 2), (2, 2), (2, 3)]), progress=seen.append)
+    assert (seen[-1].count, seen[-1].lower_bound) == (1, 1)
+
+
+def test_interruption_returns_the_best_so_far() -> None:
+    def interrupt(now: Any) -> None:
+        if now.count is not None:
+            raise KeyboardInterrupt
+
+    plan = plan_extra_reviews(random_assignment(50, 50, 3, np.random.default_rng(0)), progress=interrupt)
+    verify_plan(plan)
+    assert plan.status == "feasible"
+    assert any("interrupted" in sentence for sentence in plan.explanation)
+
+
+def test_words_name_papers_and_groups() -> None:
+    plan = plan_extra_reviews(Reviews.from_pairs([("ann", "p1"), ("ann", "p2"), ("bob", "p2"), ("bob", "p3")]))
+    (review,) = plan.reviews
+    assert review.joins.startswith(f"{review.reviewer} reads paper {review.item}: joins the group of 2 papers")
+    assert f"they then share papers {review.item} and p2" in review.joins
+    assert review.covers == 3
+    assert plan.mail() == {
+        review.reviewer: f"Dear {review.reviewer}, could you review one more paper for us: {review.item}? "
+        "It helps us compare the scores of all papers on one scale."
+    }
+
+
+def test_impossible_plans_say_which_papers_and_why() -> None:
+    reviews = Reviews.from_pairs([("ann", 1), ("ann", 2)], items=[3])
+    plan = plan_extra_reviews(reviews, conflicts=[("ann", 3)])
+    assert plan.status == "infeasible"
+    assert any("paper 3" in sentence and "conflicts" in sentence for sentence in plan.explanation)
+    assert plan_extra_reviews(reviews, conflicts=[("ann", 3)], capacity={"eve": 3}).count == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "triple"}, "target: expected one of double, recoverable, connected, found 'triple'"),
+        ({"spare": -1}, "spare: expected a whole number"),
+        ({"capacity": {1: 0.5}}, "capacity of reviewer 1: expected a whole number"),
+        ({"max_per_item": True}, "max_per_item: expected a whole number"),
+        ({"max_reviews": -1}, "max_reviews: expected a whole number"),
+        ({"time_limit": float("nan")}, "time_limit: expected seconds"),
+        ({"cost": {(1, 1): float("inf")}}, "cost of reviewer 1 and item 1: expected a finite number"),
+        ({"fixed": [(7, 1)]}, "fixed: reviewer 7 is in no review"),
+        ({"fixed": [(1, 3)], "conflicts": [(1, 3)]}, "are fixed and in conflict"),
+        ({"target": "connected", "use_scores": True}, "use_scores: expected target 'double'"),
+    ],
+)
+def test_malformed_arguments_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plan_extra_reviews(Reviews.from_pairs([(1, 1), (1, 2), (2, 2), (2, 3)]), **options)
+
+
+def test_fixed_pairs_beyond_a_load_are_infeasible() -> None:
+    chain = Reviews.from_pairs([(1, 1), (1, 2), (2, 2), (2, 3)])
+    plan = plan_extra_reviews(chain, fixed=[(1, 3)], spare=0)
+    assert plan.status == "infeasible"
+    assert "more fixed reviews than spare load" in plan.explanation[0]
+
+
+def test_the_verifier_notices_what_is_wrong() -> None:
+    good = plan_extra_reviews(Reviews.from_pairs([(j, i) for j in range(4) for i in (j, j + 1)]))
+    verify_plan(good)
+    short = replace(good, reviews=good.reviews[1:], pairs=good.pairs[1:])
+    with pytest.raises(InvalidPlan, match="fewer than the bound"):
+        verify_plan(short)
+    with pytest.raises(InvalidPlan, match="called optimal"):
+        verify_plan(replace(good, bounds=(Bound(1, "unfinished", ""),)))
+    with pytest.raises(InvalidPlan, match="does not join"):
+        verify_plan(replace(short, bounds=(), status="feasible"))
+    with pytest.raises(InvalidPlan, match="are spare"):
+        verify_plan(replace(good, constraints=replace(good.constraints, spare=np.zeros(4, np.int64))))
+
+
+def test_fixed_reviews_do_not_narrow_the_integer_programme() -> None:
+    """One candidate is left, by a reviewer who has a fixed review: the largest extra load is two."""
+    nobody = Reviews.from_pairs([], reviewers=[], items=["p0", "p1"])
+    plan = plan_extra_reviews(nobody, "recoverable", capacity={"new": 4}, fixed=[("new", "p1")])
+    assert (plan.status, plan.count) == ("optimal", 2)
+    lone = Reviews.from_pairs([("r0", 1)], items=range(3))
+    plan = plan_extra_reviews(lone, capacity={"new": 3}, cost={("new", 2): 0.5}, fixed=[("new", 1)])
+    assert (plan.status, plan.count, plan.cost) == ("optimal", 3, 2.5)
+
+
+def tampered() -> Iterator[tuple[Plan, str]]:
+    """Plans that say too much, and what the verifier is to say of them."""
+    table = random_assignment(40, 40, 3, np.random.default_rng(1))
+    for target in TARGETS:
+        plan = plan_extra_reviews(Reviews.from_pairs([(j, i) for j in range(3) for i in (2 * j, 2 * j + 1)]), target)
+        verify_plan(plan)
+        (review, *rest), bounds = plan.reviews, plan.bounds
+        yield replace(plan, status="proved"), "unknown status"
+        yield replace(plan, status="budget_exhausted", explanation=("no",)), "the target is reached"
+        yield replace(plan, status="infeasible", explanation=("no",)), "infeasible with reviews"
+        yield replace(plan, reviews=(replace(review, cost=0.5), *rest)), "costs"
+        yield replace(plan, reviews=(replace(review, reviewer="nobody"), *rest)), "labels and codes"
+        for bound in bounds:
+            more = replace(bound, value=plan.count + 1)
+            partial = replace(plan, status="budget_exhausted", explanation=("no",))
+            kept = {"reviews": plan.reviews[:1], "pairs": plan.pairs[:1]}
+            verify_plan(replace(partial, **kept))
+            yield replace(partial, **kept, bounds=(*bounds, more)), "a bound says|a bound of"
+        yield replace(plan, bounds=(*bounds, Bound(plan.count, "intuition", ""))), "unknown kind"
+    plan = plan_extra_reviews(table, time_limit=1.0)
+    verify_plan(plan)
+    yield replace(plan, status="feasible", bounds=(Bound(plan.count, "expansion", ""),)), "a bound says"
+    wasted = plan_extra_reviews(Reviews.from_pairs([(0, 0), (0, 1), (1, 1), (1, 2), (1, 3)]), capacity={"new": 9})
+    assert wasted.bounds[-1].kind == "loads"
+    verify_plan(wasted)
+    more = replace(wasted.bounds[-1], value=wasted.count + 1)
+    yield replace(wasted, status="budget_exhausted", explanation=("no",), bounds=(more,)), "the target is reached"
+    fewer = {"reviews": wasted.reviews[:1], "pairs": wasted.pairs[:1]}
+    yield replace(wasted, status="budget_exhausted", explanation=("no",), bounds=(more,), **fewer), "a bound says"
+
+
+def test_the_verifier_refuses_plans_that_say_too_much() -> None:
+    for plan, words in tampered():
+        with pytest.raises(InvalidPlan, match=words):
+            verify_plan(plan)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_papers_without_any_reviewer_are_infeasible(target: Any) -> None:
+    plan = plan_extra_reviews(Reviews.from_pairs([], reviewers=[], items=range(3)), target)
+    verify_plan(plan)
+    assert plan.status == "infeasible"
+    assert "spare load" in plan.explanation[0]
+
+
+@pytest.mark.parametrize(
+    ("usable", "needed", "waste"),
+    [([1, 4, 2], 1, 0), ([1, 4, 2], 2, 1), ([1, 4, 2], 3, 2), ([1, 4, 2], 4, 3), ([1, 4, 2], 5, None)],
+)
+def test_the_least_waste(usable: list[int], needed: int, waste: int | None) -> None:
+    assert least_waste(np.array([3, 0, 1]), np.array(usable), needed) == waste

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import plan_extra_reviews
+from planner.plans.model.constraints import constrain
+from planner.plans.model.task import new_task
+from planner.plans.targets import TARGETS, target_named
+from planner.plans.words.effects import joins
+from reviewgraph import Reviews
+from reviewgraph.levels import NAMES
+from tests.planner.plans import naive_plans
+from tests.planner.plans.plan_cases import Case, cases
+
+#: Three pieces of 2, 3 and 2 papers.
+PIECES = [("a", 1), ("a", 2), ("b", 3), ("b", 4), ("b", 5), ("c", 6), ("c", 7)]
+
+
+@given(cases(), st.sampled_from(NAMES), st.integers(0, 100))
+@settings(max_examples=150)
+def test_covers_are_the_largest_groups_of_the_level_after_each_review(case: Case, name: str, seed: int) -> None:
+    table = case.reviews
+    covers, N, allowed, *_ = case.naive()
+    covers = covers[: table.n_reviewers]
+    allowed = [pair for pair in allowed if pair[0] < table.n_reviewers]
+    order = np.random.default_rng(seed).permutation(len(allowed))[:8]
+    pairs = np.array([allowed[k] for k in order], np.int64).reshape(-1, 2)
+    task = new_task(constrain(table), len(pairs) + 4)
+    _, found = joins(task, target_named(name), pairs)
+    expected = []
+    for j, i in pairs.tolist():
+        covers[j] |= 1 << i
+        expected.append(len(naive_plans.largest(covers, N, name)))
+    assert found == expected
+
+
+@given(cases(), st.sampled_from(NAMES))
+@settings(max_examples=60)
+def test_groups_are_those_of_brute_force(case: Case, name: str) -> None:
+    covers, N, *_ = case.naive()
+    table = case.reviews
+    target = target_named(name)
+    found = target.largest_group(table).tolist()
+    assert len(found) == len(naive_plans.largest(covers[: table.n_reviewers], N, name))
+    assert target.reaches(table) == naive_plans.LEVELS[name](covers[: table.n_reviewers], N)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_whole_plan_ends_with_all_papers_in_one_group(name: str) -> None:
+    plan = plan_extra_reviews(Reviews.from_pairs(PIECES), name)
+    assert plan.reviews[-1].covers == 7
+    assert [review.covers for review in plan.reviews] == sorted(review.covers for review in plan.reviews)
+
+
+def test_pieces_are_joined_as_pieces() -> None:
+    plan = plan_extra_reviews(Reviews.from_pairs(PIECES), "connected")
+    first, last = plan.reviews
+    assert first.joins.endswith("joins the group of 3 papers around paper 3 to the group of 2 around paper 6")
+    assert last.joins.endswith("joins the group of 2 papers around paper 1 to the group of 5 around paper 3")
+    assert (first.covers, last.covers) == (5, 7)
+
+
+def test_recoverable_blocks_become_one_though_no_two_share_two_papers() -> None:
+    """Four triples, every two of which share one paper, make one block; the last review closes them."""
+    rows = [
+        ("a", 1),
+        ("a", 2),
+        ("a", 3),
+        ("b", 1),
+        ("b", 4),
+        ("b", 5),
+        ("c", 2),
+        ("c", 4),
+        ("c", 6),
+        ("d", 3),
+        ("d", 5),
+    ]
+    table = Reviews.from_pairs(rows)
+    plan = plan_extra_reviews(table, "recoverable", fixed=[("d", 6)])
+    assert plan.count == 1
+    assert "2 more groups follow, 6 papers in all" in plan.reviews[0].joins
+    assert plan.reviews[0].covers == 6
+    double = plan_extra_reviews(table, "double", fixed=[("d", 6)], max_reviews=1)
+    assert "joins the group of 2 papers" in double.reviews[0].joins
+    assert double.reviews[0].covers == 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_first_papers_and_papers_inside(name: str) -> None:
+    table = Reviews.from_pairs([("a", 1), ("a", 2), ("b", 1), ("b", 2), ("b", 3)], items=[4])
+    plan = plan_extra_reviews(table, name, capacity={"new": 4}, fixed=[])
+    words = [review.joins for review in plan.reviews]
+    task = new_task(constrain(table), 8)
+    inside, _ = joins(task, TARGETS[name], np.array([[0, 2]]))
+    assert inside[0].endswith("it is in the reviewer's group already")
+    assert words[0].startswith("new reads paper")
+    assert plan.reviews[-1].covers == 4
+
+
+def test_order_of_arrival_decides_what_is_said_not_what_is_reached() -> None:
+    rng = np.random.default_rng(2)
+    rows = [(j, int(i)) for j in range(8) for i in rng.permutation(14)[:2]]
+    table = Reviews.from_pairs(rows, items=range(14))
+    for name in NAMES:
+        plan = plan_extra_reviews(table, name, time_limit=5)
+        task = new_task(plan.constraints, plan.count + 4)
+        ends = {joins(task, TARGETS[name], plan.pairs[rng.permutation(plan.count)])[1][-1] for _ in range(5)}
+        assert ends == {14}

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+# connected, doubly connected, degrees of freedom; by the scores: components, largest cover
+FIGURES = {
+    "auckland": (1, 301, 85, 302, 4),
+    "mooc_peer_grading": (1, 472, 0, 519, 37),
+    "aibs_grants": (1, 4, 0, 7, 72),
+    "skating_2018": (1, 1, 0, 1, 250),
+    "strictly": (1, 1, 0, None, None),
+    "nih_r01": (973, 4_454, 1_844, 4_487, 7),
+    "vqeg_525_high": (1, 1, 0, 1, 90),
+}
+TABLE = "reviewer,paper,score\nann,p1,3\nann,p2,5\nbob,p1,2\nbob,p2,8\nbob,p3,4\n"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the shared tables are not here")
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_of_real_tables(folder: Path, name: str) -> None:
+    connected, double, missing, by_scores, cover = FIGURES[name]
+    with (DATA / name / "scores.csv").open(newline="") as file:
+        rows = [row[:2] for row in csv.reader(file)]
+    with Path("structure.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    structure = json.loads(run("check", "structure.csv", "--json").stdout)
+    scored = json.loads(run("check", str(DATA / name / "scores.csv"), "--json").stdout)
+    for found in (structure, scored):
+        assert found["connected"]["components"] == connected
+        assert found["doubly_connected"]["components"] == double
+        assert found["degrees_of_freedom"] == missing
+    assert "scored" not in structure
+    if by_scores is not None:
+        assert scored["scored"]["doubly_connected"] == {"components": by_scores, "largest_cover": cover}
+
+
+def test_json_is_one_object_with_the_agreed_keys(folder: Path) -> None:
+    Path("r.csv").write_text(TABLE)
+    result = run("check", "r.csv", "--json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert (found["reviewers"], found["items"], found["reviews"]) == (2, 3, 5)
+    assert found["connected"]["components"] == found["doubly_connected"]["components"] == 1
+    assert found["doubly_connected"]["largest_cover"] == 3
+    assert found["recovery_resilient"] is found["recoverable"] is True
+    assert found["degrees_of_freedom"] == 0
+    assert found["scored"]["recovery_resilient"] is True
+
+
+def test_page_for_people(folder: Path) -> None:
+    Path("r.csv").write_text(TABLE)
+    assert run("check", "r.csv").stdout.splitlines() == [
+        "All 3 papers are comparable for certain (one doubly connected component covers them all).",
+        "Comparable does not mean precise: noisy scores still need enough reviews a paper.",
+        "Going by the scores themselves, too: all papers are comparable for certain.",
+        "",
+        "2 reviewers, 3 papers, 5 reviews (all scored)",
+        "Reviews per paper: 1 to 2, median 2",
+        "Papers per reviewer: 2 to 3, median 2.5",
+        "Papers nobody reviews: none",
+        "Reviewers with fewer than two reviews, who link nothing: none",
+        "",
+        "Largest groups (doubly connected components):",
+        "      3 papers by 2 reviewers    ann, bob; papers p1, p2, p3",
+        "",
+        "Next: reviewgraph calibrate r.csv",
+    ]
+
+
+@pytest.mark.parametrize(("level", "status"), [("double", 1), ("recoverable", 1), ("connected", 0)])
+def test_required_level_sets_the_exit_status(folder: Path, level: str, status: int) -> None:
+    Path("r.csv").write_text("reviewer,item\na,1\na,2\nb,2\nb,3\n")
+    result = run("check", "r.csv", "--require", level)
+    assert result.exit_code == status
+    assert f"Required level {level}: {'missed' if status else 'reached'}." in result.stdout
+    assert "Next: reviewgraph plan r.csv" in result.stdout
+
+
+def test_required_level_may_count_scores(folder: Path) -> None:
+    Path("r.csv").write_text("reviewer,item,score\na,1,5\na,2,5\nb,1,1\nb,2,2\n")
+    assert run("check", "r.csv", "--require", "double").exit_code == 0
+    assert run("check", "r.csv", "--require", "double", "--use-scores").exit_code == 1
+
+
+def test_a_plan_is_checked_with_its_reviews(folder: Path) -> None:
+    Path("r.csv").write_text("reviewer,item,score\na,1,5\na,2,4\nb,2,1\nb,3,2\n")
+    Path("plan.csv").write_text("item,reviewer,cost,joins\n1,b,1,joins b to a\n")
+    assert run("check", "r.csv", "--require", "double").exit_code == 1
+    result = run("check", "r.csv", "plan.csv", "--require", "double")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("If all 5 reviews arrive: All 3 papers are comparable for certain")
+
+
+def test_demo_writes_its_table_and_never_over_another(folder: Path) -> None:
+    first, again = run("demo"), run("demo")
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert first.stdout == again.stdout
+    assert first.stdout.startswith("$ reviewgraph check reviewgraph-demo.csv")
+    planned = first.stdout.split("$ reviewgraph plan reviewgraph-demo.csv")[1]
+    assert "proved to be the smallest plan. Reviews: 1" in planned
+    Path("reviewgraph-demo.csv").write_text("mine")
+    refused = run("demo")
+    assert refused.exit_code == 2
+    assert Path("reviewgraph-demo.csv").read_text() == "mine"
+    assert "expected no such file" in refused.stderr
+
+
+BAD = {
+    "empty file": (b"", "empty"),
+    "header only": (b"reviewer,item,score\n", "no reviews|header"),
+    "no reviewer column": (b"who knows,item,score\na,1,2\n", "reviewer"),
+    "binary file": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00", "binary"),
+    "ragged rows": (b"reviewer,item,score\na,1,2\na,2\na,3,4,5\n", r"bad\.csv:3[\s\S]*bad\.csv:4"),
+    "duplicate pair": (
+        b"reviewer,item,score\na,1,2\nb,1,2\na,1,3\n",
+        r"bad\.csv:2[\s\S]*bad\.csv:4[\s\S]*--duplicates",
+    ),
+    "infinite score": (b"reviewer,item,score\na,1,inf\n", r"bad\.csv:2[\s\S]*inf"),
+    "words": (b"reviewer,item,score\na,1,good\na,2,bad\n", "--scale"),
+    "not a number": (b"reviewer,item,score\na,1,nan\n", "nan"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gives_one_message_and_status_two(folder: Path, case: str) -> None:
+    content, expected = BAD[case]
+    Path("bad.csv").write_bytes(content)
+    result = run("check", "bad.csv")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+    assert re.search(expected, result.stderr), result.stderr
+
+
+def test_a_missing_file_gives_one_message(folder: Path) -> None:
+    result = run("check", "nowhere.csv")
+    assert result.exit_code == 2
+    assert "nowhere.csv" in result.stderr
+
+
+def test_a_label_of_ten_thousand_characters_works(folder: Path) -> None:
+    Path("long.csv").write_text(f"reviewer,item,score\n{'7' * 10_000},1,2\n{'7' * 10_000},2,3\n")
+    assert run("check", "long.csv").exit_code == 0
+
+
+def test_small_tables_need_neither_numba_nor_scipy(folder: Path) -> None:
+    Path("r.csv").write_text(TABLE)
+    script = (
+        "import sys\nfrom reviewgraph.cli import main\n"
+        "try:\n    main(['check', 'r.csv'])\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print(*sorted({'numba', 'scipy', 'pyarrow', 'networkx'} & set(sys.modules)), file=sys.stderr)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)
+    assert done.stderr.split() == []

@@ -1,0 +1,126 @@
+"""Large files and Parquet: what Arrow reads is what is read line by line."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewgraph import InputError, read_reviews
+from reviewgraph.formats import delimited
+from reviewgraph.formats.side import read_reviewers
+from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
+
+
+def test_parquet(write, tmp_path):
+    table = pa.table(
+        {
+            "email": pa.array(["b", "a", "a"]).dictionary_encode(),
+            "paper": pa.array([10, 9, 10], pa.int32()),
+            "rating": pa.array([3.5, None, 1.0]),
+            "when": pa.array([0, 1, 2], pa.timestamp("s")),
+        }
+    )
+    pyarrow.parquet.write_table(table, tmp_path / "reviews.bin")
+    assert rows(read_reviews(tmp_path / "reviews.bin")) == [("a", "9", None), ("a", "10", 1.0), ("b", "10", 3.5)]
+    assert "expected text or numbers, found timestamp" in refused(tmp_path / "reviews.bin", columns={"score": "when"})
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ({"rating": pa.array([1.0, float("nan")])}, "row 2: the score 'nan' is not a finite number"),
+        ({"rating": pa.array(["8: accept", "good"])}, "row 2: the score 'good' is not a number"),
+        ({"paper": pa.array(["1", None])}, "row 2: the item is empty"),
+        ({"paper": pa.nulls(2)}, "row 1: the item is empty"),
+    ],
+)
+def test_parquet_problems_name_rows(tmp_path, column, message):
+    columns = {"email": ["a", "b"], "paper": ["1", "2"]} | column
+    pyarrow.parquet.write_table(pa.table(columns), tmp_path / "r.parquet")
+    assert message in refused(tmp_path / "r.parquet")
+
+
+def test_parquet_flags_and_damaged_columns(tmp_path):
+    table = pa.table({"email": ["a", None], "paper": ["1", "2"], "senior": [True, None]})
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
+    with pytest.raises(InputError, match="row 2: the reviewer is empty"):
+        read_reviewers(tmp_path / "r.parquet")
+    pyarrow.parquet.write_table(table.slice(0, 1), tmp_path / "r.parquet")
+    assert read_reviewers(tmp_path / "r.parquet")["a"].senior is True
+    big = pa.table({"email": ["a"] * 999, "paper": [f"{n * n}" for n in range(999)]})
+    pyarrow.parquet.write_table(big, tmp_path / "r.parquet", compression="none", use_dictionary=False)
+    data = bytearray((tmp_path / "r.parquet").read_bytes())
+    data[4:40] = b"\xff" * 36
+    (tmp_path / "r.parquet").write_bytes(bytes(data))
+    assert "the Parquet file cannot be read" in refused(tmp_path / "r.parquet")
+
+
+def test_parquet_with_no_rows(tmp_path):
+    pyarrow.parquet.write_table(pa.table({"email": pa.array([], pa.string()), "paper": []}), tmp_path / "r.parquet")
+    assert "a header but no reviews" in refused(tmp_path / "r.parquet")
+
+
+CELLS = st.text(st.sampled_from("aB7,;\t\"'\r\n é0\N{EN DASH}|"), max_size=3)
+
+
+ROWS = st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=6).flatmap(
+    lambda ids: st.tuples(*(st.tuples(*map(st.just, pair), SCORES) for pair in ids))
+)
+
+
+@given(
+    table=ROWS,
+    delimiter=st.sampled_from([",", "\t", ";"]),
+    newline=st.sampled_from(["\n", "\r\n", "\r"]),
+    quoting=st.booleans(),
+    tail=st.sampled_from(["", "\n", "\n\n", "r\n", ",,,\n"]),
+)
+def test_large_and_small_files_are_read_alike(tmp_path_factory, table, delimiter, newline, quoting, tail):
+    path = tmp_path_factory.mktemp("alike") / "t.csv"
+    header = ("reviewer", "item", "score")
+    if quoting:
+        buffer = io.StringIO(newline="")
+        csv.writer(buffer, delimiter=delimiter, lineterminator=newline).writerows([header, *table])
+        text = buffer.getvalue()
+    else:
+        text = (
+            newline.join(delimiter.join(cell.replace('"', "'") for cell in row) for row in [header, *table]) + newline
+        )
+    path.write_bytes((text + tail).encode())
+    with pytest.MonkeyPatch.context() as patch:
+        small = outcome(path)
+        patch.setattr(delimited, "LARGE", 0)
+        assert outcome(path) == small
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_large_files_give_lines_and_encodings(write, monkeypatch, encoding):
+    monkeypatch.setattr(delimited, "LARGE", 0)
+    monkeypatch.setattr(delimited.Delimited, "_read_lines", None)  # Arrow alone
+    name = write("\n\nreviewer;item;score\nZoë;i;1\nZoë;j;x\n\n".encode(encoding))
+    assert refused(name).startswith("reviews.csv:5: the score 'x'")
+
+
+def test_a_large_file_of_one_reviewer(write):
+    size = 600_000
+    body = "".join(f"solo,item{place},{place % 10}\n" for place in range(size))
+    name = write("reviewer,item,score\n" + body)
+    assert len(body) > delimited.LARGE
+    reviews = read_reviews(name)
+    assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == (1, size, size)
+    assert reviews.items[123_456] == "item123456"
+    assert reviews.score[123_456] == 6.0
+
+
+@pytest.mark.parametrize("ends", ["\r\n\r\n", "\n\r\n\r", "\r\r\n\n", "\n\n\n\n", "\r\r\r\r"])
+def test_lines_are_counted_alike_under_mixed_line_ends(write, monkeypatch, ends):
+    name = write("".join(map("".join, zip(["reviewer,item,score", "r,i,1", "r,j,2", "r,k,x"], ends, strict=True))))
+    small = refused(name)
+    monkeypatch.setattr(delimited, "LARGE", 0)
+    assert refused(name) == small

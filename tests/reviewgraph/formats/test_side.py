@@ -1,0 +1,121 @@
+import pytest
+
+from reviewgraph import InputError, read_reviews
+from reviewgraph.formats import side
+from reviewgraph.formats.side import Item, Reviewer
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(content, name="side.csv"):
+        (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+        return name
+
+    return write
+
+
+def test_items(write):
+    assert side.read_items(write("paper,demand,title\np1,2,First\np2,,\n")) == {
+        "p1": Item(2, "First"),
+        "p2": Item(None, ""),
+    }
+    assert side.read_items(write("submission\np1\n")) == {"p1": Item(None, "")}
+
+
+def test_reviewers(write):
+    text = "email;max_load;min_load;affiliation;senior\na;5;1;X;yes\nb;;;;\n"
+    assert side.read_reviewers(write(text)) == {"a": Reviewer(5, 1, "X", True), "b": Reviewer(None, None, "", False)}
+    assert side.read_reviewers(write("reviewer\nr\n")) == {"r": Reviewer(None, None, "", False)}
+
+
+def test_pairs_of_items_and_reviewers(write):
+    text = "paper,title,given_name,family_name,email,conflicttype\n3,T,G,F,a,Personal\n3,T,G,F,b,Author\n3,T,G,F,a,\n"
+    assert side.read_pairs(write(text)) == [("a", "3"), ("b", "3")]
+    assert side.read_pairs(write("item,reviewer\n")) == []
+    assert side.read_pairs(write("# Paper ID\tReviewer Email\n7\tr\n")) == [("r", "7")]
+
+
+def test_pairs_as_codes_are_those_as_labels(write):
+    name = write("reviewer,paper\nb,3\na,3\nb,3\na,1\n")
+    table = side.read_pair_codes(name)
+    assert table.score is None
+    found = [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+    assert found == side.read_pairs(name) == [("b", "3"), ("a", "3"), ("a", "1")]
+
+
+def by_pair(table):
+    rows = zip(table.reviewer, table.item, table.score, strict=True)
+    return {(table.reviewers[j], table.items[i]): value for j, i, value in rows}
+
+
+def test_numbers_by_pair(write):
+    table = side.read_affinity(write("item,reviewer,affinity\np,a,0.5\np,b,-1e-3\n"))
+    assert by_pair(table) == {("a", "p"): 0.5, ("b", "p"): -0.001}
+    assert by_pair(side.read_affinity(write("paper,email,preference\np,a,-100\n"))) == {("a", "p"): -100.0}
+    assert side.read_cost(write("item,reviewer,cost\np,a,2\n")) == {("a", "p"): 2.0}
+
+
+def test_values_by_label(write):
+    assert side.read_capacity(write("reviewer,spare\na,0\nb,3.0\n")) == {"a": 0, "b": 3}
+    assert side.read_hypotheses(write("reviewer,hypothesis\na, linear \n")) == {"a": "linear"}
+    assert side.read_references(write("paper,quality\np,7.5\n")) == {"p": 7.5}
+    assert side.read_truth(write("item,truth\np,7.5\n")) == {"p": 7.5}
+
+
+@pytest.mark.parametrize(
+    ("reader", "content", "message"),
+    [
+        (side.read_items, "item,demand\np,-1\n", "side.csv:2: demand: expected a whole number, 0 or more, found '-1'"),
+        (
+            side.read_items,
+            "item,demand\np,1.5\n",
+            "side.csv:2: demand: expected a whole number, 0 or more, found '1.5'",
+        ),
+        (side.read_items, "item\np\n\np\n", "side.csv:4: 'p' stood in side.csv:2 already; remove one of the two rows"),
+        (side.read_items, "item,demand\n,1\n", "side.csv:2: the item is empty"),
+        (side.read_items, "", "side.csv: the file is empty"),
+        (side.read_items, "item,demand\n", "side.csv: a header but no items below it"),
+        (side.read_reviewers, "reviewer\n", "side.csv: a header but no reviewers below it"),
+        (side.read_items, "demand\n1\n", "side.csv: no item column"),
+        (
+            side.read_reviewers,
+            "reviewer,senior\na,perhaps\n",
+            "side.csv:2: senior: expected yes or no, found 'perhaps'",
+        ),
+        (side.read_reviewers, "reviewer,load,min_load\na,1,2\n", "side.csv: reviewer 'a': min_load 2 is above load 1"),
+        (side.read_affinity, "item,reviewer,affinity\np,a,\n", "side.csv:2: the affinity is empty"),
+        (side.read_affinity, "item,reviewer,affinity\np,a,nan\n", "side.csv:2: affinity: expected a finite number"),
+        (side.read_affinity, "item,reviewer,affinity\np,a,1\np,a,1\n", "side.csv:3: 'a' and 'p' stood in side.csv:2"),
+        (side.read_affinity, "item,reviewer,affinity,score\np,a,1,2\n", "the affinity may be any of the columns"),
+        (side.read_cost, "item,reviewer,cost\np,a\n", "side.csv:2: expected 3 cells as in the header, found 2"),
+        (side.read_cost, "item,reviewer\np,a\n", "side.csv: no cost column"),
+        (
+            side.read_capacity,
+            "reviewer,spare\na,\nb,x\n",
+            "side.csv:2: the spare is empty\nside.csv:3: spare: expected",
+        ),
+        (side.read_hypotheses, "reviewer,hypothesis\na,\n", "side.csv:2: the hypothesis is empty"),
+        (side.read_references, "item,quality\np,inf\n", "side.csv:2: quality: expected a finite number, found 'inf'"),
+        (side.read_truth, "item,truth\np,1\n\np,2\n", "side.csv:4: 'p' stood in side.csv:2 already"),
+    ],
+)
+def test_malformed_side_files(write, reader, content, message):
+    with pytest.raises(InputError) as caught:
+        reader(write(content))
+    assert message in str(caught.value)
+
+
+def test_ten_problems_are_named(write):
+    with pytest.raises(InputError) as caught:
+        side.read_capacity(write("reviewer,spare\n" + "".join(f"r{n},-\n" for n in range(25))))
+    assert len(str(caught.value).splitlines()) == 11
+    assert str(caught.value).endswith("... and 15 more")
+
+
+def test_labels_of_side_files_and_reviews_match_as_text(write):
+    write("reviewer,item\nr,7\nr,007\n", "reviews.csv")
+    capacity = side.read_items(write("item\n7\n"))
+    with pytest.raises(InputError, match=r"reviews\.csv:3: the item '007'"):
+        read_reviews("reviews.csv", items=capacity)

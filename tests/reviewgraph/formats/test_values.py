@@ -1,0 +1,78 @@
+"""What a cell means."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviewgraph import read_reviews
+from reviewgraph.formats.values import parse_number
+from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
+
+
+@pytest.mark.parametrize(
+    ("cell", "score"),
+    [
+        ("8: accept, good paper", 8.0),
+        ("3 good", 3.0),
+        ("5. Accept", 5.0),
+        ("4 (weak accept)", 4.0),
+        ("2 - weak", 2.0),
+        ("4.5", 4.5),
+        (".5", 0.5),
+        ("-2", -2.0),
+        ("+1", 1.0),
+        (" 7 ", 7.0),
+        ("1e1", 10.0),
+        ("0", 0.0),
+    ],
+)
+def test_score_strings(cell, score):
+    assert parse_number(cell) == score
+
+
+@pytest.mark.parametrize("cell", ["inf", "-Infinity", "nan", "1e999", "8/10", "12:30", "7 8", "4,5", "1,234", "B", "٣"])
+def test_scores_refused(write, cell):
+    message = refused(write(f'reviewer,item,score\nr,i,2\nr,j,"{cell}"\n'))
+    assert message.startswith("reviews.csv:3: the score ")
+
+
+def test_decimal_commas_where_the_delimiter_is_none(write):
+    assert rows(read_reviews(write("reviewer;item;score\nr;i;4,5\n"))) == [("r", "i", 4.5)]
+    assert rows(read_reviews(write("reviewer\titem\tscore\nr\ti\t-0,25\n"))) == [("r", "i", -0.25)]
+    assert "write decimals with a point" in refused(write('reviewer,item,score\nr,i,"4,5"\n'))
+
+
+def test_missing_scores_are_planned_and_the_spelled_ones_counted(write):
+    notes = []
+    cells = ["", " ", "n/a", "None", "no entry", "-", "\N{EN DASH}", "4"]
+    text = "".join(f"r,{place},{cell}\n" for place, cell in enumerate(cells))
+    reviews = read_reviews(write(f"reviewer,item,score\n{text}"), note=notes.append)
+    assert reviews.scored.tolist() == [False] * 7 + [True]
+    assert len(notes) == 1
+    assert notes[0].startswith("reviews.csv: 5 scores read as missing")
+
+
+def test_letters_ask_for_their_direction_and_a_scale_answers(write):
+    name = write("reviewer,item,score\nr,i,A\nr,j,C\ns,i,B\n")
+    message = refused(name)
+    assert message.startswith("reviews.csv:2: the score 'A' is not a number\n")
+    assert '--scale "A>B>C"' in message
+    assert "best first" in message
+    assert [score for *_, score in rows(read_reviews(name, scale="A>B>C"))] == [3.0, 1.0, 2.0]
+    assert [score for *_, score in rows(read_reviews(name, scale=["C", "B", "A"]))] == [1.0, 3.0, 2.0]
+    assert refused(name, scale="A > B") == "reviews.csv:3: the score 'C' is not on the scale A>B"
+
+
+def test_words_ask_for_their_direction(write):
+    message = refused(write("reviewer,item,score\nr,i,good\nr,j,bad\n"))
+    assert "If 'bad', 'good' are grades" in message
+    assert "--scale" in message
+
+
+@pytest.mark.parametrize("scale", ["A", "A>A", "A>", [], ""])
+def test_a_scale_has_distinct_grades(write, scale):
+    assert refused(write(HOTCRP), scale=scale).startswith("--scale: expected two or more distinct grades")
+
+
+def test_a_scale_tells_the_direction_alone(write):
+    assert "leave it out" in refused(write(HOTCRP), scale="A>B", lower_is_better=True)

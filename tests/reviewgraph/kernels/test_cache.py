@@ -1,0 +1,103 @@
+"""The cache in processes of their own, on a package of two modules made for the test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+FAR = """
+from reviewgraph.kernels.compiling import kernel
+FACTOR = 2
+@kernel
+def scaled(value):
+    return FACTOR * value
+"""
+NEAR = """
+from reviewgraph.kernels.compiling import kernel
+from toy.far import scaled
+@kernel
+def total(values):
+    found = 0
+    for value in values:
+        found += scaled(value)
+    return found
+"""
+RUN = """
+import sys
+import numpy as np
+from toy.near import total
+cached = total.is_cached
+assert "numba" not in sys.modules
+found = total.compiled(np.arange(10))
+print(cached, found, sum(total.compiled.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    folder = tmp_path / "site" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "far.py").write_text(FAR)
+    (folder / "near.py").write_text(NEAR)
+    return folder
+
+
+def run(toy: Path, **env: str) -> list[str]:
+    """Return whether the cache was said to be valid, the answer, and whether it was loaded."""
+    base = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    home = toy.parents[1] / "home"
+    paths = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(toy.parent)]), "HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN], check=True, capture_output=True, text=True, env={**base, **paths, **env}
+    )
+    return done.stdout.split()
+
+
+def entries(folder: Path, suffix: str) -> list[Path]:
+    return sorted(folder.rglob(f"*.{suffix}"))
+
+
+def test_compiled_code_is_kept_and_told_without_numba(toy: Path) -> None:
+    assert run(toy) == ["False", "90", "0"]
+    assert run(toy) == ["True", "90", "1"]
+
+
+def test_a_folder_named_by_the_user_is_looked_at(toy: Path, tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "elsewhere")
+    assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["False", "90", "0"]
+    assert not entries(toy, "nbi")
+    assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["True", "90", "1"]
+
+
+def test_code_from_other_files_counts(toy: Path) -> None:
+    run(toy)
+    (toy / "far.py").write_text(FAR.replace("FACTOR = 2", "FACTOR = 3"))
+    assert run(toy) == ["False", "135", "0"]
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "zeros", "one byte"])
+def test_damaged_entries_are_compiled_again(toy: Path, suffix: str, damage: str) -> None:
+    run(toy)
+    for path in entries(toy, suffix):
+        data = bytearray(path.read_bytes())
+        half = len(data) // 2
+        if damage == "one byte":
+            data[half] ^= 0xFF
+        path.write_bytes({"cut": data[:half], "empty": b"", "zeros": bytes(len(data)), "one byte": data}[damage])
+    assert run(toy)[1] == "90"
+    assert run(toy) == ["True", "90", "1"]
+
+
+def test_a_read_only_place_without_a_home_compiles_each_time(toy: Path, tmp_path: Path) -> None:
+    (toy / "__pycache__").write_text("a file where the folder should be")
+    (tmp_path / "home").write_text("no home either")
+    assert run(toy) == ["False", "90", "0"]
+    assert run(toy) == ["False", "90", "0"]

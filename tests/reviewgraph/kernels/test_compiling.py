@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from reviewgraph.kernels import compiling
+from reviewgraph.kernels.compiling import Kernel, Policy, kernel
+
+ROOT = Path(__file__).parents[3]
+
+
+@kernel
+def doubled(values: np.ndarray) -> int:
+    return 2 * total(values)
+
+
+@kernel
+def total(values: np.ndarray) -> int:
+    found = 0
+    for value in values:
+        found += value
+    return found
+
+
+class Pair(NamedTuple):
+    source: np.ndarray
+    target: np.ndarray
+
+
+@kernel(in_lists=True)
+def copied(pair: Pair, kinds: list[type]) -> None:
+    kinds.append(type(pair.source))
+    for place in range(len(pair.source)):
+        pair.target[place] = 2 * pair.source[place]
+
+
+@pytest.fixture
+def policy(monkeypatch: pytest.MonkeyPatch) -> Policy:
+    """Numba free, a byte of bytecode compiled in a second for one run, and nothing in the cache."""
+    found = Policy(importing=0.0, compiling=1.0, reuse=1.0)
+    monkeypatch.setattr(compiling, "POLICY", found)
+    monkeypatch.setattr(Kernel, "is_cached", False)
+    return found
+
+
+def again(function: Kernel[..., int], element: float) -> Kernel[..., int]:
+    return Kernel(function.function, element=element)
+
+
+def test_small_input_is_interpreted_all_through(policy: Policy) -> None:
+    fresh = again(doubled, 1e-6)
+    assert fresh(np.arange(10)) == 90
+    assert not fresh.is_loaded
+    assert not total.is_loaded
+    assert total.spent == 0  # called by a kernel, not from outside
+    assert policy.spent == fresh.spent == pytest.approx(1e-5)
+
+
+def test_work_adds_up_until_compiling_pays(policy: Policy) -> None:
+    fresh = again(doubled, 1.0)
+    policy.compiling = 15.0 / fresh.bytecode
+    assert fresh(np.arange(10)) == 90
+    assert not fresh.is_loaded
+    assert fresh(np.arange(10)) == 90
+    assert fresh.is_loaded
+
+
+def test_a_kernel_costs_what_it_calls_too() -> None:
+    assert doubled.bytecode == len(doubled.function.__code__.co_code) + len(total.function.__code__.co_code)
+
+
+def test_the_import_is_shared_and_the_rest_is_not(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setattr(Kernel, "is_cached", True)
+    policy.importing, policy.loading = 10.0, 1.0
+    busy, idle = again(total, 1.0), again(total, 1.0)
+    assert not policy.pays(busy, 10.5)
+    assert policy.pays(busy, 11.0)
+    busy.form(10.5)
+    assert policy.pays(idle, 1.0)
+    assert not policy.pays(idle, 0.9)
+
+
+def test_a_search_to_come_counts_unless_the_work_is_a_trifle(policy: Policy) -> None:
+    fresh = again(total, 1e-9)
+    assert not policy.pays(fresh, 0.5)
+    policy.expect(1e6)
+    assert policy.pays(fresh, 0.5)
+    assert not policy.pays(fresh, 0.3)
+
+
+def test_everything_is_compiled_at_once_where_that_is_asked(policy: Policy) -> None:
+    fresh = again(total, 1e-9)
+    with policy.at_once():
+        assert fresh(np.arange(3)) == 3
+    assert fresh.is_loaded
+    assert not policy.pays(again(total, 1e-9), 0.0)
+
+
+def test_lists_stand_for_arrays_and_are_copied_back() -> None:
+    source, target, kinds = np.arange(3), np.zeros(3, np.int32), []
+    source.flags.writeable = False
+    copied.python(Pair(source, target), kinds)
+    assert kinds == [list]
+    assert target.tolist() == [0, 2, 4]
+    same = np.arange(3)
+    copied.python(Pair(same, same), kinds)
+    assert same.tolist() == [0, 2, 4]
+
+
+def test_tables_of_a_small_conference_are_never_compiled(tmp_path: Path) -> None:
+    rows = [f"r{j},p{(7 * j + k * k) % 997}" for j in range(1_000) for k in range(1, 6)]
+    (tmp_path / "r.csv").write_text("\n".join(["reviewer,item", *rows]))
+    script = (
+        "import sys\nfrom reviewgraph.cli import main\n"
+        "try:\n    main(['check', 'r.csv', '--json'])\nexcept SystemExit as end:\n    assert not end.code\n"
+        "assert 'numba' not in sys.modules"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, env=env, capture_output=True)

@@ -1,0 +1,114 @@
+"""All results agree: a dictionary that is JSON, a data frame, one line, and pickling and copying without loss."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import reviewgraph
+from reviewgraph import Reviews, check, connected_components, doubly_connected_components, recoverability
+from reviewgraph.cli import main
+from reviewgraph.cli.output import plain
+from reviewgraph.levels import LEVELS
+from reviewgraph.results import Result, Status
+from reviewgraph.structure import structure_of
+
+TABLE = Reviews.from_pairs(
+    [("ann", "p1", 6.0), ("ann", "p2", 8.0), ("bob", "p2", 3.0), ("bob", "p3", None), ("cyd", "p4", 1.0)],
+    titles={"p1": "On scales"},
+    lower_is_better=True,
+)
+RESULTS: dict[str, Callable[[Reviews], Result]] = {
+    "reviews": lambda reviews: reviews,
+    "report": check,
+    "structure": structure_of,
+    "connected components": connected_components,
+    "doubly connected components": doubly_connected_components,
+    "recoverability": recoverability,
+}
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
+    "copy": copy.copy,
+    "deep copy": copy.deepcopy,
+}
+
+every_result = pytest.mark.parametrize("make", RESULTS.values(), ids=list(RESULTS))
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+
+
+@every_result
+def test_a_result_is_one_line_a_dictionary_and_a_frame(make: Callable[[Reviews], Result]) -> None:
+    result = make(TABLE)
+    assert repr(result) == f"<{type(result).__name__}: {result.headline()}>"
+    assert len(repr(result)) <= 120
+    assert "\n" not in repr(result)
+    assert json.loads(json.dumps(plain(result.to_dict()))) == plain(result.to_dict())
+    columns = result.to_columns()
+    assert len({len(column) for column in columns.values()}) == 1
+    for backend in ("pandas", "polars", "pyarrow"):
+        frame: Any = result.to_frame(backend)  # type: ignore[arg-type]
+        assert [str(name) for name in (frame.column_names if backend == "pyarrow" else frame.columns)] == list(columns)
+
+
+@every_way
+@every_result
+def test_results_pickle_and_copy(make: Callable[[Reviews], Result], way: Callable[[Any], Any]) -> None:
+    result = make(TABLE)
+    again = way(result)
+    assert type(again) is type(result)
+    assert (again.to_dict(), again.to_columns(), repr(again)) == (result.to_dict(), result.to_columns(), repr(result))
+
+
+@every_way
+def test_a_table_stays_read_only_and_whole(way: Callable[[Any], Any]) -> None:
+    again = way(TABLE)
+    assert again.titles == TABLE.titles
+    assert again.lower_is_better
+    assert again.items_of(0).tolist() == TABLE.items_of(0).tolist()
+    for array in (again.reviewer, again.item, again.score, again.scored):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@every_way
+def test_a_level_is_one_object_wherever_it_goes(way: Callable[[Any], Any]) -> None:
+    assert all(way(level) is level for level in LEVELS)
+
+
+def test_every_public_class_that_is_no_error_is_a_result() -> None:
+    classes = [getattr(reviewgraph, name) for name in reviewgraph.__all__]
+    things = [thing for thing in classes if isinstance(thing, type) and not issubclass(thing, Exception)]
+    assert {thing.__name__ for thing in things} == {"Components", "Recoverability", "Report", "Reviews"}
+    assert all(issubclass(thing, Result) for thing in things)
+
+
+def test_scores_are_printed_in_the_direction_in_which_they_came() -> None:
+    assert TABLE.score[:2].tolist() == [-6.0, -8.0]
+    assert TABLE.printed(TABLE.score)[:2].tolist() == [6.0, 8.0]
+    assert str(TABLE.printed([0.0])[0]) == "0.0"
+    plain_table = Reviews.from_pairs([("a", 1, 2.0)])
+    values = np.array([2.0])
+    assert plain_table.printed(values) is not values  # what is printed may be changed, what is held may not
+
+
+def test_the_json_of_the_command_is_the_dictionary(tmp_path: Any) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("reviewer,item,score\na,1,5\na,2,5\nb,1,1\nb,2,\n")
+    printed = json.loads(CliRunner().invoke(main, ["check", str(path), "--json"]).stdout)
+    assert printed == plain(check(reviewgraph.read_reviews(path)).to_dict())
+
+
+def test_a_status_is_text_with_a_meaning() -> None:
+    class Ending(Status):
+        GOOD = "good", "all went well"
+
+    assert Ending.GOOD == "good"
+    assert pickle.loads(pickle.dumps(reviewgraph.InputError("no"))).args == ("no",)
+    assert Ending("good").text == "all went well"

@@ -1,0 +1,103 @@
+"""The plan of the house: which room may import from which, as docs/explanation/architecture.md draws it.
+
+A room is a folder or a module that stands beside rooms; names are relative to the package. A room may always import
+from itself; the front door of a package (its ``__init__``) from every room of it, and no room from a front door.
+"""
+
+from __future__ import annotations
+
+_GRAPHS = "arrays labels errors words results kernels reviews"
+
+ROOMS: dict[str, dict[str, str]] = {
+    "reviewgraph": {
+        "_version": "",
+        "arrays": "",
+        "errors": "",
+        "words": "",
+        "clock": "",
+        "results": "errors",
+        "levels": "errors",
+        "labels": "arrays",
+        "columns": "arrays labels words",
+        "formats": "arrays labels errors words columns",
+        "rows": "arrays errors words formats",
+        "reviews": "arrays labels errors words results columns rows formats",
+        "reading": "arrays labels errors words columns formats reviews",
+        "exchange": "arrays labels errors reviews",
+        "kernels": "arrays labels errors",
+        "components": _GRAPHS,
+        "recoverable": f"{_GRAPHS} components",
+        "precision": f"{_GRAPHS} components",
+        "designs": f"{_GRAPHS} components",
+        "structure": f"{_GRAPHS} levels components recoverable",
+        "pages": f"{_GRAPHS} levels components structure",
+        "checking": f"{_GRAPHS} levels components structure pages",
+        "cli": "_version errors words levels results clock reviews reading checking",
+        "__main__": "cli",
+    },
+    "planner": {
+        "errors": "",
+        "plans.model": "errors",
+        "plans.search": "errors plans.model",
+        "plans.proof": "errors plans.model",
+        "plans.targets": "errors plans.search plans.proof plans.model",
+        "plans.mail": "",
+        "plans.plan": "errors plans.model plans.targets plans.mail",
+        "plans.words": "errors plans.model plans.plan",
+        "plans.check": "errors plans.model plans.plan",
+        "plans.planning": (
+            "errors plans.targets plans.search plans.proof plans.model plans.plan plans.words plans.check"
+        ),
+        "assignments.model": "errors",
+        "assignments.steps": "errors assignments.model",
+        "assignments.assignment": "errors assignments.model",
+        "assignments.words": "errors assignments.steps assignments.model assignments.assignment",
+        "assignments.stages": "errors assignments.words assignments.steps assignments.model assignments.assignment",
+        "assignments.assigning": (
+            "errors assignments.stages assignments.words assignments.steps assignments.model assignments.assignment"
+        ),
+        "assignments.designs": (
+            "errors assignments.assigning assignments.stages assignments.words assignments.steps assignments.model "
+            "assignments.assignment"
+        ),
+        "commands": (
+            "errors plans.planning plans.plan plans.words plans.check plans.model "
+            "assignments.assigning assignments.assignment assignments.designs assignments.words assignments.model"
+        ),
+    },
+    "lsc": {
+        "errors": "",
+        "model": "errors",
+        "evidence": "errors model",
+        "programs": "errors model",
+        "solver": "errors model evidence programs",
+        "methods": "errors model evidence solver",
+        "calibration": "errors model evidence programs solver methods",
+        "inference": "errors",
+        "decisions": "",
+        "posteriors": "errors evidence methods inference decisions",
+        "words": "errors model evidence methods calibration inference decisions posteriors",
+        "metrics": "methods",
+        "seriation": "errors model methods calibration",
+        "simulation": "errors model",
+        "experiments": "errors model methods calibration metrics seriation simulation",
+        "commands": "errors model methods calibration posteriors decisions metrics words simulation experiments",
+    },
+}
+
+#: Still to be mended, and then taken from here: circles, each by its modules.
+KNOWN_CIRCLES: list[set[str]] = [
+    {"lsc.calibration", "lsc.words.habits", "lsc.words.page"},
+]
+
+#: Still to be mended, and then taken from here: arrows between rooms that the plan does not draw.
+KNOWN_ARROWS: set[str] = {
+    "lsc: calibration -> words",
+    "lsc: commands -> (front door)",
+    "lsc: methods -> calibration",
+}
+
+#: Still to be mended, and then taken from here: classes whose docstring names other fields than they have.
+KNOWN_DOCSTRINGS: set[str] = {
+    "planner.plans.proof.listing.Levels",
+}
