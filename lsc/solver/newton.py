@@ -236,7 +236,7 @@ def _refuse(programme: Programme) -> None:
 
 
 def _follow(walk: _Walk, tolerance: float, *, near: bool = False) -> None:
-    """Go down the path of weights, or from nearby its last stage only, then take proximal steps until F itself is stationary."""
+    """Go down the path of weights, or only its last stage if near; then take proximal steps until F is stationary."""
     merit = walk.merit
     size = max(1.0, merit.common.spread / merit.common.reviews)
     path, start, steps = (PATH, walk.x, None) if merit.bends else (LINEAR_PATH, walk.x, QUICK)
