@@ -378,7 +378,7 @@ def _solve(
         found = newton.minimise(programme, **options)
         exact = is_noiseless(programme, found.quality, found.perceived, part=NEARLY)
         if tolerance is None and found.converged and exact:
-            sharper = newton.minimise(programme, **options, tolerance=SHARP)
+            sharper = newton.minimise(programme, **options, tolerance=SHARP, start=found.quality)
             found = sharper if sharper.converged else found
         return found
     if solver == "cvxpy":

@@ -26,6 +26,9 @@ from reviewgraph.reviews import FloatArray, Reviews
 GAIN = 1e-12
 #: Kicks of the local search: a few items thrown to random places, then improved again.
 KICKS = 60
+#: Scores from which SciPy's isotonic regression is the faster one: 7 against 11 microseconds at 20, 11 against 400 at
+#: 770.
+MANY = 20
 KICKED = 3
 
 
@@ -112,11 +115,17 @@ def isotonic(score: Sequence[float]) -> list[float]:
     >>> isotonic([1.0, 3.0, 2.0, 0.0])
     [1.0, 1.6666666666666667, 1.6666666666666667, 1.6666666666666667]
     """
-    total: list[float] = []
+    if len(score) >= MANY:
+        from scipy.optimize import isotonic_regression
+
+        fitted: list[float] = isotonic_regression(score).x.tolist()
+        return fitted
+    total: list[float] = []  # blocks of equal fit, by their sums and sizes
     size: list[int] = []
     for value in score:
         total.append(value)
         size.append(1)
+        # the mean of the last block must exceed the one before, or both are one
         while len(total) > 1 and total[-2] * size[-1] >= total[-1] * size[-2]:
             last, number = total.pop(), size.pop()
             total[-1] += last

@@ -111,6 +111,7 @@ def _strict(
     Where ties are free a convex function may be flat up to its lowest level: reviews there stand at the level's point
     or below. A concave one may be flat from its highest level on.
     """
+    # Levels: one point each, the noise that pushes at it, its height above the lowest score.
     count = rise.size
     point, push, height = np.zeros(count), np.zeros(count), np.zeros(count)
     primal, dual, gap = 0.0, float(abs(np.sum(eps))), 0.0
@@ -132,6 +133,7 @@ def _strict(
             dual = max(dual, side * eps[r])
             gap += max(0.0, -side * eps[r]) * abs(point[level] - perceived[r])
         push[level] += eps[r]
+    # Multipliers: what lifting everything from a step on would change.
     levels = level + 1
     if levels == 1:
         return primal, dual, 0.0
@@ -142,6 +144,7 @@ def _strict(
         total[k - 1] = running
     for k in range(levels - 1):
         primal = max(primal, lower * dy[k] - step[k], step[k] - upper * dy[k])
+    # By shape: steps on their own, one slope, or ramps.
     if shape == MONOTONE:
         return _bounded(primal, dual, total, step, lower * dy, upper * dy)
     if shape == LINEAR:

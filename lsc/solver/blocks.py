@@ -79,6 +79,7 @@ def _gather(pattern: Pattern, value: FloatArray, inverse: FloatArray, parent: In
     count = np.zeros(CLASSES + 1, np.int64)
     left, right, tie = pattern.left, pattern.right, pattern.tie
     grade, chosen, ordered = room[0], room[1], room[2]
+    # Strength of each tie, weak ones left out; count how many fall into each class.
     for e in range(len(tie)):
         entry = value[tie[e]]
         part = entry * entry * inverse[left[e]] * inverse[right[e]]
@@ -87,12 +88,14 @@ def _gather(pattern: Pattern, value: FloatArray, inverse: FloatArray, parent: In
             grade[ties], chosen[ties] = c, e
             count[c + 1] += 1
             ties += 1
+    # Counting sort: the strongest class first.
     for c in range(CLASSES):
         count[c + 1] += count[c]
     for k in range(ties):
         c = grade[k]
         ordered[count[c]] = chosen[k]
         count[c] += 1
+    # Kruskal's order: join the clusters at both ends of a tie unless the union is too large.
     size = np.ones(n, np.uint8)
     for i in range(n):
         parent[i] = i
@@ -108,6 +111,7 @@ def _gather(pattern: Pattern, value: FloatArray, inverse: FloatArray, parent: In
 def _line_up(parent: IntArray, order: IntArray, place: IntArray, stop: IntArray) -> int:
     """Give items rows, cluster by cluster; write where each cluster ends and return how many there are."""
     n = len(parent)
+    # Number the roots; count the items of each cluster, and lay the clusters out one after the other.
     number = np.empty(n, np.int64)
     clusters = 0
     for i in range(n):
@@ -167,11 +171,13 @@ def _invert_blocks(
     at, left = 0, 0
     for c in range(clusters):
         right = stop[c]
+        # Most clusters are single items.
         size = right - left
         if size == 1:
             inverse[at] = 1.0 / diagonal[left]
             at, left = at + 1, right
             continue
+        # Copy the block out of the sparse matrix.
         for row in range(size):
             for k in range(LARGEST):  # whole rows throughout: loops of a known length are the fastest
                 block[row, k] = 0.0
@@ -180,6 +186,7 @@ def _invert_blocks(
                 if left <= other < right:
                     block[row, other - left] = entry[k]
             block[row, row] = diagonal[left + row]
+        # Gauss and Jordan without exchanges: the matrix is positive semidefinite, and tiny pivots are replaced.
         for p in range(size):
             pivot = block[p, p]
             if pivot < ROUNDING * diagonal[left + p]:
@@ -247,6 +254,7 @@ def _set_up(
     gradient: FloatArray,
 ) -> int:
     """Write the matrix, the inverses of its blocks and the vectors, in the order of clusters; returns their number."""
+    # Assemble; whole holds the diagonal, loose its inverse at items that may move.
     value, first, column, entry, inverse, order, position, parent, stop, vectors, sorting = system
     residual, scaled, degree, tilt, found = vectors[2], vectors[3], vectors[4], vectors[5], vectors[6]
     whole, loose, diagonal = vectors[7], vectors[8], vectors[9]
@@ -256,6 +264,7 @@ def _set_up(
         if whole[i] <= 0.0:
             whole[i] = 1.0
         loose[i] = 0.0 if fixed[i] else 1.0 / whole[i]
+    # Cluster, renumber items cluster by cluster, and bring all vectors into that order.
     _gather(pattern, value, loose, parent, sorting)
     clusters = _line_up(parent, order, position, stop)
     _compact(pattern, value, fixed, order, position, first, column, entry)
@@ -302,6 +311,7 @@ def _clustered_direction(
 
     Returns the number of steps and the norm reached. A step costs O(E) for reviewers with few reviews each.
     """
+    # Conjugate gradients from 0, all vectors in the order of clusters.
     _, first, column, entry, inverse, order, position, _, stop, vectors, _ = system
     p, image, residual, scaled = vectors[0], vectors[1], vectors[2], vectors[3]
     degree, tilt, found = vectors[4], vectors[5], vectors[6]
@@ -318,17 +328,20 @@ def _clustered_direction(
     step = 0
     while step < max_steps and size > tolerance * tolerance and rho > 0.0:
         _multiply_rows(first, column, entry, p, image)
+        # Reviewers with many reviews are not in the sparse matrix: they multiply by their faces.
         if longest > 0:
             multiply_heavy(table, face, line_weight, pattern, position, p, image, room)
             for row in range(n):
                 if fixed[order[row]]:
                     image[row] = 0.0
+        # The common line is a part of rank two.
         a, b, curvature = common_weight * mean / common.reviews, slope_weight * slope, 0.0
         for row in range(n):
             image[row] -= a * degree[row] + b * tilt[row]
             curvature += p[row] * image[row]
         if curvature <= 0.0:
             break
+        # Step, precondition what is left, and turn the direction.
         alpha = rho / curvature
         size = 0.0
         for row in range(n):

@@ -50,6 +50,7 @@ def _sort_levels(
 
     The primary approach to ties of "Nonmetric multidimensional scaling: a numerical method", Psychometrika 29.
     """
+    # The order of the last time is a good beginning: few qualities change places from step to step.
     for r in range(start, end):
         room[LOWEST, r - start] = x[item[r]]
         whole[RANK, r - start] = place[r] - start
@@ -75,8 +76,10 @@ def _project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArr
         if kinds[j] != MONOTONE:
             continue
         start, end, lower, upper, tied = starts[j], starts[j + 1], lowers[j], uppers[j], ties[j]
+        # With free ties the partial order of levels becomes a chain of reviews.
         if not tied:
             _sort_levels(start, end, item, scores, x, order, place, room, whole)
+        # Levels take out the lower bound on the slope; where tied, a level is the mean of its reviews.
         n, before = 0, np.inf
         for r in range(start, end):
             score = scores[r]
@@ -90,6 +93,7 @@ def _project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArr
                     room[CAP, n] = (upper - lower) * (score - before)
                 n += 1
             before = score
+        # Project, write the blocks as the face, and put the lower bound back.
         whole[BEGIN, n] = end
         blocks = isotonic(n, room, whole) if upper == np.inf else bounded_isotonic(n, room, whole)
         whole[FIRST, blocks] = n
@@ -167,8 +171,10 @@ def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArra
             continue
         start, size, lower, rise, tied = starts[j], starts[j + 1] - starts[j], lowers[j], uppers[j] - lowers[j], ties[j]
         sign, begin, step = (1.0, start, 1) if kinds[j] == CONVEX else (-1.0, start + size - 1, -1)
+        # Levels by rising score for convex reviewers, turned round for concave ones: slopes fall in both.
         n, free = _read_bent(j, table, bends, x, room, whole)
         found = concave_fit(0, n, 1, rise, room, whole) if tied else _fit_free(n, free, rise, room, whole)
+        # Write the face: bends, nodes and factors; free reviews below the line are no part of it.
         bound = np.inf if tied else room[FIT, 0]
         count[j] = found
         for k in range(found):
@@ -212,6 +218,7 @@ def _distances(
             for r in range(start, end):
                 perceived[r] = x[item[r]]
             continue
+        # Mean and slope of the best line in her scores: the projection of a linear reviewer, but for the bounds.
         linear = kinds[j] == LINEAR
         mean, slope = 0.0, 0.0
         if linear or straighten:
@@ -220,6 +227,7 @@ def _distances(
                 mean += value
                 slope += unit[r] * value
             mean /= end - start
+        # The slope is clipped; where it is clipped, or given, the face has no slope.
         if linear:
             steep = 0.0
             if norms[j] > 0.0:
@@ -227,6 +235,7 @@ def _distances(
             sloped[j] = norms[j] > 0.0 and steep == slope and lowers[j] < uppers[j]
             for r in range(start, end):
                 perceived[r] = mean + steep * unit[r]
+        # Residuals are the gradient.
         for r in range(start, end):
             gap = x[item[r]] - perceived[r]
             pull[item[r]] += gap

@@ -22,6 +22,7 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
 
     Writes half the gradient. O(N).
     """
+    # The best line, its slope clipped; scores are centred, so mean and slope do not mix.
     mean, slope = 0.0, 0.0
     for i in range(len(x)):
         mean += common.degree[i] * x[i]
@@ -31,6 +32,7 @@ def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[f
     slope = slope / common.spread if common.spread > 0.0 else common.lower
     free = common.spread > 0.0 and common.lower < slope < common.upper
     slope = min(max(slope, common.lower), common.upper)
+    # Squares and gradient: sum of squares about the mean less what the slope explains.
     distance = slope * (slope * common.spread - 2.0 * moment)
     for i in range(len(x)):
         distance += common.degree[i] * (x[i] - mean) * (x[i] - mean)
@@ -47,11 +49,13 @@ def _diagonal(
 ) -> None:
     """Write the diagonal of the Newton matrix, 1 where it vanishes."""
     starts, item, _, unit, _, kinds, _, _, _ = table
+    # Of the common line: identity minus a projector of rank one or two.
     for i in range(len(diagonal)):
         diagonal[i] = common.degree[i] - common.degree[i] * common.degree[i] / common.reviews
         if common_free:
             diagonal[i] -= common.tilt[i] * common.tilt[i] / common.spread
         diagonal[i] *= common_weight
+    # Of each reviewer: 1 - 1 / k_j, less the square of the unit score where her slope is free.
     for j in range(len(kinds)):
         if kinds[j] != LINEAR:
             continue
@@ -146,6 +150,7 @@ def _lines_direction(
 
     Returns the number of steps and the norm reached. A step costs O(E). ``vectors`` is room, of shape (4N,).
     """
+    # Conjugate gradients from 0: residual -gradient, rho the square of its norm, entries of fixed items stay 0.
     n = len(gradient)
     pair, inverse, residual = vectors[: 2 * n].reshape((n, 2)), vectors[2 * n : 3 * n], vectors[3 * n :]
     _diagonal(table, sloped, common, common_free, common_weight, inverse)
@@ -165,6 +170,7 @@ def _lines_direction(
             mean += part
             slope += common.tilt[i] * value
             curvature += part * value
+        # The rest of the image: the common line's part of rank two, then the reviewers by a pass over the reviews.
         mean /= common.reviews
         curvature = common_weight * (curvature - mean * mean * common.reviews) - slope_weight * slope * slope
         if n > FAR:
@@ -173,6 +179,7 @@ def _lines_direction(
             curvature += _multiply_lines(table, sloped, pair)
         if curvature <= 0.0:
             break
+        # Step to the minimum along the direction; rounding alone makes the curvature vanish.
         alpha, a, b, fresh = rho / curvature, common_weight * mean, slope_weight * slope, 0.0
         for i in range(n):
             direction[i] += alpha * pair[i, 0]

@@ -56,6 +56,7 @@ def _lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray,
     """Write the pattern; returns the number of entries. O(sum of squares of the small reviewers' sizes)."""
     starts, item = table.start, table.item
     n = len(first) - 1
+    # Reviews by item (counting sort): stop[i] ends up where those of the next item begin.
     stop = np.zeros(n + 1, np.int64)
     for r in range(len(item)):
         stop[item[r] + 1] += 1
@@ -67,6 +68,7 @@ def _lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray,
             i = item[r]
             review[stop[i]], owner[stop[i]] = r, j
             stop[i] += 1  # ends up where the reviews of the next item begin
+    # Row by row: every item that shares a small reviewer with item i gets one entry, however often they meet.
     where = np.full(n, -1, np.int64)  # the entry of this column in the present row, if not before the row
     entries, left = 0, 0
     for i in range(n):
@@ -106,10 +108,12 @@ def _project_bent(
     room: FloatArray,
 ) -> None:
     """Write identity minus the projector on one reviewer's broken lines as a matrix."""
+    # Identity, but for reviews that are free and so move nothing.
     for r in range(size):
         for c in range(size):
             block[r * size + c] = 0.0
         block[r * (size + 1)] = 0.0 if node[start + r] < 0 else 1.0
+    # The projector is W (L D L')^-1 W', W the weights on the nodes: subtract it node by node.
     for r in range(size):
         room[r] = 0.0
     for k in range(nodes):  # row k of the inverse of L times the weights on the nodes
@@ -151,6 +155,7 @@ def _multiply_reviewer(
 
     ``v`` and ``out`` are her reviews alone, in the order of the face.
     """
+    # Her distance from lines, with its weight.
     mean, slope = 0.0, 0.0
     for r in range(size):
         mean += v[r]
@@ -158,6 +163,7 @@ def _multiply_reviewer(
     mean /= size
     for r in range(size):
         out[r] = line_weight * (v[r] - mean - slope * unit[start + r])
+    # A chain projects on blocks: subtract the mean of each.
     if kind == MONOTONE:
         left = 0
         while left < size:
@@ -170,6 +176,7 @@ def _multiply_reviewer(
                 out[r] += v[r] - mean
             left = right
         return
+    # A broken line: bring v to the nodes, solve the factored normal equations, and come back.
     for k in range(nodes + 1):
         value[k] = 0.0
     for r in range(size):
@@ -255,6 +262,7 @@ def assemble(
     starts, _, _, unit, _, kinds, _, _, _ = table
     _, place, sloped, ends, _, node, share, count, pivot, link = face
     first, _, slot, begin, _, _, _ = pattern
+    # The common line's diagonal first, then reviewer by reviewer.
     block, room, flat = np.empty(SMALL * SMALL), np.empty(SMALL), np.zeros(SMALL)
     value[:] = 0.0
     extra[:] = 0.0

@@ -42,6 +42,8 @@ SETTLED = 1e-9
 #: Relative accuracy of the first Newton directions, later ones follow the gradient: linear reviewers make a
 #: well-conditioned matrix and faces that settle at once, others take the fewer steps the better the directions.
 LINEAR_FORCING, FORCING = 0.1, 1e-5
+#: A gradient so small that does not halve in so many steps is what rounding leaves.
+ROUNDING, VAIN = 1e-11, 10
 #: What is left of the derivative along a direction where a search may end.
 FLATTER = 0.7
 #: Points to try along a direction, the relative width of a bracket that will do, and what keeps quotients finite.
@@ -71,9 +73,14 @@ class _Walk:
         eta = forcing = self.forcing
         value, gradient = merit(self.x)
         length = merit.norm(gradient)
+        least, last = math.inf, first
         while length > max(tolerance, share * merit.stationarity()) and self.iterations < self.max_iterations:
             if self.iterations - first == steps:
                 return False
+            if length < 0.5 * least:
+                least, last = length, self.iterations
+            if least <= ROUNDING and self.iterations - last >= VAIN:
+                break
             goal = max(eta * length, 0.3 * tolerance) * np.sqrt(merit.common.reviews)
             direction = merit.newton(gradient, goal, 50 + 2 * len(self.x))
             self.x, value, gradient, step = search(merit, self.x, value, gradient, direction)
@@ -152,7 +159,12 @@ class _Bracket:
 
 
 def minimise(
-    programme: Programme, *, tolerance: float = 1e-9, max_iterations: int = 1000, progress: Listener | None = None
+    programme: Programme,
+    *,
+    tolerance: float = 1e-9,
+    max_iterations: int = 1000,
+    progress: Listener | None = None,
+    start: FloatArray | None = None,
 ) -> Minimiser:
     """Solve the programme of Least Square Calibration by semismooth Newton with conjugate gradients.
 
@@ -167,6 +179,10 @@ def minimise(
         Newton steps, over all stages.
     progress
         Called after every Newton step; the words hold the number of steps and the gradient reached.
+
+    start
+        Qualities to begin at, shape (N,), such as those of a less accurate solution: only the last stage is gone
+        through. By default the beginning is the average of centred scores.
 
     Returns
     -------
@@ -206,8 +222,9 @@ def minimise(
     merit = Merit(table, common, np.ascontiguousarray(programme.is_reference, dtype=np.bool_))
     known = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
     centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.degree, 1.0)
-    walk = _Walk(merit, np.where(programme.is_reference, known, centred), max_iterations, progress)
-    _follow(walk, tolerance)
+    begin = centred if start is None else (start - units.origin) / units.scale
+    walk = _Walk(merit, np.where(programme.is_reference, known, begin), max_iterations, progress)
+    _follow(walk, tolerance, near=start is not None)
     return _finish(programme, walk, tolerance, units.origin, units.scale)
 
 
@@ -218,12 +235,12 @@ def _refuse(programme: Programme) -> None:
         raise InputError(problem)
 
 
-def _follow(walk: _Walk, tolerance: float) -> None:
-    """Go down the path of weights, then take proximal steps until F itself is stationary."""
+def _follow(walk: _Walk, tolerance: float, *, near: bool = False) -> None:
+    """Go down the path of weights, or only its last stage if near; then take proximal steps until F is stationary."""
     merit = walk.merit
     size = max(1.0, merit.common.spread / merit.common.reviews)
     path, start, steps = (PATH, walk.x, None) if merit.bends else (LINEAR_PATH, walk.x, QUICK)
-    if not _go(walk, path, size, tolerance, steps):
+    if not _go(walk, path[-1:] if near else path, size, tolerance, steps):
         walk.x, walk.forcing = start, LONG_FORCING
         _go(walk, LONG_PATH, size, tolerance, None)
     before, weight = math.inf, PROXIMAL_WEIGHT if merit.bends else LINEAR_PATH[-1][1]
@@ -246,7 +263,7 @@ def _go(
         if not walk.descend(max(goal, 0.1 * tolerance), SHARE if goal == 0.0 else 0.0, steps):
             return False
     if steps is None and path is LONG_PATH:
-        walk.descend(0.0, LONG_SHARE)  # there it comes so slowly to the end of a stage that a large part may be left
+        walk.descend(0.0, LONG_SHARE, QUICK)  # so flat that a stage may end early: go on for a few steps
     return True
 
 
