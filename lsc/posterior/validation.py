@@ -48,9 +48,8 @@ class Gain(NamedTuple):
 def held_out_gain(posterior: Posterior, score: FloatArray, *, weight: FloatArray | None = None, seed: int = 0) -> Gain:
     """Hold reviews out in folds, predict them with the hyperparameters of all, and compare with the average.
 
-    A review is predicted by ``E b_j + E a_j E x_i`` from the other folds, and by the average of its item there, drawn to the middle;
-
-    reviews of items without another score are left out. At most about 20,000 reviews are predicted.
+    A review is predicted by ``E b_j + E a_j E x_i`` from the other folds, and by the average of its item there, drawn
+    to the middle; reviews of items without another score are left out. At most about 20,000 reviews are predicted.
 
     Parameters
     ----------
@@ -104,7 +103,7 @@ def _averages(posterior: Posterior, score: FloatArray, kept: BoolArray) -> Float
     found = fit_averages(what, score[kept], LEAST_NOISE * max(float(score.var()), LEAST_NOISE))
     ratio = found.slope**2 / found.noise
     weight = ratio / (1.0 + ratio * np.bincount(what, minlength=size))
-    average: FloatArray = found.mean + weight * np.bincount(what, score[kept] - found.mean, size)
+    average = found.mean + weight * np.bincount(what, score[kept] - found.mean, size)
     return np.asarray(average[posterior.item])
 
 
