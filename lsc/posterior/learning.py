@@ -15,6 +15,8 @@ CENTRED = 0.9
 RIDGE, LEAST = 0.02, 1e-3
 #: No hyperparameter moves further in one step.
 LONGEST = 0.4
+#: A step that turns back may go half as far the next time, one that goes on so much further.
+GROWTH = 1.3
 
 
 class Ascent(NamedTuple):
@@ -75,6 +77,6 @@ def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascen
     move[part] = np.linalg.solve(information[np.ix_(part, part)], slope[part])
     gain = float(0.5 * move @ slope)
     turned = move * last.move < 0
-    reach = np.where(turned, 0.5 * np.minimum(last.reach, np.abs(last.move)), np.minimum(1.6 * last.reach, LONGEST))
+    reach = np.where(turned, 0.5 * np.minimum(last.reach, np.abs(last.move)), np.minimum(GROWTH * last.reach, LONGEST))
     move = np.clip(move, -reach, reach)
     return Ascent(np.clip(theta + move, LOWEST, HIGHEST), gain, reach, move, information)

@@ -27,8 +27,8 @@ SIZE = len(NAMES)
 
 #: Where learning starts: half the variance of scores is quality, reviewers differ a little.
 START = np.array([np.log(0.7), np.log(0.3), np.log(0.3), 0.0, 0.0, np.log(0.4), np.log(0.6), 0.5, 0.0, np.log(0.63)])
-#: Below these scales slopes (3 %) and offsets are the same to any purpose, and nodes could not follow the mode.
-LOWEST = np.array([-6.0, np.log(0.03), np.log(0.03), -9.0, -9.0, np.log(0.02), -4.0, -1.0, -3.0, np.log(0.05)])
+#: Below these scales slopes (4 %) and offsets are the same to any purpose, and nodes could not follow the mode.
+LOWEST = np.array([-6.0, np.log(0.04), np.log(0.04), -9.0, -9.0, np.log(0.05), -4.0, -1.0, -3.0, np.log(0.05)])
 HIGHEST = np.array([4.0, np.log(3.0), np.log(3.0), 9.0, 9.0, np.log(9.0), 3.0, 2.0, 3.0, np.log(2.0)])
 
 #: Scales of the half-normal priors of tau and omega, of the normal ones of g1 and rho, and of log tau_l^2 / tau_r^2.
