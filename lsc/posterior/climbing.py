@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.posterior.learning import Ascent, ascend, at_rest
-from lsc.posterior.model import HIGHEST, LOWEST, log_prior
+from lsc.posterior.learning import ascend, at_rest
+from lsc.posterior.model import log_prior
 from lsc.posterior.sweeps import Problem, State, Sweep, learned, standardised, sweep
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -19,18 +19,17 @@ ROUGH_STILL, ROUGH_GAIN = 1e-2, 5e-2
 #: Sweeps before hyperparameters move: messages have to arrive first.
 WARM_UP = 2
 MOST_SWEEPS = 300
-#: A height lost by more than so many nats, and so many a review, sends the climb back; steps are then this much shorter.
-LOSS, LOSS_A_REVIEW, SHORTER = 3.0, 0.005, 0.3
-#: From this sweep on messages go this part of their way only: full steps may have been circling.
-PATIENCE, PART = 60, 0.6
+#: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
+LOSS, LOSS_A_REVIEW, SLOWER = 3.0, 0.005, 0.5
+#: It goes slower too every so many sweeps: steps and messages that chase each other settle once steps are short.
+TIRED, WEARY = 30, 0.7
 
 
 class Best(NamedTuple):
-    """The highest state so far, with the step that was taken from it."""
+    """The highest state so far."""
 
     height: float
     state: State
-    step: Ascent
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,25 +74,24 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     """
     still, gain = (ROUGH_STILL, ROUGH_GAIN) if rough else (STILL, GAIN)
     step, before, best = at_rest(state.theta), None, None
-    slack = LOSS + LOSS_A_REVIEW * problem.layout.slot.size
+    pace, slack = 1.0, LOSS + LOSS_A_REVIEW * problem.layout.slot.size
     for count in range(1, MOST_SWEEPS + 1):
-        found = sweep(problem, state, 1.0 if count < PATIENCE else PART)
+        found = sweep(problem, state)
         height = found.evidence + log_prior(state.theta).value
         if best is not None and count > warm_up and height < best.height - slack:
-            # The last steps led astray: go back to the best state, and go on from there in shorter steps.
-            state, step = best.state, best.step._replace(reach=best.step.reach * SHORTER)
-            best = best._replace(step=step)
-            state = standardised(problem, learned(state, _towards(state.theta, step)))
-            before = None
+            # The last steps led astray: go back to the best state, and go on from there more slowly.
+            pace, step, best = pace * SLOWER, at_rest(best.state.theta), best._replace(height=best.height - slack)
+            state, before = best.state, None
             continue
-        step = ascend(state.theta, found.gradient, free, step)
+        pace *= WEARY if count % TIRED == 0 else 1.0
+        step = ascend(state.theta, found.gradient, free, step, pace)
         settled = step.gain < gain and _moved(found, before) < still
         if (settled and count > warm_up) or count == MOST_SWEEPS:
             break
         before, state = found, found.state
         if count > warm_up and free.any():
             if best is None or height > best.height:
-                best = Best(height, state, step)
+                best = Best(height, state)
             state = standardised(problem, learned(state, step.theta))
     return Climb(found, state, count, bool(settled), step.information)
 
@@ -110,11 +108,6 @@ def with_own_noise(state: State, log_scale: float, place: int) -> State:
     theta: FloatArray = state.theta.copy()
     theta[place] = log_scale
     return replace(state, theta=theta, with_own=True, own=0 * state.own, own_spread=0 * state.own + np.exp(log_scale))
-
-
-def _towards(theta: FloatArray, step: Ascent) -> FloatArray:
-    """Take a step again, cut to its reach."""
-    return np.clip(theta + np.clip(step.move, -step.reach, step.reach), LOWEST, HIGHEST)
 
 
 def _moved(found: Sweep, before: Sweep | None) -> float:

@@ -48,7 +48,7 @@ def at_rest(theta: FloatArray) -> Ascent:
     return Ascent(theta, np.inf, np.full(SIZE, LONGEST), np.zeros(SIZE), np.eye(SIZE))
 
 
-def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascent) -> Ascent:
+def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascent, pace: float = 1.0) -> Ascent:
     """Take a step of scoring with the empirical information.
 
     A hyperparameter that turns back may go half as far from then on, one that goes on a little further: messages lag
@@ -64,6 +64,8 @@ def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascen
         Shape (P,): which hyperparameters may move.
     last
         The step before.
+    pace
+        Part of the full step to go, where messages could not follow faster.
     """
     prior = log_prior(theta)
     total = gradient.sum(axis=1)
@@ -76,6 +78,7 @@ def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascen
     move = np.zeros(SIZE)
     move[part] = np.linalg.solve(information[np.ix_(part, part)], slope[part])
     gain = float(0.5 * move @ slope)
+    move *= pace
     turned = move * last.move < 0
     reach = np.where(turned, 0.5 * np.minimum(last.reach, np.abs(last.move)), np.minimum(GROWTH * last.reach, LONGEST))
     move = np.clip(move, -reach, reach)
