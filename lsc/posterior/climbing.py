@@ -21,8 +21,6 @@ WARM_UP = 2
 MOST_SWEEPS = 300
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
 LOSS, LOSS_A_REVIEW, SLOWER = 3.0, 0.005, 0.5
-#: It goes slower too every so many sweeps: steps and messages that chase each other settle once steps are short.
-TIRED, WEARY = 30, 0.7
 
 
 class Best(NamedTuple):
@@ -74,17 +72,16 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     """
     still, gain = (ROUGH_STILL, ROUGH_GAIN) if rough else (STILL, GAIN)
     step, before, best = at_rest(state.theta), None, None
-    pace, slack = 1.0, LOSS + LOSS_A_REVIEW * problem.layout.slot.size
+    slack = LOSS + LOSS_A_REVIEW * problem.layout.slot.size
     for count in range(1, MOST_SWEEPS + 1):
         found = sweep(problem, state)
         height = found.evidence + log_prior(state.theta).value
         if best is not None and count > warm_up and height < best.height - slack:
             # The last steps led astray: go back to the best state, and go on from there more slowly.
-            pace, step, best = pace * SLOWER, at_rest(best.state.theta), best._replace(height=best.height - slack)
+            step, best = at_rest(best.state.theta, step.limit * SLOWER), best._replace(height=best.height - slack)
             state, before = best.state, None
             continue
-        pace *= WEARY if count % TIRED == 0 else 1.0
-        step = ascend(state.theta, found.gradient, free, step, pace)
+        step = ascend(state.theta, found.gradient, free, step)
         settled = step.gain < gain and _moved(found, before) < still
         if (settled and count > warm_up) or count == MOST_SWEEPS:
             break

@@ -11,8 +11,8 @@ from lsc.posterior.model import GAMMA, LOG_OWN, SIZE, START
 from lsc.posterior.sweeps import Problem, start
 from reviewgraph.reviews import BoolArray
 
-#: Spread of log own noise at which it is tried, sweeps of the trial, and nats that it may cost there at most.
-OWN_TRIAL, TRIAL_SWEEPS, PATIENCE = 0.3, 3, 3.0
+#: Spread of log own noise at which it is tried, and sweeps of the trial.
+OWN_TRIAL, TRIAL_SWEEPS = 0.3, 3
 
 
 def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]) -> Climb:
@@ -23,7 +23,7 @@ def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     plain = climb(problem, start(problem, START), free, rough=True)
     tell("a noise of her own for each reviewer")
     trial = settle(problem, with_own_noise(plain.state, np.log(OWN_TRIAL), LOG_OWN), TRIAL_SWEEPS)
-    if trial.last.evidence > plain.last.evidence - PATIENCE:
+    if trial.last.evidence > plain.last.evidence:
         own = climb(problem, trial.state, _freed(free, LOG_OWN))
         if own.last.evidence > plain.last.evidence:
             return own
