@@ -10,7 +10,7 @@ from lsc.posterior.averages import Averages
 from lsc.posterior.beliefs import Hyperparameter, Posterior, Quantity, Reviewers, Status
 from lsc.posterior.climbing import Climb
 from lsc.posterior.describing import for_people, people, typical
-from lsc.posterior.model import LOG_OMEGA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NAMES, NU
+from lsc.posterior.model import LOG_OMEGA, LOG_OWN, LOG_S_R, LOG_TAU_LEFT, LOG_TAU_RIGHT, LOGIT_W, MU, NAMES, NU, Extent
 from lsc.posterior.preparing import Scores
 from reviewgraph.labels import IntArray
 
@@ -21,13 +21,14 @@ def from_messages(reviewer: IntArray, item: IntArray, scores: Scores, averages: 
     """Sum messages up, each review's in the order of the input."""
     layout, state = scores.problem.layout, found.state
     precision, shift = state.precision[layout.slot], state.shift[layout.slot]
-    total = 1.0 + np.bincount(item, precision, layout.n_items)
+    alike, drawn = state.likeness_precision[layout.slot], state.likeness_shift[layout.slot]
+    total = 1.0 - state.extent.kappa + np.bincount(item, precision + alike, layout.n_items)
     known = scores.problem.known
     who = people(scores.problem, state)
     offset, slope = typical(who, np.bincount(reviewer, minlength=layout.n_reviewers))
     noise = np.exp(who.log_noise)
     return Posterior(
-        mean=np.where(known, np.bincount(item, shift, layout.n_items) / total, np.nan),
+        mean=np.where(known, np.bincount(item, shift + drawn, layout.n_items) / total, np.nan),
         variance=np.where(known, 1 / total, np.nan),
         bend=np.where(known, 0.0, np.nan),
         location=scores.location + scores.spread * offset,
@@ -36,20 +37,21 @@ def from_messages(reviewer: IntArray, item: IntArray, scores: Scores, averages: 
         item=item,
         precision=precision,
         shift=shift,
-        likeness_precision=np.zeros(item.size),
-        likeness_shift=np.zeros(item.size),
+        likeness_precision=alike,
+        likeness_shift=drawn,
         reference_item=NOBODY.astype(np.int64),
         reference_precision=NOBODY,
         reference_shift=NOBODY,
-        prior=1.0,
-        kappa=0.0,
+        prior=1.0 - state.extent.kappa,
+        kappa=state.extent.kappa,
         slope=who.slope,
         offset=who.offset,
         noise_variance=noise,
         slope_variance=who.slope_variance,
-        reviewers=for_people(who, offset, slope, scores.spread, np.where(np.isnan(noise), np.nan, 0.0)),
+        reviewers=for_people(who, offset, slope, scores.spread, np.where(np.isnan(noise), np.nan, state.orders)),
         hyperparameters=_hyperparameters(found),
         theta=found.state.theta,
+        extent=state.extent,
         evidence=found.last.evidence,
         null_evidence=averages.evidence,
         status=Status.CONVERGED if found.converged else Status.SWEEPS_EXHAUSTED,
@@ -99,6 +101,7 @@ def from_averages(reviewer: IntArray, item: IntArray, scores: Scores, averages: 
             "noise": Hyperparameter(float(np.sqrt(averages.noise))),
         },
         theta=NOBODY,
+        extent=Extent(),
         evidence=found.last.evidence,
         null_evidence=averages.evidence,
         status=Status.NO_SIGNAL,
@@ -134,6 +137,7 @@ def without_scores(n_reviewers: int, n_items: int) -> Posterior:
         reviewers=Reviewers(nothing, nothing, nothing, nobody),
         hyperparameters={},
         theta=NOBODY,
+        extent=Extent(),
         evidence=0.0,
         null_evidence=0.0,
         status=Status.NO_SCORES,
@@ -146,7 +150,7 @@ def _hyperparameters(found: Climb) -> Mapping[str, Hyperparameter]:
     theta = found.state.theta
     error = np.sqrt(np.diag(np.linalg.inv(found.information)))
     names = {MU: "slope", NU: "noise", LOG_TAU_LEFT: "tau_left", LOG_TAU_RIGHT: "tau_right"}
-    names |= {LOG_OMEGA: "omega", LOG_OWN: "own"}
+    names |= {LOG_OMEGA: "omega", LOG_OWN: "own", LOG_S_R: "perception"}
     values = {}
     for place, name in enumerate(NAMES):
         if place in names:
@@ -154,6 +158,11 @@ def _hyperparameters(found: Climb) -> Mapping[str, Hyperparameter]:
             values[names[place]] = Hyperparameter(value, float(value * error[place]))
         else:
             values[name] = Hyperparameter(float(theta[place]), float(error[place]))
-    if not found.state.with_own:
+    share = 1 / (1 + np.exp(-theta[LOGIT_W]))
+    values["orders"] = Hyperparameter(float(share), float(share * (1 - share) * error[LOGIT_W]))
+    extent = found.state.extent
+    if not extent.orders:
+        values["orders"], values["perception"] = Hyperparameter(0.0), Hyperparameter(np.nan)
+    if not extent.own:
         values["own"] = Hyperparameter(0.0)
-    return values
+    return values | {"kappa": Hyperparameter(extent.kappa)}

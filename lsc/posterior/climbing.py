@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from lsc.posterior.sweeps import Problem, State, Sweep, learned, standardised, s
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Settled: no mean moves by more than this part of its standard error, and a step would gain less than so many nats.
-STILL, GAIN = 1e-3, 2e-3
+STILL, GAIN = 2e-3, 1e-2
 #: Good enough to try the next extension of the model.
 ROUGH_STILL, ROUGH_GAIN = 1e-2, 5e-2
 #: Sweeps before hyperparameters move: messages have to arrive first.
@@ -93,18 +93,13 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     return Climb(found, state, count, bool(settled), step.information)
 
 
-def settle(problem: Problem, state: State, sweeps: int) -> Climb:
-    """Let messages answer to a change for a few sweeps, hyperparameters as they are."""
+def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) -> Climb:
+    """Let messages answer to a change for a few sweeps; of hyperparameters at most the scale moves, with ``gauge``."""
     for _ in range(sweeps):
         state = sweep(problem, state).state
+        if gauge:
+            state = standardised(problem, state)
     return Climb(sweep(problem, state), state, sweeps + 1, False, np.eye(state.theta.size))
-
-
-def with_own_noise(state: State, log_scale: float, place: int) -> State:
-    """Give each reviewer a noise of her own of a given spread."""
-    theta: FloatArray = state.theta.copy()
-    theta[place] = log_scale
-    return replace(state, theta=theta, with_own=True, own=0 * state.own, own_spread=0 * state.own + np.exp(log_scale))
 
 
 def _moved(found: Sweep, before: Sweep | None) -> float:

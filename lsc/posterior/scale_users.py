@@ -11,7 +11,21 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.posterior.layout import Block
-from lsc.posterior.model import G0, G1, GAMMA, LOG_OMEGA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO, SIZE
+from lsc.posterior.model import (
+    G0,
+    G1,
+    GAMMA,
+    LOG_OMEGA,
+    LOG_OWN,
+    LOG_S_R,
+    LOG_TAU_LEFT,
+    LOG_TAU_RIGHT,
+    LOGIT_W,
+    MU,
+    NU,
+    RHO,
+    SIZE,
+)
 from reviewgraph.reviews import FloatArray
 
 #: Nodes of the slope alone: the trapezoid rule is exact to eight digits for a normal density at this spacing.
@@ -261,7 +275,7 @@ def _gradient(
     gradient[NU] = 2 * by_noise.sum(axis=0)
     gradient[RHO] = 2 * (by_noise * off).sum(axis=0)
     gradient[LOG_OWN] = (share * at.log_own**2).sum(axis=0) * np.exp(-2 * theta[LOG_OWN]) - 1
-    gradient[GAMMA] = 0.0
+    gradient[GAMMA] = gradient[LOGIT_W] = gradient[LOG_S_R] = 0.0
     if log_weight is not None:
         gradient[GAMMA] = -0.5 * np.einsum("kgm,km,gm->m", pull, factor * log_weight, share * at.noise)
     return gradient

@@ -8,9 +8,8 @@ import numpy as np
 
 from lsc.posterior.averages import fit_averages
 from lsc.posterior.beliefs import Posterior, Status
-from lsc.posterior.climbing import climb, with_own_noise
+from lsc.posterior.climbing import climb
 from lsc.posterior.describing import people, typical
-from lsc.posterior.model import LOG_OWN
 from lsc.posterior.preparing import LEAST_NOISE, prepare
 from lsc.posterior.sweeps import start
 from reviewgraph.labels import IntArray
@@ -116,9 +115,7 @@ def _predicted(posterior: Posterior, score: FloatArray, weight: FloatArray | Non
     # The unit of the scores stays that of all of them, in which the hyperparameters were learned.
     whole = prepare(posterior.reviewer, posterior.item, score, *sizes, weight)
     scores = prepare(who, what, score[kept], *sizes, None if weight is None else weight[kept], unit=whole)
-    state = start(scores.problem, posterior.theta)
-    if posterior.hyperparameters["own"].value:
-        state = with_own_noise(state, posterior.theta[LOG_OWN], LOG_OWN)
+    state = start(scores.problem, posterior.theta, posterior.extent)
     found = climb(scores.problem, state, np.zeros(posterior.theta.size, bool), rough=True)
     seen = people(scores.problem, found.state)
     offset, slope = typical(seen, np.bincount(who, minlength=sizes[0]))
