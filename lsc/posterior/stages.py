@@ -10,6 +10,7 @@ import numpy as np
 from lsc.posterior.climbing import Climb, climb, settle
 from lsc.posterior.likeness import Spectrum, spectrum
 from lsc.posterior.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, SIZE, START, Extent
+from lsc.posterior.references import References
 from lsc.posterior.sweeps import Problem, State, start
 from reviewgraph.reviews import BoolArray
 
@@ -38,6 +39,15 @@ def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     tell("reviewers who only put papers in order")
     found, free = _with_orders(problem, found, free)
     return climb(problem, found.state, free, warm_up=0)
+
+
+def settled_with(problem: Problem, found: Climb, references: References) -> Climb:
+    """Let messages answer to references, hyperparameters as they are."""
+    said, drawn = references.per_item(problem.layout.n_items)
+    told = replace(problem, reference_precision=said, reference_shift=drawn)
+    settled = climb(told, found.state, np.zeros(SIZE, bool))
+    # The evidence and what is known of hyperparameters are those of the scores.
+    return replace(settled, last=settled.last._replace(evidence=found.last.evidence), information=found.information)
 
 
 def _with_likeness(problem: Problem, plain: Climb, free: BoolArray, rng: np.random.Generator) -> Climb:

@@ -30,12 +30,16 @@ class Problem:
         Variance r^2 of rounding.
     known
         Shape (N,): items that a score speaks of.
+    reference_precision, reference_shift
+        Shape (N,): what references say of the items.
     """
 
     layout: Layout
     log_weight: FloatArray | None
     rounding: float
     known: BoolArray
+    reference_precision: FloatArray
+    reference_shift: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +120,8 @@ def beliefs(problem: Problem, state: State) -> tuple[FloatArray, FloatArray]:
     layout = problem.layout
     precision, shift = np.ones(layout.n_items + 1), np.zeros(layout.n_items + 1)
     precision[:-1] += layout.per_item(state.precision + state.likeness_precision) - state.extent.kappa
-    shift[:-1] += layout.per_item(state.shift + state.likeness_shift)
+    precision[:-1] += problem.reference_precision
+    shift[:-1] += layout.per_item(state.shift + state.likeness_shift) + problem.reference_shift
     return precision, shift
 
 

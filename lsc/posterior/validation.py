@@ -10,7 +10,7 @@ from lsc.posterior.averages import fit_averages
 from lsc.posterior.beliefs import Posterior, Status
 from lsc.posterior.climbing import climb
 from lsc.posterior.describing import people, typical
-from lsc.posterior.preparing import LEAST_NOISE, prepare
+from lsc.posterior.preparing import LEAST_NOISE, Rows, prepare
 from lsc.posterior.sweeps import start
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
@@ -108,18 +108,24 @@ def _averages(posterior: Posterior, score: FloatArray, kept: BoolArray) -> Float
 
 def _predicted(posterior: Posterior, score: FloatArray, weight: FloatArray | None, kept: BoolArray) -> FloatArray:
     """Score expected of each review from the reviews kept, shape (E,)."""
-    who, what = posterior.reviewer[kept], posterior.item[kept]
-    sizes = posterior.slope.size, posterior.mean.size
     if posterior.status is Status.NO_SIGNAL:
         return _averages(posterior, score, kept)
+    sizes = posterior.slope.size, posterior.mean.size
+    rows = Rows(posterior.reviewer, posterior.item, score, weight)
     # The unit of the scores stays that of all of them, in which the hyperparameters were learned.
-    whole = prepare(posterior.reviewer, posterior.item, score, *sizes, weight)
-    scores = prepare(who, what, score[kept], *sizes, None if weight is None else weight[kept], unit=whole)
+    heard = posterior.precision > 0
+    whole = prepare(_some(rows, heard), *sizes)
+    scores = prepare(_some(rows, kept & heard), *sizes, unit=whole)
     state = start(scores.problem, posterior.theta, posterior.extent)
     found = climb(scores.problem, state, np.zeros(posterior.theta.size, bool), rough=True)
     seen = people(scores.problem, found.state)
-    offset, slope = typical(seen, np.bincount(who, minlength=sizes[0]))
+    offset, slope = typical(seen, np.bincount(rows.reviewer[kept & heard], minlength=sizes[0]))
     b = np.where(np.isnan(seen.offset), offset, seen.offset)[posterior.reviewer]
     a = np.where(np.isnan(seen.slope), slope, seen.slope)[posterior.reviewer]
     expected = b + a * found.last.mean[posterior.item]
     return np.asarray(whole.location + whole.spread * expected)
+
+
+def _some(rows: Rows, kept: BoolArray) -> Rows:
+    weight = None if rows.weight is None else rows.weight[kept]
+    return Rows(rows.reviewer[kept], rows.item[kept], rows.score[kept], weight)
