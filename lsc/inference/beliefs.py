@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lsc.inference.model import Extent
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 
@@ -121,6 +122,8 @@ class Posterior:
         By name: see :mod:`lsc.inference.model`.
     theta
         The same as the vector that :mod:`lsc.inference.model` describes; empty without signal.
+    extent
+        What of the model was kept: own noise, reviewers who only order, assortment.
     evidence, null_evidence
         Log probability of the (standardised) scores under the model and under the model without reviewer effects.
     status, sweeps
@@ -150,6 +153,7 @@ class Posterior:
     reviewers: Reviewers
     hyperparameters: Mapping[str, Hyperparameter]
     theta: FloatArray
+    extent: Extent
     evidence: float
     null_evidence: float
     status: Status

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,14 +13,21 @@ from lsc.inference.sweeps import Problem, State, Sweep, learned, standardised, s
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Settled: no mean moves by more than this part of its standard error, and a step would gain less than so many nats.
-STILL, GAIN = 1e-3, 2e-3
+STILL, GAIN = 2e-3, 1e-2
 #: Good enough to try the next extension of the model.
 ROUGH_STILL, ROUGH_GAIN = 1e-2, 5e-2
 #: Sweeps before hyperparameters move: messages have to arrive first.
 WARM_UP = 2
 MOST_SWEEPS = 300
-#: From this sweep on messages go this part of their way only: full steps may have been circling.
-PATIENCE, PART = 60, 0.6
+#: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
+LOSS, LOSS_A_REVIEW, SLOWER = 3.0, 0.005, 0.5
+
+
+class Best(NamedTuple):
+    """The highest state so far."""
+
+    height: float
+    state: State
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,31 +71,35 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
         Sweeps before the first step.
     """
     still, gain = (ROUGH_STILL, ROUGH_GAIN) if rough else (STILL, GAIN)
-    step, before = at_rest(state.theta), None
+    step, before, best = at_rest(state.theta), None, None
+    slack = LOSS + LOSS_A_REVIEW * problem.layout.slot.size
     for count in range(1, MOST_SWEEPS + 1):
-        found = sweep(problem, state, 1.0 if count < PATIENCE else PART)
+        found = sweep(problem, state)
+        height = found.evidence + log_prior(state.theta).value
+        if best is not None and count > warm_up and height < best.height - slack:
+            # The last steps led astray: go back to the best state, and go on from there more slowly.
+            step, best = at_rest(best.state.theta, step.limit * SLOWER), best._replace(height=best.height - slack)
+            state, before = best.state, None
+            continue
         step = ascend(state.theta, found.gradient, free, step)
         settled = step.gain < gain and _moved(found, before) < still
         if (settled and count > warm_up) or count == MOST_SWEEPS:
-            return Climb(found, state, count, bool(settled), step.information)
+            break
         before, state = found, found.state
         if count > warm_up and free.any():
+            if best is None or height > best.height:
+                best = Best(height, state)
             state = standardised(problem, learned(state, step.theta))
-    raise AssertionError  # pragma: no cover
+    return Climb(found, state, count, bool(settled), step.information)
 
 
-def settle(problem: Problem, state: State, sweeps: int) -> Climb:
-    """Let messages answer to a change for a few sweeps, hyperparameters as they are."""
+def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) -> Climb:
+    """Let messages answer to a change for a few sweeps; of hyperparameters at most the scale moves, with ``gauge``."""
     for _ in range(sweeps):
         state = sweep(problem, state).state
+        if gauge:
+            state = standardised(problem, state)
     return Climb(sweep(problem, state), state, sweeps + 1, False, np.eye(state.theta.size))
-
-
-def with_own_noise(state: State, log_scale: float, place: int) -> State:
-    """Give each reviewer a noise of her own of a given spread."""
-    theta: FloatArray = state.theta.copy()
-    theta[place] = log_scale
-    return replace(state, theta=theta, with_own=True, own=0 * state.own, own_spread=0 * state.own + np.exp(log_scale))
 
 
 def _moved(found: Sweep, before: Sweep | None) -> float:

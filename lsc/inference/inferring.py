@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lsc.inference.assembling import from_averages, from_messages, without_scores
+from lsc.inference.assembling import from_averages, from_messages, with_unheard, without_scores
 from lsc.inference.averages import fit_averages
 from lsc.inference.beliefs import Posterior
 from lsc.inference.checking import check
-from lsc.inference.preparing import prepare
-from lsc.inference.stages import run_stages
+from lsc.inference.preparing import Rows, idle, prepare
+from lsc.inference.references import read_references
+from lsc.inference.stages import run_stages, settled_with
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 
@@ -62,9 +63,31 @@ def infer(
     check(reviewer, item, score, n_reviewers, n_items, weight, reference_item, reference_value)
     if not score.size:
         return without_scores(n_reviewers, n_items)
-    scores = prepare(reviewer, item, score, n_reviewers, n_items, weight)
-    averages = fit_averages(item, scores.standard, scores.problem.rounding)
-    found = run_stages(scores.problem, np.random.default_rng(seed), progress or (lambda _: None))
-    if found.last.evidence < averages.evidence + SIGNAL:
-        return from_averages(reviewer, item, scores, averages, found)
-    return from_messages(reviewer, item, scores, averages, found)
+    heard = ~idle(reviewer, score, n_reviewers)[reviewer]
+    rows = Rows(reviewer[heard], item[heard], score[heard], None if weight is None else weight[heard])
+    found = _infer(rows, n_reviewers, n_items, reference_item, reference_value, seed, progress or (lambda _: None))
+    return found if heard.all() else with_unheard(found, reviewer, item, heard)
+
+
+def _infer(
+    rows: Rows,
+    n_reviewers: int,
+    n_items: int,
+    reference_item: IntArray | None,
+    reference_value: FloatArray | None,
+    seed: int,
+    tell: Callable[[str], None],
+) -> Posterior:
+    """Infer from reviews that all are heard."""
+    scores = prepare(rows, n_reviewers, n_items)
+    averages = fit_averages(rows.item, scores.standard, scores.problem.rounding)
+    found = run_stages(scores.problem, np.random.default_rng(seed), tell)
+    signal = found.last.evidence >= averages.evidence + SIGNAL
+    assemble = from_messages if signal else from_averages
+    alone = assemble(rows.reviewer, rows.item, scores, averages, found)
+    if reference_item is None or reference_value is None or not reference_item.size:
+        return alone
+    read = read_references(alone.mean, alone.variance, reference_item, reference_value, alone.location, alone.scale)
+    if signal:
+        found = settled_with(scores.problem, found, read)
+    return assemble(rows.reviewer, rows.item, scores, averages, found, read)

@@ -130,7 +130,8 @@ def joint(posterior: Posterior) -> Joint:
     place[item] = np.arange(item.size)
     parts = _parts(posterior)
     n_reviewers = posterior.slope.size
-    row = place[posterior.item]
+    who, what = _heard(posterior)
+    row = place[what]
     own = np.asarray(np.bincount(row, parts.precision + parts.diagonal + parts.likeness, item.size), np.float64)
     # W: for each reviewer two columns a / s U C^(1/2), and one of the prior, sqrt(kappa / (dbar k)).
     columns = [np.sqrt(parts.precision) * parts.half[:, 0], np.sqrt(parts.precision) * parts.half[:, 1]]
@@ -141,7 +142,7 @@ def joint(posterior: Posterior) -> Joint:
             np.concatenate([value[rows] for value, rows in zip(columns, used, strict=True)]),
             (
                 np.concatenate([row[rows] for rows in used]),
-                np.concatenate([posterior.reviewer[rows] + kind * n_reviewers for kind, rows in enumerate(used)]),
+                np.concatenate([who[rows] + kind * n_reviewers for kind, rows in enumerate(used)]),
             ),
         ),
         shape=(item.size, len(columns) * n_reviewers),
@@ -190,8 +191,14 @@ class Parts(NamedTuple):
     noise: FloatArray
 
 
+def _heard(posterior: Posterior) -> tuple[IntArray, IntArray]:
+    """Return reviewers and items of the reviews that say something."""
+    heard = posterior.precision > 0
+    return posterior.reviewer[heard], posterior.item[heard]
+
+
 def _parts(posterior: Posterior) -> Parts:
-    who, what = posterior.reviewer, posterior.item
+    who, what = _heard(posterior)
     hyper, n_reviewers = posterior.hyperparameters, posterior.slope.size
     slope, noise = posterior.slope[who], posterior.noise_variance[who]
     uses = 1.0 - posterior.reviewers.orders[who]
@@ -213,19 +220,27 @@ def _parts(posterior: Posterior) -> Parts:
     pairs = np.bincount(what, 1.0 - 1.0 / load, posterior.mean.size)
     seen = pairs[np.isfinite(posterior.mean)]
     likeness = np.full(who.size, posterior.kappa / seen.mean() if posterior.kappa else 0.0)
-    return Parts(uses * slope**2 / noise, (1 - uses) * posterior.precision, likeness, load, design, half, noise)
+    return Parts(
+        uses * slope**2 / noise,
+        (1 - uses) * posterior.precision[posterior.precision > 0],
+        likeness,
+        load,
+        design,
+        half,
+        noise,
+    )
 
 
 def _perturbation(posterior: Posterior, item: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
     """Draw from N(0, Q), shape (items, n), as a sum of independent parts with the precisions that make up Q."""
     import scipy.sparse
 
-    parts, who = _parts(posterior), posterior.reviewer
+    parts, (who, what) = _parts(posterior), _heard(posterior)
     n_reviewers, n_reviews = posterior.slope.size, who.size
     place = np.full(posterior.mean.size, -1)
     place[item] = np.arange(item.size)
     rows = np.arange(n_reviews)
-    to_item = scipy.sparse.csr_array((np.ones(n_reviews), (place[posterior.item], rows)), (item.size, n_reviews))
+    to_item = scipy.sparse.csr_array((np.ones(n_reviews), (place[what], rows)), (item.size, n_reviews))
     to_reviewer = scipy.sparse.csr_array((np.ones(n_reviews), (who, rows)), (n_reviewers, n_reviews))
     # a V^-1 z with z ~ N(0, V): precision a^2 V^-1.
     z = np.sqrt(parts.noise)[:, None] * rng.standard_normal((n_reviews, n))

@@ -15,6 +15,11 @@ CENTRED = 0.9
 RIDGE, LEAST = 0.02, 1e-3
 #: No hyperparameter moves further in one step.
 LONGEST = 0.4
+#: A step that turns back may go half as far the next time, one that goes on so much further.
+GROWTH = 1.3
+#: Steps whose cosine (in the metric of the information) is below the first turn back, above the second they agree.
+TURNED, AGREED = -0.2, 0.5
+SLOWER, FASTER, SLOWEST = 0.6, 1.2, 0.05
 
 
 class Ascent(NamedTuple):
@@ -29,7 +34,9 @@ class Ascent(NamedTuple):
     reach
         Shape (P,): how far each hyperparameter may move in the next step.
     move
-        Shape (P,): the step wanted.
+        Shape (P,): the step.
+    pace, limit
+        Part of the full step that was gone, and the most that may be.
     information
         Shape (P, P): curvature used.
     """
@@ -38,19 +45,22 @@ class Ascent(NamedTuple):
     gain: float
     reach: FloatArray
     move: FloatArray
+    pace: float
+    limit: float
     information: FloatArray
 
 
-def at_rest(theta: FloatArray) -> Ascent:
+def at_rest(theta: FloatArray, limit: float = 1.0) -> Ascent:
     """Return the state of a climb before its first step."""
-    return Ascent(theta, np.inf, np.full(SIZE, LONGEST), np.zeros(SIZE), np.eye(SIZE))
+    return Ascent(theta, np.inf, np.full(SIZE, LONGEST), np.zeros(SIZE), limit, limit, np.eye(SIZE))
 
 
 def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascent) -> Ascent:
     """Take a step of scoring with the empirical information.
 
-    A hyperparameter that turns back may go half as far from then on, one that goes on a little further: messages lag
-    behind, and full steps can oscillate.
+    Messages lag behind, and full steps can circle. So a step that turns back on the last one is followed by shorter
+    ones, and steps that agree by longer ones, up to the full one; and a single hyperparameter that turns back may go
+    half as far from then on, one that goes on a little further.
 
     Parameters
     ----------
@@ -74,7 +84,18 @@ def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascen
     move = np.zeros(SIZE)
     move[part] = np.linalg.solve(information[np.ix_(part, part)], slope[part])
     gain = float(0.5 * move @ slope)
+    pace = _pace(move, last, information)
     turned = move * last.move < 0
-    reach = np.where(turned, 0.5 * np.minimum(last.reach, np.abs(last.move)), np.minimum(1.6 * last.reach, LONGEST))
-    move = np.clip(move, -reach, reach)
-    return Ascent(np.clip(theta + move, LOWEST, HIGHEST), gain, reach, move, information)
+    reach = np.where(turned, 0.5 * np.minimum(last.reach, np.abs(last.move)), np.minimum(GROWTH * last.reach, LONGEST))
+    move = np.clip(pace * move, -reach, reach)
+    return Ascent(np.clip(theta + move, LOWEST, HIGHEST), gain, reach, move, pace, last.limit, information)
+
+
+def _pace(move: FloatArray, last: Ascent, information: FloatArray) -> float:
+    """Part of the full step to go, from the angle between this step and the last."""
+    along = move @ information @ last.move
+    length = np.sqrt((move @ information @ move) * (last.move @ information @ last.move))
+    agreement = along / length if length > 0 else 1.0
+    if agreement < TURNED:
+        return max(last.pace * SLOWER, SLOWEST)
+    return min(last.pace * FASTER, last.limit) if agreement > AGREED else last.pace

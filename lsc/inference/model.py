@@ -9,6 +9,7 @@
     e_ij   ~ N(0, c_j u_ij^-gamma exp 2 (nu + rho (log a_j - mu)) + r^2)  noise, u the weight of the review
     log c_j ~ N(0, own^2)                                                 noise of her own
 
+With probability w her scores only order: p(y_j) = p(y_j | fresh papers) k! / prod t! P(order of x_i + s_R eps_i).
 rho = 1 is noise in the quality that she perceives, 0 noise in the score; r^2 is the variance of rounding.
 """
 
@@ -21,21 +22,61 @@ import numpy as np
 from reviewgraph.reviews import FloatArray
 
 #: Names of the entries of a vector of hyperparameters.
-NAMES = ("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho", "gamma", "log_own")
-MU, LOG_TAU_LEFT, LOG_TAU_RIGHT, G0, G1, LOG_OMEGA, NU, RHO, GAMMA, LOG_OWN = range(10)
+NAMES = (
+    *("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho"),
+    *("gamma", "log_own", "logit_w", "log_s_r"),
+)
+MU, LOG_TAU_LEFT, LOG_TAU_RIGHT, G0, G1, LOG_OMEGA, NU, RHO, GAMMA, LOG_OWN, LOGIT_W, LOG_S_R = range(12)
 SIZE = len(NAMES)
 
-#: Where learning starts: half the variance of scores is quality, reviewers differ a little.
-START = np.array([np.log(0.7), np.log(0.3), np.log(0.3), 0.0, 0.0, np.log(0.4), np.log(0.6), 0.5, 0.0, np.log(0.63)])
-#: Below these scales slopes (3 %) and offsets are the same to any purpose, and nodes could not follow the mode.
-LOWEST = np.array([-6.0, np.log(0.03), np.log(0.03), -9.0, -9.0, np.log(0.02), -4.0, -1.0, -3.0, np.log(0.05)])
-HIGHEST = np.array([4.0, np.log(3.0), np.log(3.0), 9.0, 9.0, np.log(9.0), 3.0, 2.0, 3.0, np.log(2.0)])
+#: Where learning starts (half the variance of scores is quality, reviewers differ a little), and bounds. Slopes that
+#: differ by 4 % and offsets by .05 are the same to any purpose, and below nodes could not follow the mode.
+_RANGE = np.array(
+    [
+        (-6.0, np.log(0.7), 4.0),
+        (np.log(0.04), np.log(0.3), np.log(3.0)),
+        (np.log(0.04), np.log(0.3), np.log(3.0)),
+        (-9.0, 0.0, 9.0),
+        (-9.0, 0.0, 9.0),
+        (np.log(0.05), np.log(0.4), np.log(9.0)),
+        (-4.0, np.log(0.6), 3.0),
+        (-1.0, 0.5, 2.0),
+        (-3.0, 0.0, 3.0),
+        (np.log(0.05), np.log(0.63), np.log(2.0)),
+        (-6.0, -2.0, 4.0),
+        (np.log(0.1), np.log(0.5), np.log(3.0)),
+    ]
+)
+LOWEST, START, HIGHEST = _RANGE.T.copy()
 
 #: Scales of the half-normal priors of tau and omega, of the normal ones of g1 and rho, and of log tau_l^2 / tau_r^2.
 TAU_SCALE, OMEGA_SCALE, G1_SCALE, RHO_CENTRE, RHO_SCALE, SKEW_SCALE, GAMMA_SCALE = 1.0, 2.0, 5.0, 0.5, 0.5, 1.0, 1.0
 
 #: Log of the spread of own noise: log c then spreads as a chi^2 with 6 degrees of freedom does, give or take.
-OWN = (np.log(0.63), 0.5)
+OWN = (float(np.log(0.63)), 0.5)
+#: Of the logit of w, the share of reviewers who only order, and of the log of s_R, how finely they perceive.
+W, S_R = (-2.0, 2.0), (float(np.log(0.5)), 1.0)
+
+
+class Extent(NamedTuple):
+    """How far the model goes beyond reviewers who use the scale.
+
+    Parameters
+    ----------
+    own
+        Whether reviewers have a noise of their own.
+    orders
+        Whether some only put papers in order.
+    kappa
+        Assortment, with c = kappa / dbar, log det K / 2 and the mean square of qualities that goes with it.
+    """
+
+    own: bool = False
+    orders: bool = False
+    kappa: float = 0.0
+    strength: float = 0.0
+    half_log_determinant: float = 0.0
+    mean_square: float = 1.0
 
 
 class Prior(NamedTuple):
@@ -57,8 +98,9 @@ def log_prior(theta: FloatArray) -> Prior:
         value -= square / 2
         gradient[place] -= square
         curvature[place, place] += 2 * square
-    normal = ((G1, 0.0, G1_SCALE), (RHO, RHO_CENTRE, RHO_SCALE), (GAMMA, 0.0, GAMMA_SCALE), (LOG_OWN, *OWN))
-    for place, centre, scale in normal:
+    normal = {G1: (0.0, G1_SCALE), RHO: (RHO_CENTRE, RHO_SCALE), GAMMA: (0.0, GAMMA_SCALE)}
+    normal |= {LOG_OWN: OWN, LOGIT_W: W, LOG_S_R: S_R}
+    for place, (centre, scale) in normal.items():
         value -= ((theta[place] - centre) / scale) ** 2 / 2
         gradient[place] -= (theta[place] - centre) / scale**2
         curvature[place, place] += scale**-2
@@ -76,5 +118,6 @@ def rescaled(theta: FloatArray, centre: float, spread: float) -> FloatArray:
     """Hyperparameters when qualities become ``(x - centre) / spread``: slopes grow by spread, b by a centre."""
     moved = theta.copy()
     moved[MU] += np.log(spread)
+    moved[LOG_S_R] -= np.log(spread)
     moved[G1] = (theta[G1] + centre) / spread
     return moved

@@ -11,11 +11,26 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.inference.layout import Block
-from lsc.inference.model import G0, G1, GAMMA, LOG_OMEGA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, NU, RHO, SIZE
+from lsc.inference.model import (
+    G0,
+    G1,
+    GAMMA,
+    LOG_OMEGA,
+    LOG_OWN,
+    LOG_S_R,
+    LOG_TAU_LEFT,
+    LOG_TAU_RIGHT,
+    LOGIT_W,
+    MU,
+    NU,
+    RHO,
+    SIZE,
+)
 from reviewgraph.reviews import FloatArray
 
-#: Nodes of the slope alone: the trapezoid rule is exact to eight digits for a normal density at this spacing.
-SPACING, REACH = 0.8, 4.0
+#: Nodes of the slope, in standard deviations: for a normal density a spacing of 1 would do, but the two-piece prior has
+#: a bend at its mode; at 0.8 a narrow side can hide between nodes, and the climb then never ends.
+SPACING, REACH = 0.6, 4.2
 #: Nodes of own noise beside each node of the slope: Gauss and Hermite's rule, exact to the fifth power.
 HERMITE, HERMITE_WEIGHT = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1 / 6, 2 / 3, 1 / 6])
 #: A message never says less than nothing: precisions stay positive, so that every cavity is proper.
@@ -261,7 +276,7 @@ def _gradient(
     gradient[NU] = 2 * by_noise.sum(axis=0)
     gradient[RHO] = 2 * (by_noise * off).sum(axis=0)
     gradient[LOG_OWN] = (share * at.log_own**2).sum(axis=0) * np.exp(-2 * theta[LOG_OWN]) - 1
-    gradient[GAMMA] = 0.0
+    gradient[GAMMA] = gradient[LOGIT_W] = gradient[LOG_S_R] = 0.0
     if log_weight is not None:
         gradient[GAMMA] = -0.5 * np.einsum("kgm,km,gm->m", pull, factor * log_weight, share * at.noise)
     return gradient

@@ -3,34 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from lsc.inference.climbing import Climb, climb, settle, with_own_noise
-from lsc.inference.model import GAMMA, LOG_OWN, SIZE, START
-from lsc.inference.sweeps import Problem, start
+from lsc.inference.climbing import Climb, climb, settle
+from lsc.inference.likeness import Spectrum, spectrum
+from lsc.inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, SIZE, START, Extent
+from lsc.inference.references import References
+from lsc.inference.sweeps import Problem, State, start
 from reviewgraph.reviews import BoolArray
 
-#: Spread of log own noise at which it is tried, sweeps of the trial, and nats that it may cost there at most.
-OWN_TRIAL, TRIAL_SWEEPS, PATIENCE = 0.3, 3, 3.0
+#: Sweeps in which messages answer to an extension before it is judged.
+TRIAL_SWEEPS = 3
+#: Values of kappa, tried in turn while the evidence rises; and the loss, at the first and before hyperparameters
+#: answer, beyond which they are not asked.
+KAPPAS, HOPELESS = (0.5, 0.75, 0.9, 0.96, 0.985), 3.0
+#: Spread of log own noise, and share of reviewers who only order, at which they are tried.
+OWN_TRIAL, SHARE_TRIAL = 0.3, 0.1
+#: Nats that an extension must gain to stay.
+WORTH = 2.0
 
 
 def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]) -> Climb:
-    """Fit reviewers who use the scale, then try a noise of her own for each."""
+    """Fit reviewers who use the scale; then try assortment, own noise, and reviewers who only order."""
     free: BoolArray = np.ones(SIZE, bool)
-    free[GAMMA], free[LOG_OWN] = problem.log_weight is not None, False
+    free[[LOG_OWN, LOGIT_W, LOG_S_R]] = False
+    free[GAMMA] = problem.log_weight is not None
     tell("reviewers who use the scale")
-    plain = climb(problem, start(problem, START), free, rough=True)
+    found = climb(problem, start(problem, START, Extent()), free, rough=True)
+    tell("like papers to like reviewers")
+    found = _with_likeness(problem, found, free, rng)
     tell("a noise of her own for each reviewer")
-    trial = settle(problem, with_own_noise(plain.state, np.log(OWN_TRIAL), LOG_OWN), TRIAL_SWEEPS)
-    if trial.last.evidence > plain.last.evidence - PATIENCE:
-        own = climb(problem, trial.state, _freed(free, LOG_OWN))
-        if own.last.evidence > plain.last.evidence:
-            return own
-    return climb(problem, plain.state, free, warm_up=0)
+    found, free = _with_own_noise(problem, found, free)
+    tell("reviewers who only put papers in order")
+    found, free = _with_orders(problem, found, free)
+    return climb(problem, found.state, free, warm_up=0)
 
 
-def _freed(free: BoolArray, place: int) -> BoolArray:
+def settled_with(problem: Problem, found: Climb, references: References) -> Climb:
+    """Let messages answer to references, hyperparameters as they are."""
+    said, drawn = references.per_item(problem.layout.n_items)
+    told = replace(problem, reference_precision=said, reference_shift=drawn)
+    settled = climb(told, found.state, np.zeros(SIZE, bool))
+    # The evidence and what is known of hyperparameters are those of the scores.
+    return replace(settled, last=settled.last._replace(evidence=found.last.evidence), information=found.information)
+
+
+def _with_likeness(problem: Problem, plain: Climb, free: BoolArray, rng: np.random.Generator) -> Climb:
+    """Raise kappa while the evidence rises."""
+    if not (np.bincount(problem.layout.item)[:-1] > 1).any():
+        return plain
+    modes = spectrum(problem.layout, problem.known, rng)
+    if not modes.diagonal:
+        return plain
+    best = plain
+    for kappa in KAPPAS:
+        tried = settle(problem, _assorted(best.state, kappa, modes), TRIAL_SWEEPS, gauge=True)
+        if tried.last.evidence < best.last.evidence - HOPELESS * (kappa == KAPPAS[0]):
+            break
+        tried = climb(problem, tried.state, free, rough=True)
+        if tried.last.evidence < best.last.evidence + WORTH * (kappa == KAPPAS[0]):
+            break
+        best = tried
+    return best
+
+
+def _assorted(state: State, kappa: float, modes: Spectrum) -> State:
+    extent = state.extent._replace(
+        kappa=kappa,
+        strength=kappa / modes.diagonal,
+        half_log_determinant=0.5 * modes.log_determinant(kappa),
+        mean_square=modes.mean_square(kappa),
+    )
+    return replace(state, extent=extent)
+
+
+def _with_own_noise(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Climb, BoolArray]:
+    """Give each reviewer a noise of her own where the evidence rises at once."""
+    theta, nodes = plain.state.theta.copy(), plain.state.nodes.copy()
+    theta[LOG_OWN] = np.log(OWN_TRIAL)
+    nodes[2:] = np.array([[0.0], [OWN_TRIAL]])
+    state = replace(plain.state, theta=theta, nodes=nodes, extent=plain.state.extent._replace(own=True))
+    tried = settle(problem, state, TRIAL_SWEEPS)
+    if tried.last.evidence < plain.last.evidence:
+        return plain, free
+    wider = _freed(free, LOG_OWN)
+    return climb(problem, tried.state, wider, rough=True), wider
+
+
+def _with_orders(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Climb, BoolArray]:
+    """Let some reviewers only order where the evidence rises by enough."""
+    theta = plain.state.theta.copy()
+    theta[LOGIT_W] = np.log(SHARE_TRIAL / (1 - SHARE_TRIAL))
+    state = replace(plain.state, theta=theta, fresh=plain.state.nodes, extent=plain.state.extent._replace(orders=True))
+    tried = settle(problem, state, TRIAL_SWEEPS)
+    if tried.last.evidence < plain.last.evidence + WORTH:
+        return plain, free
+    wider = _freed(free, LOGIT_W, LOG_S_R)
+    return climb(problem, tried.state, wider, rough=True), wider
+
+
+def _freed(free: BoolArray, *places: int) -> BoolArray:
     wider = free.copy()
-    wider[place] = True
+    wider[list(places)] = True
     return wider

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.inference.layout import Block, Layout
-from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, SIZE, rescaled
-from lsc.inference.scale_users import Cavity, Nodes, message, step
+from lsc.inference.likeness import likeness_step
+from lsc.inference.mixture import Mixed, mixed_step, rows
+from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, SIZE, Extent, rescaled
+from lsc.inference.scale_users import Cavity, Message, Nodes, message, step
 from reviewgraph.reviews import BoolArray, FloatArray
 
 
@@ -28,12 +30,16 @@ class Problem:
         Variance r^2 of rounding.
     known
         Shape (N,): items that a score speaks of.
+    reference_precision, reference_shift
+        Shape (N,): what references say of the items.
     """
 
     layout: Layout
     log_weight: FloatArray | None
     rounding: float
     known: BoolArray
+    reference_precision: FloatArray
+    reference_shift: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,24 +50,28 @@ class State:
     ----------
     precision, shift
         Shape (S,): the message of each review.
-    centre, spread
-        Shape (M,): mean and standard deviation of each reviewer's log slope.
-    own, own_spread
-        Shape (M,): mean and standard deviation of the log of each reviewer's own factor c of the noise variance.
+    likeness_precision, likeness_shift
+        Shape (S,): what each item learns from the other items of the reviewer.
+    nodes, fresh
+        Shape (4, M): mean and standard deviation of each reviewer's log slope and of the log of her own noise, given
+        the papers as they are believed to be, and as if they were fresh.
+    orders
+        Shape (M,): probability that a reviewer only orders.
     theta
         Shape (P,): hyperparameters.
-    with_own
-        Whether reviewers have a noise of their own.
+    extent
+        What the model includes.
     """
 
     precision: FloatArray
     shift: FloatArray
-    centre: FloatArray
-    spread: FloatArray
-    own: FloatArray
-    own_spread: FloatArray
+    likeness_precision: FloatArray
+    likeness_shift: FloatArray
+    nodes: FloatArray
+    fresh: FloatArray
+    orders: FloatArray
     theta: FloatArray
-    with_own: bool = False
+    extent: Extent
 
 
 class Inputs(NamedTuple):
@@ -80,7 +90,7 @@ class Sweep(NamedTuple):
     Parameters
     ----------
     state
-        The state with new messages, nodes and own noises.
+        The state with new messages and nodes.
     evidence
         Log evidence of the old state.
     gradient
@@ -96,57 +106,87 @@ class Sweep(NamedTuple):
     variance: FloatArray
 
 
-def start(problem: Problem, theta: FloatArray) -> State:
+def start(problem: Problem, theta: FloatArray, extent: Extent) -> State:
     """Return the state in which no review has spoken."""
     layout = problem.layout
     tau = np.exp(0.5 * (theta[LOG_TAU_LEFT] + theta[LOG_TAU_RIGHT]))
-    everyone, silent = np.ones(layout.n_reviewers), np.zeros(layout.item.size)
-    return State(
-        silent, silent, theta[MU] * everyone, tau * everyone, 0 * everyone, np.exp(theta[LOG_OWN]) * everyone, theta
-    )
+    nodes = np.array([theta[MU], tau, 0.0, np.exp(theta[LOG_OWN])])[:, None] * np.ones(layout.n_reviewers)
+    silent = np.zeros(layout.item.size)
+    return State(silent, silent, silent, silent, nodes, nodes, np.zeros(layout.n_reviewers), theta, extent)
 
 
 def beliefs(problem: Problem, state: State) -> tuple[FloatArray, FloatArray]:
     """Posterior precision and shift of the items, shapes (N + 1,)."""
     layout = problem.layout
     precision, shift = np.ones(layout.n_items + 1), np.zeros(layout.n_items + 1)
-    precision[:-1] += layout.per_item(state.precision)
-    shift[:-1] += layout.per_item(state.shift)
+    precision[:-1] += layout.per_item(state.precision + state.likeness_precision) - state.extent.kappa
+    precision[:-1] += problem.reference_precision
+    shift[:-1] += layout.per_item(state.shift + state.likeness_shift) + problem.reference_shift
     return precision, shift
 
 
-def sweep(problem: Problem, state: State, part: float = 1.0) -> Sweep:
-    """Do one step for every reviewer, all from the messages of the old state, and go part of the way."""
+def sweep(problem: Problem, state: State) -> Sweep:
+    """Do one step for every reviewer, all from the messages of the old state."""
     layout = problem.layout
-    new = replace(
+    gradient, evidence = np.zeros((SIZE, layout.n_reviewers)), state.extent.half_log_determinant
+    new = _copied(state)
+    for given in inputs(problem, state):
+        block, who = given.block, given.block.reviewer
+        found = _block_step(problem, state, given)
+        told = message(given.cavity, found.mean, found.second)
+        _write(block, told, new.precision, new.shift)
+        new.nodes[: len(found.nodes), who], new.fresh[: len(found.fresh), who] = found.nodes, found.fresh
+        new.orders[who], gradient[:, who] = found.orders, found.gradient
+        evidence += float(found.log_evidence.sum()) + _potential(given.cavity, block)
+    if state.extent.kappa:
+        evidence += _likeness(problem, state, new)
+    # log Z = sum of factors, of Psi(cavity) - Psi(q) over their messages, and of Psi(q) over items.
+    precision, shift = beliefs(problem, state)
+    mean, variance = shift / precision, 1 / precision
+    potential = 0.5 * (np.log(variance) + mean**2 * precision)
+    messages = 2.0 if state.extent.kappa else 1.0
+    evidence += float(potential.sum() - messages * potential[layout.item].sum())
+    return Sweep(new, evidence, gradient, mean, variance)
+
+
+def _copied(state: State) -> State:
+    return replace(
         state,
         precision=state.precision.copy(),
         shift=state.shift.copy(),
-        centre=state.centre.copy(),
-        spread=state.spread.copy(),
-        own=state.own.copy(),
-        own_spread=state.own_spread.copy(),
+        likeness_precision=state.likeness_precision.copy(),
+        likeness_shift=state.likeness_shift.copy(),
+        nodes=state.nodes.copy(),
+        fresh=state.fresh.copy(),
+        orders=state.orders.copy(),
     )
-    gradient, evidence = np.zeros((SIZE, layout.n_reviewers)), 0.0
-    precision, shift = beliefs(problem, state)
-    for block, cavity, nodes, factor, log_weight in inputs(problem, state):
-        slots = slice(block.first, block.last)
-        found = step(block, cavity, nodes, state.theta, factor, log_weight, problem.rounding)
-        evidence += _potential(cavity, block)
-        told = message(cavity, found.mean, found.second)
-        new.precision[slots] += part * ((told.precision * block.used).ravel() - state.precision[slots])
-        new.shift[slots] += part * ((told.shift * block.used).ravel() - state.shift[slots])
-        who = block.reviewer
-        new.centre[who], new.spread[who] = found.nodes[:2]
-        if found.nodes.own_spread is not None:
-            new.own[who], new.own_spread[who] = found.nodes[2:]
-        gradient[:, who] = found.gradient
-        evidence += float(found.log_evidence.sum())
-    mean, variance = shift / precision, 1 / precision
-    # log Z = sum_j log Z_j + sum of reviews Psi(cavity) - Psi(q) + sum of items Psi(q) - Psi(prior)
-    potential = 0.5 * (np.log(variance) + mean**2 * precision)
-    evidence += float(potential.sum() - potential[layout.item].sum())
-    return Sweep(new, evidence, gradient, mean, variance)
+
+
+def _block_step(problem: Problem, state: State, given: Inputs) -> Mixed:
+    """Step of one block, with reviewers who only order mixed in where the model has them."""
+    found = step(*given[:3], state.theta, given.factor, given.log_weight, problem.rounding)
+    if state.extent.orders:
+        fresh = nodes_of(state.fresh, given.block, state.extent)
+        return mixed_step(given.block, given.cavity, found, fresh, state.theta, given.factor, problem.rounding)
+    who = given.block.reviewer
+    return Mixed(
+        *found[:2], rows(found.nodes), state.fresh[:2, who], found.log_evidence, found.gradient, np.zeros(who.size)
+    )
+
+
+def _likeness(problem: Problem, state: State, new: State) -> float:
+    """Renew what papers learn from those that share reviewers, and return the evidence of these factors."""
+    evidence = 0.0
+    for block, cavity in cavities(problem, state, state.likeness_precision, state.likeness_shift):
+        found = likeness_step(block, cavity, state.extent.strength)
+        _write(block, Message(found.precision, found.shift), new.likeness_precision, new.likeness_shift)
+        evidence += float(found.log_evidence.sum()) + _potential(cavity, block)
+    return evidence
+
+
+def _write(block: Block, told: Message, precision: FloatArray, shift: FloatArray) -> None:
+    precision[block.first : block.last] = (told.precision * block.used).ravel()
+    shift[block.first : block.last] = (told.shift * block.used).ravel()
 
 
 def _potential(cavity: Cavity, block: Block) -> float:
@@ -155,52 +195,72 @@ def _potential(cavity: Cavity, block: Block) -> float:
     return float((potential * block.used).sum())
 
 
+def cavities(
+    problem: Problem, state: State, precision: FloatArray, shift: FloatArray
+) -> Iterator[tuple[Block, Cavity]]:
+    """Yield each block with its cavities: beliefs without messages of the given precisions and shifts."""
+    layout = problem.layout
+    total, total_shift = beliefs(problem, state)
+    left = total[layout.item] - precision
+    mean = (total_shift[layout.item] - shift) / left
+    for block in layout.blocks:
+        slots = slice(block.first, block.last)
+        yield block, Cavity(mean[slots].reshape(block.shape), 1 / left[slots].reshape(block.shape))
+
+
 def inputs(problem: Problem, state: State) -> Iterator[Inputs]:
     """Yield what a step needs, block by block."""
-    layout = problem.layout
-    precision, shift = beliefs(problem, state)
-    cavity_precision = precision[layout.item] - state.precision
-    cavity_mean = (shift[layout.item] - state.shift) / cavity_precision
-    for block in layout.blocks:
-        slots, who = slice(block.first, block.last), block.reviewer
-        cavity = Cavity(cavity_mean[slots].reshape(block.shape), 1 / cavity_precision[slots].reshape(block.shape))
-        factor, log_weight = np.ones((1, who.size)), None
+    for block, cavity in cavities(problem, state, state.precision, state.shift):
+        factor, log_weight = np.ones((1, block.reviewer.size)), None
         if problem.log_weight is not None:
-            log_weight = problem.log_weight[slots].reshape(block.shape)
+            log_weight = problem.log_weight[block.first : block.last].reshape(block.shape)
             factor = np.exp(-state.theta[GAMMA] * log_weight)
-        own_spread = state.own_spread[who] if state.with_own else None
-        yield Inputs(
-            block, cavity, Nodes(state.centre[who], state.spread[who], state.own[who], own_spread), factor, log_weight
-        )
+        yield Inputs(block, cavity, nodes_of(state.nodes, block, state.extent), factor, log_weight)
+
+
+def nodes_of(nodes: FloatArray, block: Block, extent: Extent) -> Nodes:
+    """Nodes of the reviewers of a block."""
+    centre, spread, own, own_spread = nodes[:, block.reviewer]
+    return Nodes(centre, spread, own, own_spread if extent.own else None)
 
 
 def learned(state: State, theta: FloatArray) -> State:
-    """Take new hyperparameters, and let nodes follow as the posterior of a slope would: a prior of precision 1 / tau^2
+    """Take new hyperparameters, and let nodes follow as the posterior of a slope would.
 
-    (the wider side) joined with what the scores said, so that a reviewer of whom little is known moves with the mode.
+    That is a prior of precision 1 / tau^2 (of the wider side) joined with what the scores said: a reviewer of whom
+    little is known moves with the mode.
     """
     old = np.exp(-2 * max(state.theta[LOG_TAU_LEFT], state.theta[LOG_TAU_RIGHT]))
     new = np.exp(-2 * max(theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT]))
-    told = np.maximum(state.spread**-2 - old, 0.0)
-    centre = state.centre + (theta[MU] - state.theta[MU]) * new / (new + told)
-    return replace(state, centre=centre, spread=(new + told) ** -0.5, theta=theta)
+    moved = []
+    for nodes in (state.nodes, state.fresh):
+        told = np.maximum(nodes[1] ** -2 - old, 0.0)
+        centre = nodes[0] + (theta[MU] - state.theta[MU]) * new / (new + told)
+        moved.append(np.array([centre, (new + told) ** -0.5, *nodes[2:]]))
+    return replace(state, nodes=moved[0], fresh=moved[1], theta=theta)
 
 
 def standardised(problem: Problem, state: State) -> State:
     """Rescale qualities to mean 0 and mean square 1 over items with a score, with messages, slopes and offsets.
 
     The prior stays where it is, so this is a move along the direction in which all else is free; without it the scale
-    of qualities creeps.
+    of qualities creeps. With assortment the mean square is the one that the prior expects.
     """
     precision, shift = beliefs(problem, state)
     known = problem.known
     mean, variance = (shift / precision)[:-1][known], 1 / precision[:-1][known]
     centre = float(mean.mean())
-    spread = float(np.sqrt((mean**2 + variance).mean() - centre**2))
+    spread = float(np.sqrt(((mean**2 + variance).mean() - centre**2) / state.extent.mean_square))
+    nodes, fresh = state.nodes.copy(), state.fresh.copy()
+    nodes[0] += np.log(spread)
+    fresh[0] += np.log(spread)
+    # What papers learn from each other has the precision of the prior, which does not change.
     return replace(
         state,
         precision=state.precision * spread**2,
         shift=(state.shift - state.precision * centre) * spread,
-        centre=state.centre + np.log(spread),
+        likeness_shift=(state.likeness_shift - state.likeness_precision * centre) / spread,
+        nodes=nodes,
+        fresh=fresh,
         theta=rescaled(state.theta, centre, spread),
     )

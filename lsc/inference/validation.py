@@ -8,10 +8,9 @@ import numpy as np
 
 from lsc.inference.averages import fit_averages
 from lsc.inference.beliefs import Posterior, Status
-from lsc.inference.climbing import climb, with_own_noise
+from lsc.inference.climbing import climb
 from lsc.inference.describing import people, typical
-from lsc.inference.model import LOG_OWN
-from lsc.inference.preparing import LEAST_NOISE, prepare
+from lsc.inference.preparing import LEAST_NOISE, Rows, prepare
 from lsc.inference.sweeps import start
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
@@ -48,9 +47,8 @@ class Gain(NamedTuple):
 def held_out_gain(posterior: Posterior, score: FloatArray, *, weight: FloatArray | None = None, seed: int = 0) -> Gain:
     """Hold reviews out in folds, predict them with the hyperparameters of all, and compare with the average.
 
-    A review is predicted by ``E b_j + E a_j E x_i`` from the other folds, and by the average of its item there, drawn to the middle;
-
-    reviews of items without another score are left out. At most about 20,000 reviews are predicted.
+    A review is predicted by ``E b_j + E a_j E x_i`` from the other folds, and by the average of its item there, drawn
+    to the middle; reviews of items without another score are left out. At most about 20,000 reviews are predicted.
 
     Parameters
     ----------
@@ -104,26 +102,30 @@ def _averages(posterior: Posterior, score: FloatArray, kept: BoolArray) -> Float
     found = fit_averages(what, score[kept], LEAST_NOISE * max(float(score.var()), LEAST_NOISE))
     ratio = found.slope**2 / found.noise
     weight = ratio / (1.0 + ratio * np.bincount(what, minlength=size))
-    average: FloatArray = found.mean + weight * np.bincount(what, score[kept] - found.mean, size)
+    average = found.mean + weight * np.bincount(what, score[kept] - found.mean, size)
     return np.asarray(average[posterior.item])
 
 
 def _predicted(posterior: Posterior, score: FloatArray, weight: FloatArray | None, kept: BoolArray) -> FloatArray:
     """Score expected of each review from the reviews kept, shape (E,)."""
-    who, what = posterior.reviewer[kept], posterior.item[kept]
-    sizes = posterior.slope.size, posterior.mean.size
     if posterior.status is Status.NO_SIGNAL:
         return _averages(posterior, score, kept)
+    sizes = posterior.slope.size, posterior.mean.size
+    rows = Rows(posterior.reviewer, posterior.item, score, weight)
     # The unit of the scores stays that of all of them, in which the hyperparameters were learned.
-    whole = prepare(posterior.reviewer, posterior.item, score, *sizes, weight)
-    scores = prepare(who, what, score[kept], *sizes, None if weight is None else weight[kept], unit=whole)
-    state = start(scores.problem, posterior.theta)
-    if posterior.hyperparameters["own"].value:
-        state = with_own_noise(state, posterior.theta[LOG_OWN], LOG_OWN)
+    heard = posterior.precision > 0
+    whole = prepare(_some(rows, heard), *sizes)
+    scores = prepare(_some(rows, kept & heard), *sizes, unit=whole)
+    state = start(scores.problem, posterior.theta, posterior.extent)
     found = climb(scores.problem, state, np.zeros(posterior.theta.size, bool), rough=True)
     seen = people(scores.problem, found.state)
-    offset, slope = typical(seen, np.bincount(who, minlength=sizes[0]))
+    offset, slope = typical(seen, np.bincount(rows.reviewer[kept & heard], minlength=sizes[0]))
     b = np.where(np.isnan(seen.offset), offset, seen.offset)[posterior.reviewer]
     a = np.where(np.isnan(seen.slope), slope, seen.slope)[posterior.reviewer]
     expected = b + a * found.last.mean[posterior.item]
     return np.asarray(whole.location + whole.spread * expected)
+
+
+def _some(rows: Rows, kept: BoolArray) -> Rows:
+    weight = None if rows.weight is None else rows.weight[kept]
+    return Rows(rows.reviewer[kept], rows.item[kept], rows.score[kept], weight)

@@ -1,0 +1,40 @@
+"""How far a bend of the scale that all reviewers share could move a paper.
+
+If every reviewer stretched the upper end alike, no score would show it: scores tell qualities up to one common
+increasing function. What is known of that function is the prior, under which qualities are normal. So a second reading
+of the scores, as plausible as the first, puts each paper where its rank would stand among normal qualities.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reviewgraph.reviews import FloatArray
+
+#: Part of the squared distance of the two readings that is added to the variance: they are equally plausible.
+PLAUSIBLE = 0.5
+
+
+def bend_variance(mean: FloatArray) -> FloatArray:
+    """Return the variance that a common bend adds to the place of each item, shape (n,).
+
+    Parameters
+    ----------
+    mean
+        Shape (n,): posterior means.
+    """
+    from scipy.special import ndtri
+
+    size = mean.size
+    if size < 3 or np.ptp(mean) <= 0:
+        return np.zeros(size)
+    # Equal means share the middle of their ranks, whatever their order.
+    ordered = np.sort(mean)
+    rank = 0.5 * (np.searchsorted(ordered, mean, "left") + np.searchsorted(ordered, mean, "right") + 1)
+    level = (rank - 0.375) / (size + 0.25)
+    normal = ndtri(level)
+    distance = mean - mean.mean() - mean.std() * normal
+    # Ranks among n normal qualities scatter by themselves: variance p (1 - p) / n phi^2.
+    density = np.exp(-0.5 * normal**2) / np.sqrt(2 * np.pi)
+    scatter = mean.var() * level * (1 - level) / (size * density**2)
+    return np.asarray(PLAUSIBLE * np.maximum(distance**2 - scatter, 0.0))

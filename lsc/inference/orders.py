@@ -1,0 +1,119 @@
+"""The step of expectation propagation for reviewers who only put papers in order.
+
+Such a reviewer perceives ``z_i = x_i + s_R eps_i`` and her scores say only how the z are ordered. Given the cavities
+the z are independent and normal, and the probability of their order, with the moments of each, comes from one pass
+forwards and one backwards over the ordered papers, on a grid.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsc.inference.layout import Block
+from lsc.inference.scale_users import Cavity
+from reviewgraph.reviews import FloatArray
+
+#: Points of the grid, and standard deviations that it reaches beyond the extreme papers.
+POINTS, REACH = 48, 4.0
+
+
+class Order(NamedTuple):
+    """What an order says.
+
+    Parameters
+    ----------
+    mean, second
+        Shape (k, m): mean and mean square of papers less their cavity means, given the order.
+    log_probability
+        Shape (m,): of the order, times the number of orders that tell the scores apart: k! / prod t!.
+    by_noise
+        Shape (m,): its derivative by log s_R.
+    """
+
+    mean: FloatArray
+    second: FloatArray
+    log_probability: FloatArray
+    by_noise: FloatArray
+
+
+def order_step(block: Block, cavity: Cavity, perception: float) -> Order:
+    """Find what the order of each reviewer's scores says of her papers, equal scores in the order of cavity means.
+
+    Parameters
+    ----------
+    perception
+        s_R^2, variance of what she perceives about quality.
+    """
+    # Ascending by score, then by cavity mean; empty slots last.
+    order = np.lexsort((cavity.mean, block.score, 1 - block.used), axis=0)
+    total = np.take_along_axis(cavity.variance, order, axis=0) + perception
+    mean = np.take_along_axis(cavity.mean, order, axis=0)
+    used = np.take_along_axis(block.used, order, axis=0)
+    grid, density = _densities(mean, total, used)
+    marginal, log_probability = _marginals(density, used)
+    # Moments of z, and from them those of x: x | z is normal about m + v / (v + s_R^2) (z - m).
+    off = grid - mean[:, None]
+    first, square = (marginal * off).sum(axis=1), (marginal * off**2).sum(axis=1)
+    part = (total - perception) / total
+    back = np.argsort(order, axis=0)
+    moved = np.take_along_axis(part * first, back, axis=0)
+    second = np.take_along_axis(part**2 * square + part * perception, back, axis=0)
+    # E (z - x)^2 / s_R^2 - 1, summed over papers.
+    by_noise = (used * (perception * square / total**2 + part - 1.0)).sum(axis=0)
+    return Order(moved, second, log_probability + _arrangements(block), by_noise)
+
+
+def _densities(mean: FloatArray, variance: FloatArray, used: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Grid of each reviewer, shape (points, m), and weights of each paper on it that sum to 1, (k, points, m)."""
+    sd = np.sqrt(variance)
+    low = np.where(used > 0, mean - REACH * sd, np.inf).min(axis=0)
+    high = np.where(used > 0, mean + REACH * sd, -np.inf).max(axis=0)
+    grid = low + np.linspace(0.0, 1.0, POINTS)[:, None] * (high - low)
+    density = np.exp(-0.5 * ((grid - mean[:, None]) / sd[:, None]) ** 2)
+    density /= density.sum(axis=1, keepdims=True)
+    return grid, density
+
+
+def _marginals(density: FloatArray, used: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weights of each paper given the order, and the log probability of the order.
+
+    Empty slots come last; they follow in any case, so that they add nothing to the logarithm.
+
+    Forwards, A_l(t) = P(first l papers in order, the l-th at most t); backwards likewise from above. A paper's own
+    point counts half: two papers at one point are as likely in one order as in the other.
+    """
+    slots = density.shape[0]
+    before, after = np.ones_like(density), np.ones_like(density)
+    log_total = np.zeros(density.shape[2])
+    for place in range(1, slots):
+        mass = density[place - 1] * before[place - 1]
+        # Each step is scaled to its total, which is then the probability of one more paper in order.
+        part = np.maximum(mass.sum(axis=0), 1e-300)
+        log_total += np.log(part)
+        before[place] = np.where(used[place] > 0, (np.cumsum(mass, axis=0) - 0.5 * mass) / part, 1.0)
+    last = (density[-1] * before[-1]).sum(axis=0)
+    log_total += np.log(np.maximum(last, 1e-300))
+    for place in range(slots - 2, -1, -1):
+        mass = density[place + 1] * after[place + 1]
+        part = np.maximum(mass.sum(axis=0), 1e-300)
+        above = np.cumsum(mass[::-1], axis=0)[::-1]
+        after[place] = np.where(used[place + 1] > 0, (above - 0.5 * mass) / part, 1.0)
+    marginal = density * before * after
+    marginal /= np.maximum(marginal.sum(axis=1, keepdims=True), 1e-300)
+    return marginal, log_total
+
+
+def _arrangements(block: Block) -> FloatArray:
+    """Return log k! / prod t!, t the sizes of groups of equal scores, shape (m,)."""
+    ranked = np.sort(np.where(block.used > 0, block.score, np.inf), axis=0)
+    place = np.arange(1, ranked.shape[0] + 1)[:, None]
+    valid = place <= block.load
+    log_place = np.where(valid, np.log(place), 0.0)
+    # Position within its group of equal scores: log t! is the sum of logs of positions.
+    same = np.zeros(ranked.shape)
+    same[0] = 1.0
+    for row in range(1, ranked.shape[0]):
+        same[row] = np.where(ranked[row] == ranked[row - 1], same[row - 1] + 1.0, 1.0)
+    return np.asarray((log_place - np.where(valid, np.log(same), 0.0)).sum(axis=0))
