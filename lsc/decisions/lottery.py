@@ -67,7 +67,7 @@ def lottery_probabilities(chance: FloatArray, n: int, error_rate: float) -> Floa
 def draw_lots(probability: FloatArray, rng: np.random.Generator) -> BoolArray:
     """Draw papers with the given probabilities, as many as they sum to: a mask, shape (N,).
 
-    The ordered pivotal method (Deville and Tille 1998): papers stand in an order drawn once; the first two fight with
+    The ordered pivotal method ([Deville98]_): papers stand in an order drawn once; the first two fight with
     what they have of a place each, one takes as much of both as fits into one place, the other keeps the rest, and who
     has neither nothing nor a whole place fights the next. The draw has the given probabilities exactly. Every fight
     is decided by a number that depends on the generator and the place in the order alone, so a small change of
