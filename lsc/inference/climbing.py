@@ -18,7 +18,7 @@ STILL, GAIN = 2e-3, 1e-2
 ROUGH_STILL, ROUGH_GAIN = 1e-2, 5e-2
 #: Sweeps before hyperparameters move: messages have to arrive first.
 WARM_UP = 2
-MOST_SWEEPS = 300
+MOST_SWEEPS, MOST_ROUGH_SWEEPS = 150, 80
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
 LOSS, LOSS_A_REVIEW, SLOWER = 3.0, 0.005, 0.5
 
@@ -70,10 +70,10 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     warm_up
         Sweeps before the first step.
     """
-    still, gain = (ROUGH_STILL, ROUGH_GAIN) if rough else (STILL, GAIN)
+    still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
     slack = LOSS + LOSS_A_REVIEW * problem.layout.slot.size
-    for count in range(1, MOST_SWEEPS + 1):
+    for count in range(1, most + 1):
         found = sweep(problem, state)
         height = found.evidence + log_prior(state.theta).value
         if best is not None and count > warm_up and height < best.height - slack:
@@ -83,7 +83,7 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
             continue
         step = ascend(state.theta, found.gradient, free, step)
         settled = step.gain < gain and _moved(found, before) < still
-        if (settled and count > warm_up) or count == MOST_SWEEPS:
+        if (settled and count > warm_up) or count == most:
             break
         before, state = found, found.state
         if count > warm_up and free.any():

@@ -1,0 +1,235 @@
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.lsc.inference.simulated_tables import precision, table
+
+from lsc.inference.beliefs import Status
+from lsc.inference.inferring import infer
+from reviewgraph.errors import InputError
+
+
+def account(posterior, item):
+    """The quality of an item put together from its parts, as the class documents it."""
+    rows = posterior.item == item
+    told = posterior.reference_item == item
+    weight = posterior.prior + posterior.precision[rows].sum() + posterior.likeness_precision[rows].sum()
+    weight += posterior.reference_precision[told].sum()
+    parts = [*posterior.shift[rows], *posterior.likeness_shift[rows], *posterior.reference_shift[told]]
+    return sum(part / weight for part in parts), 1 / weight
+
+
+def tracks(seed=3):
+    """Ten tracks of unequal quality, each with its own reviewers."""
+    rng = np.random.default_rng(seed)
+    parts = [table(seed * 100 + number, 40, 40, 4, slope=0.2, offset=0.4) for number in range(10)]
+    level = rng.normal(0.0, 1.0, 10)
+    who = np.concatenate([part[0] + 40 * number for number, part in enumerate(parts)])
+    what = np.concatenate([part[1] + 40 * number for number, part in enumerate(parts)])
+    score = np.concatenate([part[2] + 1.5 * level[number] for number, part in enumerate(parts)])
+    return who, what, score, np.concatenate([part[3] + level[number] for number, part in enumerate(parts)])
+
+
+@pytest.fixture(scope="module")
+def found():
+    who, what, score, truth = table(n_items=400, n_reviewers=400)
+    return infer(who, what, score, 400, 400), truth, (who, what, score)
+
+
+def test_better_than_the_average_and_intervals_hold(found) -> None:
+    posterior, truth, (_, what, score) = found
+    average = np.bincount(what, score) / np.bincount(what)
+    assert precision(posterior.mean, truth, 0.2) > precision(average, truth, 0.2) + 0.05
+    off = np.abs(posterior.mean - (truth - truth.mean()) / truth.std()) / np.sqrt(posterior.variance)
+    assert 0.85 < (off < 1.645).mean() < 0.95
+
+
+def test_quality_is_the_sum_of_its_parts(found) -> None:
+    posterior = found[0]
+    for item in (0, 17, 399):
+        mean, variance = account(posterior, item)
+        assert abs(mean - posterior.mean[item]) < 1e-12
+        assert abs(variance - posterior.variance[item]) < 1e-12
+
+
+def test_tracks_of_unequal_quality_are_seen_and_accounted_for() -> None:
+    who, what, score, truth = tracks()
+    posterior = infer(who, what, score, 400, 400)
+    average = np.bincount(what, score) / np.bincount(what)
+    assert posterior.kappa >= 0.5
+    assert precision(posterior.mean, truth) >= precision(average, truth) - 0.025
+    for item in (0, 100):
+        assert abs(account(posterior, item)[0] - posterior.mean[item]) < 1e-12
+
+
+def test_without_reviewer_effects_the_average_comes_out() -> None:
+    rng = np.random.default_rng(0)
+    who, what, _, truth = table(0)
+    score = truth[what] + rng.standard_normal(what.size)
+    posterior = infer(who, what, score, 200, 200)
+    count = np.bincount(what)
+    average = np.bincount(what, score) / count
+    assert posterior.status is Status.NO_SIGNAL
+    for size in np.unique(count):
+        same = count == size
+        assert (np.argsort(posterior.mean[same]) == np.argsort(average[same])).all()
+
+
+def test_reviewers_are_described_on_the_scale_of_the_scores(found) -> None:
+    posterior, truth, (who, what, score) = found
+    # The severity of a reviewer against the plain one: how much less than the truth tells she gives.
+    plain = np.bincount(who, posterior.quality[what] - score) / np.bincount(who)
+    severity = posterior.reviewers.severity
+    assert np.corrcoef(plain, severity.mean)[0, 1] > 0.9
+    for quantity in (severity, posterior.reviewers.stretch, posterior.reviewers.noise):
+        assert (quantity.low <= quantity.mean).all()
+        assert (quantity.mean <= quantity.high).all()
+
+
+def test_own_noise_is_found_where_it_is() -> None:
+    who, what, score, truth = table(1, 200, 60, 20, own=0.6, noise=1.0)
+    posterior = infer(who, what, score, 60, 200)
+    assert posterior.hyperparameters["own"].value > 0.5
+    residual = np.bincount(who, (posterior.quality[what] - score) ** 2) / 20
+    assert np.corrcoef(np.log(residual), np.log(posterior.reviewers.noise.mean))[0, 1] > 0.8
+
+
+def test_reviewers_who_only_order_are_found() -> None:
+    rng = np.random.default_rng(2)
+    who, what, _, truth = table(2, 300, 300, 6)
+    score = np.empty(who.size)
+    for reviewer in range(300):
+        rows = np.flatnonzero(who == reviewer)
+        order = np.argsort(truth[what[rows]] + 0.2 * rng.standard_normal(rows.size))
+        score[rows[order]] = np.sort(rng.uniform(0, 10, rows.size))
+    posterior = infer(who, what, score, 300, 300)
+    average = np.bincount(what, score) / np.bincount(what)
+    assert posterior.hyperparameters["orders"].value > 0.6
+    assert np.corrcoef(posterior.mean, truth)[0, 1] > np.corrcoef(average, truth)[0, 1] + 0.02
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 5), shift=st.sampled_from([-300.0, 0.0, 7.0]), scale=st.sampled_from([0.01, 1.0, 40.0]))
+def test_shift_scale_order_of_rows_and_labels_do_not_matter(seed: int, shift: float, scale: float) -> None:
+    who, what, score, _ = table(seed, 40, 30, 4)
+    rng = np.random.default_rng(seed)
+    rows, reviewers, items = rng.permutation(who.size), rng.permutation(30), rng.permutation(40)
+    one = infer(who, what, score, 30, 40)
+    other = infer(reviewers[who[rows]], items[what[rows]], shift + scale * score[rows], 30, 40)
+    assert one.status is other.status
+    sd = np.sqrt(one.variance)
+    np.testing.assert_allclose(other.mean[items], one.mean, atol=1e-3 * np.nanmin(sd))
+    np.testing.assert_allclose(other.variance[items], one.variance, rtol=1e-3)
+    np.testing.assert_allclose(other.quality[items], shift + scale * one.quality, rtol=1e-3, atol=1e-3 * scale)
+    np.testing.assert_allclose(other.precision, one.precision[rows], rtol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("who", "what", "score"),
+    [
+        ([0], [0], [3.0]),
+        ([0, 0], [0, 1], [3.0, 4.0]),
+        ([0, 1], [0, 0], [3.0, 4.0]),
+        ([0, 0, 0], [0, 1, 2], [5.0, 5.0, 5.0]),
+        ([0, 0, 1, 1], [0, 1, 2, 3], [1.0, 2.0, 8.0, 9.0]),
+        ([0, 0, 1, 1, 2], [0, 1, 0, 1, 2], [1.0, 1.0, 1.0, 1.0, 1.0]),
+        ([0, 1, 2, 3], [0, 1, 2, 3], [1.0, 2.0, 3.0, 4.0]),
+    ],
+)
+def test_tiny_tables_are_finite(who, what, score) -> None:
+    who, what, score = np.array(who), np.array(what), np.array(score)
+    posterior = infer(who, what, score, 5, 5)
+    seen = np.bincount(what, minlength=5) > 0
+    assert np.isfinite(posterior.quality[seen]).all()
+    assert (posterior.variance[seen] > 0).all()
+    assert np.isnan(posterior.quality[~seen]).all()
+    assert np.isfinite(posterior.evidence)
+    assert np.isnan(posterior.reviewers.severity.mean[np.bincount(who, minlength=5) == 0]).all()
+
+
+def test_no_scores_at_all() -> None:
+    none = np.empty(0, np.int64)
+    posterior = infer(none, none, np.empty(0), 2, 3)
+    assert posterior.status is Status.NO_SCORES
+    assert np.isnan(posterior.quality).all()
+    assert not posterior.signal
+
+
+def test_a_reviewer_who_gives_everyone_the_same_moves_nobody() -> None:
+    who, what, score, _ = table(4)
+    before = infer(who, what, score, 200, 200)
+    for size in (2, 8, 200):
+        more = np.random.default_rng(size).choice(200, size, replace=False)
+        after = infer(
+            np.append(who, np.full(size, 200)),
+            np.append(what, more),
+            np.append(score, np.full(size, np.quantile(score, 0.9))),
+            201,
+            200,
+        )
+        assert (np.abs(after.mean - before.mean) < 0.25 * np.sqrt(before.variance)).all()
+        assert (after.precision[who.size :] == 0).all()
+
+
+def test_references_bring_their_scale_and_are_measurements() -> None:
+    who, what, score, truth = table(5)
+    item = np.arange(0, 200, 5)
+    posterior = infer(who, what, score, 200, 200, reference_item=item, reference_value=100 + 10 * truth[item])
+    other = np.setdiff1d(np.arange(200), item)
+    off = posterior.quality - (100 + 10 * truth)
+    assert np.abs(off[item]).mean() < 0.5 * np.abs(off[other]).mean()
+    assert 0.8 < (np.abs(off[other]) < 1.645 * posterior.standard_error[other]).mean() <= 1.0
+    assert abs(account(posterior, 5)[0] - posterior.mean[5]) < 1e-12
+
+
+def test_weights_that_tell_of_noise_are_heard() -> None:
+    rng = np.random.default_rng(6)
+    who, what, _, truth = table(6, 300, 300, 5)
+    sure = rng.integers(1, 6, who.size).astype(float)
+    score = truth[what] + rng.normal(0, 0.5, 300)[who] + 2.5 / sure * rng.standard_normal(who.size)
+    plain = infer(who, what, score, 300, 300)
+    told = infer(who, what, score, 300, 300, weight=sure)
+    blind = infer(who, what, score, 300, 300, weight=rng.permutation(sure))
+    assert told.hyperparameters["gamma"].value > 0.5
+    assert abs(blind.hyperparameters["gamma"].value) < 0.2
+    assert told.evidence > plain.evidence + 50
+    assert np.corrcoef(told.mean, truth)[0, 1] > np.corrcoef(plain.mean, truth)[0, 1]
+
+
+def test_a_score_a_thousand_times_too_large_is_named() -> None:
+    who, what, score, _ = table(7)
+    score[123] *= 1000
+    with pytest.raises(InputError, match="at review 123"):
+        infer(who, what, score, 200, 200)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"score": np.array([1.0, np.nan])}, "score: expected finite numbers, found nan at review 1"),
+        ({"reviewer": np.array([0, 2])}, "reviewer: expected codes from 0 to 1, found 2 at review 1"),
+        ({"item": np.array([0])}, r"item: expected shape \(2,\), found \(1,\)"),
+        ({"weight": np.array([1.0, 0.0])}, "weight: expected positive finite numbers, found 0.0 at review 1"),
+        ({"reference_item": np.array([0])}, "reference_item, reference_value: expected both or neither"),
+    ],
+)
+def test_malformed_input_is_refused(change, message) -> None:
+    arguments = {"reviewer": np.array([0, 1]), "item": np.array([0, 1]), "score": np.array([1.0, 2.0])} | change
+    with pytest.raises(InputError, match=message):
+        infer(**arguments, n_reviewers=2, n_items=2)
+
+
+def test_the_result_survives_pickling(found) -> None:
+    posterior = found[0]
+    copy = pickle.loads(pickle.dumps(posterior))
+    np.testing.assert_array_equal(copy.quality, posterior.quality)
+    assert copy.status.text == posterior.status.text
+
+
+def test_progress_is_told() -> None:
+    who, what, score, _ = table(8, 20, 20, 3)
+    said: list[str] = []
+    infer(who, what, score, 20, 20, progress=said.append)
+    assert len(said) == 4
