@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -41,7 +41,7 @@ class Regime:
     """A regime: its name, what people read, how to draw it, and what is asked of it.
 
     ``priors`` are those of an exact sampler where there is one, ``window`` what intervals must do, ``goal`` the
-    precision that a prototype of the posterior reached in a regime like this one.
+    precision that a prototype of the posterior reached in a regime like this one, ``times`` how many draws count as one.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Regime:
     priors: Priors | None = None
     window: Window | None = None
     goal: float | None = None
+    times: int = 1
 
     def simulate(self, draw: int) -> Simulation:
         """Draw number ``draw``: the same whatever else is drawn."""
@@ -86,15 +87,19 @@ def _linear(n: int) -> list[Regime]:
 
     return [
         regime("linear-0", "linear, no noise", Setting(), 99.7),
-        regime("linear-0.5", "linear, σ = .5", Setting(noise=0.5), 82.4),
-        regime("linear-1", "σ = 1", Setting(noise=1.0), 70.0),
-        regime("linear-2", "σ = 2", Setting(noise=2.0), 48.7),
-        regime("linear-k3", "σ = .5, k = 3", Setting(noise=0.5, load=3), 68.8),
-        regime("linear-k8", "σ = .5, k = 8", Setting(noise=0.5, load=8), 87.2),
-        regime("linear-half", "σ = .5, M = N / 2", Setting(noise=0.5, n_reviewers=500), 72.2),
-        regime("outside-1", "noise outside, σ = 1", Setting(noise=1.0, where="outside"), 72.0),
-        regime("sparse", "σ = .5, Algorithm 3, M = .35 N", Setting(noise=0.5, n_reviewers=350, design="double"), 64.9),
-        _drawn("communities", f"σ = .5, {GROUPS} weakly joined communities, k = 4", n, paper_linear(0.5), 79.1, chain),
+        regime("linear-0.5", "linear, sigma = .5", Setting(noise=0.5), 82.4),
+        regime("linear-1", "sigma = 1", Setting(noise=1.0), 70.0),
+        regime("linear-2", "sigma = 2", Setting(noise=2.0), 48.7),
+        regime("linear-k3", "sigma = .5, k = 3", Setting(noise=0.5, load=3), 68.8),
+        regime("linear-k8", "sigma = .5, k = 8", Setting(noise=0.5, load=8), 87.2),
+        regime("linear-half", "sigma = .5, M = N / 2", Setting(noise=0.5, n_reviewers=500), 72.2),
+        regime("outside-1", "noise outside, sigma = 1", Setting(noise=1.0, where="outside"), 72.0),
+        regime(
+            "sparse", "sigma = .5, Algorithm 3, M = .35 N", Setting(noise=0.5, n_reviewers=350, design="double"), 64.9
+        ),
+        _drawn(
+            "communities", f"sigma = .5, {GROUPS} weakly joined communities, k = 4", n, paper_linear(0.5), 79.1, chain
+        ),
     ]
 
 
@@ -108,28 +113,28 @@ def _curved(n: int) -> list[Regime]:
         return Regime(name, title, setting.scaled(n).draw, None, window, goal)
 
     return [
-        regime("mixed-0.5", "convex, concave, monotone, σ = .5", 0.5, 77.3, "loose"),
+        regime("mixed-0.5", "convex, concave, monotone, sigma = .5", 0.5, 77.3, "loose"),
         regime("mixed-0", "convex, concave, monotone, no noise", 0.0, 89.1, "loose"),
-        regime("mixture-0.5", "half linear, half monotone, σ = .5", 0.5, None, "loose", linear=1.0, monotone=1.0),
-        regime("monotone-0.5", "monotone, σ = .5", 0.5, 75.7, None, monotone=1.0),
-        regime("convex-0.5", "convex, σ = .5", 0.5, None, "loose", convex=1.0),
-        regime("concave-0.5", "concave, σ = .5", 0.5, None, None, concave=1.0),
+        regime("mixture-0.5", "half linear, half monotone, sigma = .5", 0.5, None, "loose", linear=1.0, monotone=1.0),
+        regime("monotone-0.5", "monotone, sigma = .5", 0.5, 75.7, None, monotone=1.0),
+        regime("convex-0.5", "convex, sigma = .5", 0.5, None, "loose", convex=1.0),
+        regime("concave-0.5", "concave, sigma = .5", 0.5, None, None, concave=1.0),
     ]
 
 
 def _additive(n: int) -> list[Regime]:
     """Reviewers who differ in severity or not at all, noise 1 in the score; whole scores also in stretch."""
     return [
-        _drawn("offsets-k5", "offsets, σ = 1", n, OFFSETS, 74.1, random_of(5)),
-        _drawn("offsets-k3", "offsets, σ = 1, k = 3", n, OFFSETS, 63.9, random_of(3)),
-        _drawn("alike", "no reviewer effects, σ = 1", n, ALIKE, 75.2, random_of(5)),
+        _drawn("offsets-k5", "offsets, sigma = 1", n, OFFSETS, 74.1, random_of(5)),
+        _drawn("offsets-k3", "offsets, sigma = 1, k = 3", n, OFFSETS, 63.9, random_of(3)),
+        _drawn("alike", "no reviewer effects, sigma = 1", n, ALIKE, 75.2, random_of(5)),
         _drawn(
             "alike-integers-k3", "the same, integers, k = 3", n, Priors("one", 0, 1, whole=True), 67.1, random_of(3)
         ),
         _drawn("integers-k3", "integers 1-10, k = 3", n, INTEGERS, 64.0, random_of(3)),
         _drawn("integers-k5", "integers 1-10", n, INTEGERS, 71.3, random_of(5)),
         _drawn("integers-k8", "integers 1-10, k = 8", n, INTEGERS, 77.9, random_of(8)),
-        _drawn("integers-60", "integers 1-10, 60 papers", 60, INTEGERS, 64.9, random_of(5)),
+        replace(_drawn("integers-60", "integers 1-10, 60 papers", 60, INTEGERS, 64.9, random_of(5)), times=10),
     ]
 
 
@@ -139,8 +144,8 @@ def _conference(n: int) -> list[Regime]:
         Regime("realistic", "`realistic`", Realistic(n, n).draw, None, "nominal", 63.2),
         Regime("tracks", "tracks of unequal quality, offsets, k = 3", lambda rng: tracks(n, rng), goal=72.8),
         Regime("matched", "like papers to like reviewers, offsets", lambda rng: matched(n, rng)),
-        Regime("skewed", "skewed qualities, σ = .5", lambda rng: shaped(n, skewed, rng)),
-        Regime("two-humped", "two-humped qualities, σ = .5", lambda rng: shaped(n, two_humped, rng)),
+        Regime("skewed", "skewed qualities, sigma = .5", lambda rng: shaped(n, skewed, rng)),
+        Regime("two-humped", "two-humped qualities, sigma = .5", lambda rng: shaped(n, two_humped, rng)),
         Regime("own-noise", "each reviewer her own noise", lambda rng: own_noise(n, rng)),
     ]
 

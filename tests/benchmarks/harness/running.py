@@ -12,8 +12,8 @@ import numpy as np
 from tests.benchmarks.harness import measures
 from tests.benchmarks.harness.draws import Regime, regimes
 from tests.benchmarks.harness.gibbs import exact_mean
-from tests.benchmarks.harness.methods import METHODS, Estimate, Reviews, random_assignment
 from tests.benchmarks.harness.measures import FloatArray
+from tests.benchmarks.harness.methods import METHODS, Estimate, Reviews, random_assignment, register
 
 #: The sampler's name among the methods, the share of papers selected, and the levels of intervals.
 EXACT, SELECTED, LEVELS = "exact", 0.1, (0.5, 0.8, 0.9, 0.95)
@@ -27,11 +27,14 @@ def regime_of(name: str, n: int) -> Regime:
     return {regime.name: regime for regime in regimes(n)}[name]
 
 
-def run(name: str, n: int, draw: int, methods: list[str]) -> list[Record]:
+def run(name: str, n: int, draw: int, methods: list[str], added: tuple[str, ...] = ()) -> list[Record]:
     """Measure methods on one draw; a method that fails leaves a record that says how, and the others go on.
 
-    Seconds are of the processor, after a warm-up of the method in this process.
+    Seconds are of the processor, after a warm-up of the method in this process. ``added`` are methods given as text,
+    which a process of its own has not seen.
     """
+    for spec in added:
+        register(spec)
     regime = regime_of(name, n)
     simulation = regime.simulate(draw)
     reviews, truth = simulation.reviews, simulation.truth

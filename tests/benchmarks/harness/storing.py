@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +36,12 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(found, dict):
             yield found
+
+
+def forget(path: Path, condition: Callable[[dict[str, Any]], bool]) -> None:
+    """Drop the records that meet a condition; the file is replaced whole."""
+    kept = "".join(json.dumps(record) + "\n" for record in records(path) if not condition(record))
+    if path.exists():
+        draft = path.with_suffix(".part")
+        draft.write_text(kept, "utf-8")
+        os.replace(draft, path)
