@@ -41,7 +41,8 @@ class Regime:
     """A regime: its name, what people read, how to draw it, and what is asked of it.
 
     ``priors`` are those of an exact sampler where there is one, ``window`` what intervals must do, ``goal`` the
-    precision that a prototype of the posterior reached in a regime like this one, ``times`` how many draws count as one.
+    precision that a prototype of the posterior reached in a regime like this one, ``times`` how many
+    draws count as one.
     """
 
     name: str
@@ -95,11 +96,9 @@ def _linear(n: int) -> list[Regime]:
         regime("linear-half", "sigma = .5, M = N / 2", Setting(noise=0.5, n_reviewers=500), 72.2),
         regime("outside-1", "noise outside, sigma = 1", Setting(noise=1.0, where="outside"), 72.0),
         regime(
-            "sparse", "sigma = .5, Algorithm 3, M = .35 N", Setting(noise=0.5, n_reviewers=350, design="double"), 64.9
+            "sparse", "sigma = .5, sparse (Algorithm 3)", Setting(noise=0.5, n_reviewers=350, design="double"), 64.9
         ),
-        _drawn(
-            "communities", f"sigma = .5, {GROUPS} weakly joined communities, k = 4", n, paper_linear(0.5), 79.1, chain
-        ),
+        _drawn("communities", "sigma = .5, weakly joined communities", n, paper_linear(0.5), 79.1, chain),
     ]
 
 
