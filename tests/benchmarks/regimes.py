@@ -73,7 +73,7 @@ def run_missing(chosen: list[Regime], methods: list[str], store: Path, options: 
     from joblib import Parallel, delayed
 
     tasks = missing(chosen, methods, page.gather(storing.records(store), options.papers), options)
-    parallel = Parallel(n_jobs=options.jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+    parallel = Parallel(n_jobs=options.jobs, return_as="generator_unordered", batch_size=1)
     started = time.monotonic()
     work = (delayed(run)(name, options.papers, draw, todo, tuple(options.method)) for name, draw, todo in tasks)
     for done, records in enumerate(parallel(work), 1):

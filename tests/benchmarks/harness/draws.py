@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tests.benchmarks.harness.gibbs import QUALITY_MEAN, QUALITY_SD, FloatArray, IntArray, Priors
+from tests.benchmarks.harness.gibbs import QUALITY_MEAN, QUALITY_SD, SLOW_SWEEPS, SWEEPS, FloatArray, IntArray, Priors
 from tests.benchmarks.harness.methods import (
     MIXED,
     Realistic,
@@ -42,7 +42,7 @@ class Regime:
 
     ``priors`` are those of an exact sampler where there is one, ``window`` what intervals must do, ``goal`` the
     precision that a prototype of the posterior reached in a regime like this one, ``times`` how many
-    draws count as one.
+    draws count as one, ``sweeps`` those of the exact sampler.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Regime:
     window: Window | None = None
     goal: float | None = None
     times: int = 1
+    sweeps: int = SWEEPS
 
     def simulate(self, draw: int) -> Simulation:
         """Draw number ``draw``: the same whatever else is drawn."""
@@ -98,7 +99,10 @@ def _linear(n: int) -> list[Regime]:
         regime(
             "sparse", "sigma = .5, sparse (Algorithm 3)", Setting(noise=0.5, n_reviewers=350, design="double"), 64.9
         ),
-        _drawn("communities", "sigma = .5, weakly joined communities", n, paper_linear(0.5), 79.1, chain),
+        replace(
+            _drawn("communities", "sigma = .5, weakly joined communities", n, paper_linear(0.5), 79.1, chain),
+            sweeps=SLOW_SWEEPS,
+        ),
     ]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import lsc
 from lsc.bayesian import bayesian
 from lsc.estimate import Estimate
+from lsc.metrics import spearman
 from lsc.settings import MIXED, Realistic, Setting
 from lsc.simulate import Simulation, true_qualities
 from reviewgraph import Reviews, read_reviews
@@ -38,6 +39,7 @@ __all__ = [
     "read_reviews",
     "read_truth",
     "register",
+    "spearman",
     "true_qualities",
 ]
 

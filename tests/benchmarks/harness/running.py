@@ -60,7 +60,7 @@ def run(name: str, n: int, draw: int, methods: list[str], added: tuple[str, ...]
 def _estimate(regime: Regime, method: str, reviews: Reviews, selected: int, draw: int) -> Estimate:
     rng = regime.rng(draw, method)
     if method == EXACT and regime.priors:
-        quality = exact_mean(reviews.reviewer, reviews.item, reviews.score, regime.priors, rng)
+        quality = exact_mean(reviews.reviewer, reviews.item, reviews.score, regime.priors, rng, regime.sweeps)
         return Estimate(reviews, quality, EXACT)
     return METHODS[method](reviews, selected, rng)
 
