@@ -13,8 +13,9 @@ from scipy.stats import norm
 from tests.benchmarks.harness import measures, page, storing
 from tests.benchmarks.harness.draws import GROUPS, Regime, chain, matched, regimes, skewed, tracks, two_humped
 from tests.benchmarks.harness.gibbs import QUALITY_MEAN, QUALITY_SD, Priors, exact_mean
-from tests.benchmarks.harness.methods import METHODS, Estimate, random_assignment, register
+from tests.benchmarks.harness.methods import METHODS, Estimate, Reviews, random_assignment, register
 from tests.benchmarks.harness.running import measured, run
+from tests.benchmarks.harness.studies import Study, gain, item_means, loads, panels, squared_errors, value
 
 
 def test_precision_is_the_mean_over_all_orders_of_ties() -> None:
@@ -105,13 +106,13 @@ def test_a_line_cut_short_spoils_no_other(tmp_path: Path, cut: bytes) -> None:
 
 def records(method: str, precision: list[float], coverage: float | None = None) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
-    for draw, value in enumerate(precision):
-        record: dict[str, object] = {"regime": "r", "papers": 10, "draw": draw, "method": method, "precision": value}
+    for draw, percent in enumerate(precision):
+        record: dict[str, object] = {"regime": "r", "papers": 10, "draw": draw, "method": method, "precision": percent}
         if coverage is not None:
             record["coverage"] = {f"{level:g}": 100 * level + coverage for level in (0.5, 0.8, 0.9, 0.95)}
             bins = [[0.0, 0.0, 0.0] for _ in range(10)]
             bins[9] = [10.0, 9.5, 9.5 - 10 * abs(coverage) / 100]
-            record |= {"bins": bins, "expected_precision": value, "seconds": 0.1}
+            record |= {"bins": bins, "expected_precision": percent, "seconds": 0.1}
         found.append(record)
     return found
 
@@ -279,3 +280,53 @@ def test_a_method_can_be_added_by_its_place(monkeypatch: pytest.MonkeyPatch) -> 
     assert methods.METHODS["centred"](design, 2, np.random.default_rng(0)).method == "centring"
     with pytest.raises(ValueError, match="NAME=MODULE:FUNCTION"):
         register("centred")
+
+
+def panel(seed: int = 0, n_reviewers: int = 30, n_items: int = 40) -> Reviews:
+    """A full panel: quality, severity and a little noise."""
+    rng = np.random.default_rng(seed)
+    reviewer, item = (column.ravel() for column in np.indices((n_reviewers, n_items)))
+    score = rng.normal(size=n_items)[item] + rng.normal(size=n_reviewers)[reviewer] + 0.5 * rng.normal(size=item.size)
+    return Reviews.from_codes(reviewer, item, score, reviewers=n_reviewers, items=n_items)
+
+
+def test_samples_of_a_panel_have_the_sizes_asked_for() -> None:
+    full, rng = panel(), np.random.default_rng(1)
+    sample = loads(full, 4, rng)
+    assert set(sample.loads.tolist()) == {4}
+    assert set(sample.reviews_per_item.tolist()) == {3}
+    assert item_means(sample).shape == (40,)
+    judged = panels(full, 2, rng)
+    assert set(judged.reviews_per_item.tolist()) == {2}
+    assert judged.n_reviewers == 30
+    assert len(set(panels(full, 2, rng).reviewer.tolist())) > 20
+
+
+def test_held_out_scores_are_predicted_without_themselves() -> None:
+    sample = panels(panel(n_reviewers=20), 5, np.random.default_rng(1))
+    error = squared_errors(sample, "ridge", np.random.default_rng(0))
+    assert np.isfinite(error).all()
+    # Noise .25 in each score, and as much again in what is known of quality and severity; the scores vary by 2.25.
+    assert 0.25 < error.mean() < 0.8
+    wild = sample.score.copy()
+    wild[7] += 100.0
+    other = Reviews.from_codes(sample.reviewer, sample.item, wild, reviewers=20, items=40)
+    assert squared_errors(other, "ridge", np.random.default_rng(0))[7] > 90.0**2
+    lonely = Reviews.from_codes([0, 1, 2, 3, 0], [0, 0, 0, 0, 1], np.arange(5.0), reviewers=4, items=2)
+    assert np.isnan(squared_errors(lonely, "average", np.random.default_rng(0))).tolist() == [False, True] + [False] * 3
+
+
+def test_gains_are_positive_where_ours_is_better(tmp_path: Path) -> None:
+    rows = "".join(f"r{row},i{row // 2},1\n" for row in range(6))
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "scores.csv").write_text("reviewer,item,score\n" + rows)
+    nan = float("nan")
+    ours = [{"draw": 0, "squared": [1.0, 1.0, 1.0, 1.0, nan, 1.0], "spearman": 60.0, "resampled": [60.0, 62.0]}]
+    theirs = [{"draw": 0, "squared": [2.0, 2.0, 2.0, 2.0, 9.0, nan], "spearman": 59.0, "resampled": [59.0, 59.0]}]
+    held_out = gain(Study("s", "t", "held out"), tmp_path, ours, theirs)
+    assert held_out == pytest.approx((50.0, 0.0))
+    assert value(theirs) == pytest.approx(np.sqrt(17.0 / 5.0))
+    resampled = gain(Study("s", "t", "truth"), tmp_path, ours, theirs)
+    assert resampled == pytest.approx((1.0, np.sqrt(2.0)))
+    assert gain(Study("s", "t", "panel", 2), tmp_path, ours, theirs).mean == 1.0
+    assert value([{"spearman": 1.0}, {"spearman": 2.0}]) == 1.5

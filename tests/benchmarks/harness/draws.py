@@ -90,17 +90,20 @@ def _linear(n: int) -> list[Regime]:
     return [
         regime("linear-0", "linear, no noise", Setting(), 99.7),
         regime("linear-0.5", "linear, sigma = .5", Setting(noise=0.5), 82.4),
-        regime("linear-1", "sigma = 1", Setting(noise=1.0), 70.0),
-        regime("linear-2", "sigma = 2", Setting(noise=2.0), 48.7),
-        regime("linear-k3", "sigma = .5, k = 3", Setting(noise=0.5, load=3), 68.8),
-        regime("linear-k8", "sigma = .5, k = 8", Setting(noise=0.5, load=8), 87.2),
-        regime("linear-half", "sigma = .5, M = N / 2", Setting(noise=0.5, n_reviewers=500), 72.2),
-        regime("outside-1", "noise outside, sigma = 1", Setting(noise=1.0, where="outside"), 72.0),
+        regime("linear-1", "linear, sigma = 1", Setting(noise=1.0), 70.0),
+        regime("linear-2", "linear, sigma = 2", Setting(noise=2.0), 48.7),
+        regime("linear-k3", "linear, sigma = .5, k = 3", Setting(noise=0.5, load=3), 68.8),
+        regime("linear-k8", "linear, sigma = .5, k = 8", Setting(noise=0.5, load=8), 87.2),
+        regime("linear-half", "linear, sigma = .5, M = N / 2", Setting(noise=0.5, n_reviewers=500), 72.2),
+        regime("outside-1", "linear, noise outside, sigma = 1", Setting(noise=1.0, where="outside"), 72.0),
         regime(
-            "sparse", "sigma = .5, sparse (Algorithm 3)", Setting(noise=0.5, n_reviewers=350, design="double"), 64.9
+            "sparse",
+            "linear, sigma = .5, sparse (Algorithm 3)",
+            Setting(noise=0.5, n_reviewers=350, design="double"),
+            64.9,
         ),
         replace(
-            _drawn("communities", "sigma = .5, weakly joined communities", n, paper_linear(0.5), 79.1, chain),
+            _drawn("communities", "linear, sigma = .5, weakly joined communities", n, paper_linear(0.5), 79.1, chain),
             sweeps=SLOW_SWEEPS,
         ),
     ]
@@ -132,7 +135,12 @@ def _additive(n: int) -> list[Regime]:
         _drawn("offsets-k3", "offsets, sigma = 1, k = 3", n, OFFSETS, 63.9, random_of(3)),
         _drawn("alike", "no reviewer effects, sigma = 1", n, ALIKE, 75.2, random_of(5)),
         _drawn(
-            "alike-integers-k3", "the same, integers, k = 3", n, Priors("one", 0, 1, whole=True), 67.1, random_of(3)
+            "alike-integers-k3",
+            "no reviewer effects, integers, k = 3",
+            n,
+            Priors("one", 0, 1, whole=True),
+            67.1,
+            random_of(3),
         ),
         _drawn("integers-k3", "integers 1-10, k = 3", n, INTEGERS, 64.0, random_of(3)),
         _drawn("integers-k5", "integers 1-10", n, INTEGERS, 71.3, random_of(5)),

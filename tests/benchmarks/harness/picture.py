@@ -83,7 +83,7 @@ def _coverage(panel, regimes: Sequence[Regime], results: Results, ours: str) -> 
     found = [coverages(results, regime.name, ours).get(LEVEL) for regime in regimes]
     mean = [np.nan if value is None else value.mean for value in found]
     panel.plot(mean, place, "o", color=OURS_COLOUR, markersize=5)
-    panel.set_xlim(min(60.0, np.nanmin(mean) - 3.0), 100.5)
+    panel.set_xlim(min(60.0, np.nanmin(mean) - 3.0), 101.5)
     panel.grid(axis="both", color="#e8e8e8", linewidth=0.6)
     panel.set_axisbelow(True)
     panel.set_xlabel("coverage of 90 % intervals")

@@ -141,17 +141,24 @@ def squared_errors(reviews: Reviews, method: str, rng: np.random.Generator) -> F
         out = fold == part
         rest = reviews.subset(~out)
         found = estimated(method, rest, part)
-        slope, level = np.polyfit(found[rest.item], rest.score, 1) if np.ptp(found[rest.item]) else (0.0, 0.0)
-        off = rest.score - level - slope * found[rest.item]
-        total = np.bincount(rest.reviewer, off, reviews.n_reviewers)
-        severity[out] = (total / (rest.loads + 1.0))[reviews.reviewer[out]]
         quality[out] = found[reviews.item[out]]
+        severity[out] = _severities(rest, found)[reviews.reviewer[out]]
     known = np.isfinite(quality)
     columns = np.column_stack([np.ones(known.sum()), quality[known], severity[known]])
     coefficient = np.linalg.lstsq(columns, reviews.score[known], rcond=None)[0]
     error = np.full(reviews.n_reviews, np.nan)
     error[known] = (reviews.score[known] - columns @ coefficient) ** 2
     return error
+
+
+def _severities(reviews: Reviews, quality: FloatArray) -> FloatArray:
+    """Return what each reviewer's scores lie above the line of scores in quality, shrunk by one imaginary review."""
+    seen = quality[reviews.item]
+    rows = np.flatnonzero(np.isfinite(seen))
+    slope, level = np.polyfit(seen[rows], reviews.score[rows], 1) if np.ptp(seen[rows]) else (0.0, reviews.score.mean())
+    off = reviews.score[rows] - level - slope * seen[rows]
+    count, total = (np.bincount(reviews.reviewer[rows], weight, reviews.n_reviewers) for weight in (None, off))
+    return np.asarray(total / (count + 1.0))
 
 
 def _resampled(quality: FloatArray, truth: FloatArray, rng: np.random.Generator) -> list[float]:
