@@ -1,0 +1,100 @@
+"""All that the benchmarks of methods take from the packages, and the methods they compare, by name.
+
+Everything is imported here and nowhere else: a method that this version lacks is left out with one line, and any
+callable ``(reviews, n to select, rng) -> Estimate`` can be added to :data:`METHODS`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TypeAlias
+
+import numpy as np
+
+import lsc
+from lsc.bayesian import bayesian
+from lsc.estimate import Estimate
+from lsc.metrics import spearman
+from lsc.settings import MIXED, Realistic, Setting
+from lsc.simulate import Simulation, true_qualities
+from reviewgraph import Reviews, read_reviews
+from reviewgraph.designs import random_assignment
+from reviewgraph.formats.side import read_truth
+
+__all__ = [
+    "METHODS",
+    "MIXED",
+    "OURS",
+    "TITLES",
+    "Estimate",
+    "Method",
+    "Realistic",
+    "Reviews",
+    "Setting",
+    "Simulation",
+    "available",
+    "random_assignment",
+    "read_reviews",
+    "read_truth",
+    "register",
+    "spearman",
+    "true_qualities",
+]
+
+#: Estimates qualities: ``(reviews, n to select, rng) -> Estimate``.
+Method: TypeAlias = Callable[[Reviews, int, np.random.Generator], Estimate]
+
+#: The method whose claims are tested.
+OURS = "posterior"
+
+
+def _baseline(name: str) -> Method:
+    return lambda reviews, n, rng: getattr(lsc.baselines, name)(reviews)
+
+
+def _posterior(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
+    """Whatever this version calls so: its name is looked up when it is used."""
+    found: Estimate = getattr(lsc, OURS)(reviews)
+    return found
+
+
+def _mixed_model(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
+    """Random paper and reviewer effects at the variances of largest likelihood: expected paper effects, no sampling."""
+    found = bayesian(reviews, n, rng, opinions=False, samples=1)
+    return Estimate(reviews, found.posterior_mean, "mixed model")
+
+
+METHODS: dict[str, Method] = {
+    "average": _baseline("average"),
+    "ridge": _baseline("ridge_offsets"),
+    "mixed model": _mixed_model,
+    "z-score": _baseline("z_score"),
+    "QP": lambda reviews, n, rng: lsc.baselines.quadratic_programme(reviews, bounded=True),
+    "Bayesian": lambda reviews, n, rng: bayesian(reviews, n, rng),
+    "LSC linear": lambda reviews, n, rng: lsc.calibrate(reviews, "linear"),
+    "LSC monotone": lambda reviews, n, rng: lsc.calibrate(reviews, "monotone"),
+    OURS: _posterior,
+}
+
+#: What a table's head says where the name is not enough.
+TITLES: Mapping[str, str] = {"ridge": "ridge offsets", OURS: "**posterior**", "exact": "exact posterior"}
+
+
+def register(spec: str) -> None:
+    """Add a method given as ``name=module:function``, the function from reviews to something with a ``quality``."""
+    name, _, place = spec.partition("=")
+    module, _, attribute = place.partition(":")
+    if not (name and module and attribute):
+        message = f"--method: expected NAME=MODULE:FUNCTION, found {spec!r}"
+        raise ValueError(message)
+    METHODS[name] = lambda reviews, n, rng: getattr(import_module(module), attribute)(reviews)
+
+
+def available() -> list[str]:
+    """Return the methods that this version has, saying once which it lacks."""
+    missing = [OURS] if METHODS[OURS] is _posterior and not callable(getattr(lsc, OURS, None)) else []
+    for name in missing:
+        print(f"left out: this version has no lsc.{name}", file=sys.stderr)
+    return [name for name in METHODS if name not in missing]
