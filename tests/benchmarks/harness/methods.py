@@ -14,11 +14,11 @@ from typing import TypeAlias
 import numpy as np
 
 import lsc
-from lsc.bayesian import bayesian
 from lsc.estimate import Estimate
+from lsc.methods.registry import METHODS as BY_NAME
 from lsc.metrics import spearman
-from lsc.settings import MIXED, Realistic, Setting
-from lsc.simulate import Simulation, true_qualities
+from lsc.simulation.draws import Simulation, true_qualities
+from lsc.simulation.settings import MIXED, Realistic, Setting
 from reviewgraph import Reviews, read_reviews
 from reviewgraph.designs import random_assignment
 from reviewgraph.formats.side import read_truth
@@ -50,8 +50,8 @@ Method: TypeAlias = Callable[[Reviews, int, np.random.Generator], Estimate]
 OURS = "posterior"
 
 
-def _baseline(name: str) -> Method:
-    return lambda reviews, n, rng: getattr(lsc.baselines, name)(reviews)
+def _named(name: str, **options: object) -> Method:
+    return lambda reviews, n, rng: BY_NAME[name](reviews, **options)
 
 
 def _posterior(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
@@ -60,21 +60,15 @@ def _posterior(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
     return found
 
 
-def _mixed_model(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
-    """Random paper and reviewer effects at the variances of largest likelihood: expected paper effects, no sampling."""
-    found = bayesian(reviews, n, rng, opinions=False, samples=1)
-    return Estimate(reviews, found.posterior_mean, "mixed model")
-
-
 METHODS: dict[str, Method] = {
-    "average": _baseline("average"),
-    "ridge": _baseline("ridge_offsets"),
-    "mixed model": _mixed_model,
-    "z-score": _baseline("z_score"),
-    "QP": lambda reviews, n, rng: lsc.baselines.quadratic_programme(reviews, bounded=True),
-    "Bayesian": lambda reviews, n, rng: bayesian(reviews, n, rng),
-    "LSC linear": lambda reviews, n, rng: lsc.calibrate(reviews, "linear"),
-    "LSC monotone": lambda reviews, n, rng: lsc.calibrate(reviews, "monotone"),
+    "average": _named("average"),
+    "ridge": _named("ridge"),
+    "mixed model": _named("additive"),
+    "z-score": _named("z-score"),
+    "QP": _named("qp", bounded=True),
+    "Bayesian": lambda reviews, n, rng: BY_NAME["bayesian"](reviews, n=n, seed=rng),
+    "LSC linear": _named("lsc", hypothesis="linear"),
+    "LSC monotone": _named("lsc", hypothesis="monotone"),
     OURS: _posterior,
 }
 

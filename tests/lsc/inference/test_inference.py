@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.lsc.inference.simulated_tables import precision, table
 
 from lsc.inference.beliefs import Status
 from lsc.inference.inferring import infer
 from reviewgraph.errors import InputError
+from tests.lsc.inference.simulated_tables import precision, table
 
 
 def account(posterior, item):
@@ -78,7 +78,7 @@ def test_without_reviewer_effects_the_average_comes_out() -> None:
 
 
 def test_reviewers_are_described_on_the_scale_of_the_scores(found) -> None:
-    posterior, truth, (who, what, score) = found
+    posterior, _truth, (who, what, score) = found
     # The severity of a reviewer against the plain one: how much less than the truth tells she gives.
     plain = np.bincount(who, posterior.quality[what] - score) / np.bincount(who)
     severity = posterior.reviewers.severity
@@ -89,7 +89,7 @@ def test_reviewers_are_described_on_the_scale_of_the_scores(found) -> None:
 
 
 def test_own_noise_is_found_where_it_is() -> None:
-    who, what, score, truth = table(1, 200, 60, 20, own=0.6, noise=1.0)
+    who, what, score, _truth = table(1, 200, 60, 20, own=0.6, noise=1.0)
     posterior = infer(who, what, score, 60, 200)
     assert posterior.hyperparameters["own"].value > 0.5
     residual = np.bincount(who, (posterior.quality[what] - score) ** 2) / 20
