@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.labels import IntArray
-from reviewgraph.reviews import FloatArray
+from reviewgraph.reviews import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -22,7 +22,11 @@ PROBE_STEPS = 1000
 
 
 def error_variances(
-    reviewer: IntArray, item: IntArray, quality: FloatArray | None, rng: np.random.Generator | None = None
+    reviewer: IntArray,
+    item: IntArray,
+    quality: FloatArray | None,
+    rng: np.random.Generator | None = None,
+    sloped: BoolArray | None = None,
 ) -> FloatArray:
     """Variance of each recovered quality for noise of variance one, scoring functions being linear and unknown.
 
@@ -41,6 +45,9 @@ def error_variances(
         projects on span(1), the variances are exact and relative to the shift alone, and a connected graph suffices.
     rng
         For the probes beyond 2,000 items, where the diagonal is estimated to about 10 %; seed 0 by default.
+    sloped
+        Shape (M,): whether the slope of a reviewer is unknown (of all by default). Of the others P_j projects on
+        span(1); where there are any, they fix the scale, and variances are relative to the shift alone.
 
     Returns
     -------
@@ -62,6 +69,9 @@ def error_variances(
     level = np.ones((size, 1))
     if quality is None:
         matrix, count = projections(reviewer, item, np.zeros(item.size), size)
+        basis = level / np.sqrt(size)
+    elif sloped is not None and not sloped.all():
+        matrix, count = projections(reviewer, item, np.where(sloped[reviewer], quality[item], 0.0), size)
         basis = level / np.sqrt(size)
     else:
         matrix, count = projections(reviewer, item, quality[item], size)
