@@ -29,7 +29,7 @@ def standard_errors(
         sigma^2 = sum of squared noise / (E' - N' - sum_j p_j + p),   standard error_i = sigma sqrt((L^+)_ii),
 
     L the sum over reviewers of identity minus the projection on span(1, quality), or on span(1) where p_j is 1: to
-    first order in sigma, relative to the shift and scale of the block, or to its shift alone. A slope at its bound is no
+    first order in sigma, relative to the shift and scale of the block, or its shift alone. A slope at its bound is no
     parameter of the fit, so p_j is 1 there: under noise nine in ten reviewers sit at the bound, and errors that count
     their slopes are too wide. NaN for items outside these blocks and where the divisor is below 10.
     """
