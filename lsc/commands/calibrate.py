@@ -92,6 +92,7 @@ def calibrate(
     result = METHODS[name](reviews, **options_of(name, reviews, options, _progress()))
     choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
     extra = _extra(result, choice, seed if lottery else None, explain)
+    # One selection serves the page, the file and the JSON.
     page = page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
     if output:

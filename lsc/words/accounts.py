@@ -28,6 +28,7 @@ def account_lines(account: Account, title: str = "", scale: tuple[float, float] 
         for part in account.parts
         if part.source != "middle"
     ]
+    # The middle moves nothing: its weight says how far the scores are drawn to it.
     rest = sum(part.weight for part in account.parts if part.source == "middle")
     lines.append(f"  {account.total:8.2f}  the sum")
     lines += [

@@ -67,6 +67,7 @@ def worth(result: PosteriorEstimate) -> str:
 def papers(result: PosteriorEstimate, selection: Selection | None = None) -> list[str]:
     """Return the table of the best papers, with intervals."""
     best = best_by_group(result)
+    # Sorted after printing: where 1 is the best score, the ends of an interval change places.
     low, high = np.sort(result.reviews.printed(result.interval()), axis=1).T
     quality, average = result.reviews.printed(result.quality), result.reviews.printed(result.average)
     columns: list[Column] = [
@@ -111,6 +112,7 @@ def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
         "",
         f"In, at least {stated} sure{number}: {_names(result, selection.certain)}",
     ]
+    # What to do next depends on whether even the ends of the list can be told apart.
     discuss = selection.discuss
     places = n - selection.certain.size
     if discuss.size:
@@ -158,6 +160,7 @@ def reviewer_lines(result: PosteriorEstimate) -> list[str]:
         return []
     found, names = result.reviewers, result.reviews.reviewers
     usual = float(np.nanmedian(found.noise.mean))
+    # Only who lies outside what is usual with the whole interval is named.
     kinds: list[tuple[str, BoolArray, Quantity, float]] = [
         ("harsh", found.severity.low > 0, found.severity, -1.0),
         ("lenient", found.severity.high < 0, found.severity, 1.0),
