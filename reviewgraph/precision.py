@@ -116,9 +116,11 @@ def _exact(matrix: sp.csr_array, count: FloatArray, basis: FloatArray) -> FloatA
 
 def _estimate(matrix: sp.csr_array, count: FloatArray, basis: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Average ``probe * (L^+ probe)`` over random signs, by conjugate gradients on all probes at once."""
+    # Hutchinson: the mean of z * (M z) over random signs z is the diagonal of M.
     probe = rng.choice([-1.0, 1.0], (count.size, PROBES))
     target = probe - basis @ (basis.T @ probe)
     transposed = matrix.T.tocsr()
+    # Preconditioned by the diagonal; a probe that has reached its goal takes steps of zero.
     weight = count[:, np.newaxis]
     found, residual = np.zeros_like(target), target.copy()
     direction = residual / weight
@@ -134,6 +136,7 @@ def _estimate(matrix: sp.csr_array, count: FloatArray, basis: FloatArray, rng: n
         if (square <= goal).all() or not step.any():
             break
         direction = residual / weight + np.divide(square, before, out=np.zeros(PROBES), where=before > 0) * direction
+    # What rounding has added of the null space is taken out again; a variance is never negative.
     found -= basis @ (basis.T @ found)
     estimate: FloatArray = np.maximum(np.mean(probe * found, axis=1), 0.0)
     return estimate
