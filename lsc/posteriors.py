@@ -75,8 +75,8 @@ def posterior(
     Raises
     ------
     InputError
-        If a reference or weight is malformed or names nothing in the reviews, or a score lies so far from all others
-        that it must be a slip.
+        If there are no scores, a reference or weight is malformed or names nothing in the reviews, or a score lies so
+        far from all others that it must be a slip.
 
     Examples
     --------
@@ -92,20 +92,24 @@ def posterior(
             progress(Progress(clock.elapsed(), words))
 
     rows = np.flatnonzero(reviews.scored)
+    if not rows.size:
+        message = "reviews: expected scores, found none; calibrate after the scores have arrived"
+        raise InputError(message)
     item, value = _references(reviews, references)
+    weight = _weights(reviews, rows, weights)
     found = infer(
         reviews.reviewer[rows],
         reviews.item[rows],
         reviews.score[rows],
         reviews.n_reviewers,
         reviews.n_items,
-        weight=_weights(reviews, rows, weights),
+        weight=weight,
         reference_item=item,
         reference_value=value,
         seed=seed,
         progress=tell,
     )
-    return PosteriorEstimate(reviews, found.quality, "posterior", found, seed)
+    return PosteriorEstimate(reviews, found.quality, "posterior", found, seed, weight)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,10 +122,13 @@ class PosteriorEstimate(Estimate):
         Means, variances and their parts, as arrays.
     seed
         Of what is computed at random when first asked for.
+    weight
+        Shape (number of scores,): how much each may be worth, in the order of the reviews; None where nothing said.
     """
 
     beliefs: Posterior = field(repr=False)
     seed: int = 0
+    weight: FloatArray | None = field(default=None, repr=False)
 
     @property
     def status(self) -> Status:
@@ -203,9 +210,12 @@ class PosteriorEstimate(Estimate):
         Raises
         ------
         InputError
-            If an item is not among the reviews' or has no score.
+            If an item is not among the reviews' or has no score, or both are the same.
         """
         a, b = self._code(first, "first"), self._code(second, "second")
+        if a == b:
+            message = f"first, second: expected two different items, found {first!r} twice"
+            raise InputError(message)
         found = difference(self.beliefs, a, b)
         return found if self.group[a] == self.group[b] else Difference(found.mean, float("inf"))
 
@@ -222,7 +232,8 @@ class PosteriorEstimate(Estimate):
     @cached_property
     def gain(self) -> Gain:
         """What the correction is worth: predictive gain over the average on held-out reviews, with its error."""
-        return held_out_gain(self.beliefs, self.reviews.score[self.reviews.scored], seed=self.seed)
+        score = self.reviews.score[self.reviews.scored]
+        return held_out_gain(self.beliefs, score, weight=self.weight, seed=self.seed)
 
     def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
         """Sort items into in, to be discussed and out, ``n`` being selected.
@@ -287,8 +298,11 @@ def _references(
     if not references:
         return None, None
     for label, value in references.items():
-        if label not in reviews.item_code or not np.isfinite(value):
-            message = f"references: expected items of the reviews with a number each, found {label!r}: {value!r}"
+        if label not in reviews.item_code:
+            message = f"references: expected an item of the reviews, found {label!r}; check its spelling"
+            raise InputError(message)
+        if not np.isfinite(value):
+            message = f"references: expected a finite quality, found {value} for item {label!r}"
             raise InputError(message)
     codes = np.array([reviews.item_code[label] for label in references], np.int64)
     order = np.argsort(codes)
@@ -305,10 +319,18 @@ def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | Non
         if given.shape != (reviews.n_reviews,):
             message = f"weights: expected one a review, shape ({reviews.n_reviews},), found shape {given.shape}"
             raise InputError(message)
-        return np.asarray(given[rows])
-    pairs = zip(reviews.reviewer[rows].tolist(), reviews.item[rows].tolist(), strict=True)
-    found = [weights.get((reviews.reviewers[j], reviews.items[i])) for j, i in pairs]
-    if weights and all(weight is None for weight in found):
-        message = f"weights: expected (reviewer, item) pairs of the reviews, found none among {len(weights)}"
+        found = given[rows]
+    else:
+        pairs = zip(reviews.reviewer[rows].tolist(), reviews.item[rows].tolist(), strict=True)
+        named = [weights.get((reviews.reviewers[j], reviews.items[i])) for j, i in pairs]
+        if weights and all(weight is None for weight in named):
+            message = f"weights: expected (reviewer, item) pairs of the reviews, found none among {len(weights)}"
+            raise InputError(message)
+        found = np.array([1.0 if weight is None else float(weight) for weight in named])
+    wrong = np.flatnonzero(~np.isfinite(found) | (found <= 0))
+    if wrong.size:
+        row = rows[wrong[0]]
+        who, what = reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
+        message = f"weights: expected positive finite numbers, found {found[wrong[0]]:g} for {who!r} and {what!r}"
         raise InputError(message)
-    return np.array([1.0 if weight is None else float(weight) for weight in found])
+    return np.asarray(found)

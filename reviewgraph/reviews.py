@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
+from reviewgraph.arrays import frozen, starts
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label, encode, plain_label
 from reviewgraph.results import Result
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     import scipy.sparse
 
     from reviewgraph.columns import Columns
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,22 +100,22 @@ class Reviews(Result):
     @cached_property
     def reviewer_start(self) -> IntArray:
         """Shape (M + 1,): the reviews of reviewer j are ``reviewer_start[j]:reviewer_start[j + 1]``."""
-        return _frozen(_starts(self.reviewer, self.n_reviewers))
+        return frozen(starts(self.reviewer, self.n_reviewers))
 
     @cached_property
     def item_start(self) -> IntArray:
         """Shape (N + 1,): the reviews of item i are ``by_item[item_start[i]:item_start[i + 1]]``."""
-        return _frozen(_starts(self.item, self.n_items))
+        return frozen(starts(self.item, self.n_items))
 
     @cached_property
     def by_item(self) -> IntArray:
         """Shape (E,): the reviews sorted by item and then by reviewer."""
-        return _frozen(np.argsort(self.item, kind="stable").astype(np.int64))
+        return frozen(np.argsort(self.item, kind="stable").astype(np.int64))
 
     @cached_property
     def reviewer_by_item(self) -> IntArray:
         """Shape (E,): the reviewers of the reviews in the order of :attr:`by_item`."""
-        return _frozen(self.reviewer[self.by_item])
+        return frozen(self.reviewer[self.by_item])
 
     def items_of(self, reviewer: int) -> IntArray:
         """Items of a reviewer, ascending codes."""
@@ -168,10 +167,10 @@ class Reviews(Result):
         """Return some of the reviews (a mask or ascending indices) with the same reviewers and items."""
         return replace(
             self,
-            reviewer=_frozen(self.reviewer[keep]),
-            item=_frozen(self.item[keep]),
-            score=_frozen(self.score[keep]),
-            scored=_frozen(self.scored[keep]),
+            reviewer=frozen(self.reviewer[keep]),
+            item=frozen(self.item[keep]),
+            score=frozen(self.score[keep]),
+            scored=frozen(self.scored[keep]),
         )
 
     def with_pairs(self, pairs: Iterable[tuple[Label, Label]]) -> Reviews:
@@ -225,10 +224,10 @@ class Reviews(Result):
         order = np.lexsort((item, reviewer))
         return replace(
             self,
-            reviewer=_frozen(reviewer[order]),
-            item=_frozen(item[order]),
-            score=_frozen(self.score[order]),
-            scored=_frozen(self.scored[order]),
+            reviewer=frozen(reviewer[order]),
+            item=frozen(item[order]),
+            score=frozen(self.score[order]),
+            scored=frozen(self.scored[order]),
             reviewers=all_reviewers,
             items=all_items,
         )
@@ -317,7 +316,7 @@ class Reviews(Result):
         )
         left, right, values, known = pairs
         return cls(
-            *(_frozen(left), _frozen(right), _frozen(values), _frozen(known)),
+            *(frozen(left), frozen(right), frozen(values), frozen(known)),
             *(reviewer_labels, item_labels, dict(titles or {}), lower_is_better),
         )
 
@@ -472,8 +471,8 @@ class Reviews(Result):
 
 
 def _restored(*values: Any) -> Reviews:
-    frozen: list[Any] = [_frozen(value) if isinstance(value, np.ndarray) else value for value in values]
-    return Reviews(*frozen)
+    again: list[Any] = [frozen(value) if isinstance(value, np.ndarray) else value for value in values]
+    return Reviews(*again)
 
 
 def _extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArray, Sequence[Label]]:
@@ -489,15 +488,3 @@ def _extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArr
 def _codes(labels: Sequence[Label]) -> dict[tuple[type, Label], int]:
     """Code by type and label: 1, 1.0 and True are three labels."""
     return {(type(label), label): code for code, label in enumerate(labels)}
-
-
-def _frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    view: npt.NDArray[Scalar] = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
-def _starts(codes: IntArray, size: int) -> IntArray:
-    start = np.zeros(size + 1, np.int64)
-    np.cumsum(np.bincount(codes, minlength=size), out=start[1:])
-    return start

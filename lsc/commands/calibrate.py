@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from lsc.commands.choosing import Choice, Share, choose, read_share
-from lsc.commands.methods import options_of, settle_method
+from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.options import given_table, output_option, table_options
@@ -89,6 +89,8 @@ def calibrate(
     if lottery and select is None:
         message = "lottery: expected --select N or P% with it, the number of papers to draw"
         raise InputError(message)
+    if explain is not None:
+        _expect_scored(reviews, explain)
     result = METHODS[name](reviews, **options_of(name, reviews, options, _progress()))
     choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
     extra = _extra(result, choice, seed if lottery else None, explain)
@@ -100,9 +102,11 @@ def calibrate(
     if as_json:
         for line in page.opening:
             say(line)
-        print_json({"selected": choice.selected, "discuss": [], **result.to_dict(*given), **extra.record})
+        lists: dict[str, Any] = {"certain": [], "discuss": []} if name == DEFAULT else {}
+        print_json({"selected": choice.selected, **lists, **result.to_dict(*given), **extra.record})
     else:
-        lines = extra.lines if explain is not None else [*page.opening, "", *page.body, *extra.lines]
+        opening = [*page.opening, ""] if page.opening else []
+        lines = extra.lines if explain is not None else [*opening, *page.body, *extra.lines]
         width = terminal_width()
         for line in [*lines, "", *_known(choice, page.closing, output)]:
             click.echo("\n".join(folded(line, width)))
@@ -111,6 +115,14 @@ def calibrate(
     if choice.refused:
         say(choice.refused)
         click.get_current_context().exit(1)
+
+
+def _expect_scored(reviews: Reviews, paper: str) -> None:
+    """Refuse a paper that cannot be explained before the work begins."""
+    code = reviews.item_code.get(paper)
+    if code is None or not (reviews.item[reviews.scored] == code).any():
+        message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
+        raise InputError(message)
 
 
 class Extra(NamedTuple):

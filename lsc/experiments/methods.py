@@ -26,6 +26,7 @@ def _plain(name: str) -> Variant:
 
 #: By the names under which results are reported. ``lsc-mixed`` is told each reviewer's kind.
 VARIANTS: Mapping[str, Variant] = {
+    "posterior": _plain("posterior"),
     "average": _plain("average"),
     "qp": Variant("qp", {"bounded": True}, "QP"),
     "bayesian": _plain("bayesian"),

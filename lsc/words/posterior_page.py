@@ -185,6 +185,8 @@ def reviewer_lines(result: PosteriorEstimate) -> list[str]:
 def lottery_lines(drawn: Sequence[object], chances: Mapping[object, float], seed: int) -> list[str]:
     """Return what a lottery drew, and with which probabilities."""
     free = {label: chance for label, chance in chances.items() if chance < 1.0}
+    if not free:
+        return [f"Lots: nothing to draw, {counted(len(drawn), 'paper is', 'papers are')} in for certain."]
     likeliest = sorted(free, key=lambda label: -free[label])
     kept = len(chances) - len(free)
     sure = f"{counted(kept, 'paper is', 'papers are')} in without drawing; the other " if kept else ""

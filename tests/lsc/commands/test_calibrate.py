@@ -3,18 +3,29 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from lsc.commands.calibrate import calibrate
 
 KEYS = {"item", "quality", "average", "rank", "standard_error", "group"}
+METHOD_KEYS = {"method", "status", "hypothesis", "objective", "unique", "items", "selected"}
 PANEL = [
     (who, f"p{i}", round(a * q + b, 3))
     for who, a, b in (("ann", 1, 0), ("bob", 2, 1), ("cleo", 0.5, 3))
     for i, q in enumerate((1, 2.5, 4, 5, 7))
 ]
+#: Eight reviewers, harsh and lenient, of five out of ten papers each; p9 is the best and p0 the worst.
+NOISY = [
+    (f"r{j}", f"p{i}", int(np.clip(round(5 + 0.6 * (i - 4.5) + harsh + rng.normal() * 0.7), 1, 10)))
+    for rng in [np.random.default_rng(0)]
+    for j, harsh in enumerate(rng.normal(0, 1.5, 8))
+    for i in rng.choice(10, 5, replace=False).tolist()
+]
+APART = [*PANEL, ("dora", "q1", 1), ("dora", "q2", 2)]
 
 
 def table(folder: Path, rows: list[tuple[str, str, object]], name: str = "reviews.csv") -> str:
@@ -28,23 +39,32 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(calibrate, list(words))
 
 
+def answer(*words: str) -> dict[str, Any]:
+    done = run(*words, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+# Least Square Calibration
+
+
 def test_json_is_one_object_with_the_keys_of_the_contract(tmp_path: Path) -> None:
-    done = run(table(tmp_path, [*PANEL, ("dora", "p9", "")]), "--json", "--select", "40%")
+    done = run(table(tmp_path, [*PANEL, ("dora", "p9", "")]), "--method", "lsc", "--json", "--select", "40%")
     assert done.exit_code == 0
-    answer = json.loads(done.stdout)
-    assert set(answer) == {"method", "status", "hypothesis", "objective", "unique", "items", "selected"}
-    assert [set(row) for row in answer["items"]] == [KEYS] * 6
-    assert answer["selected"] == ["p4", "p3"]
-    assert answer["status"] == "optimal"
-    assert answer["method"] == "lsc"
-    last = answer["items"][-1]
+    found = json.loads(done.stdout)
+    assert set(found) == METHOD_KEYS
+    assert [set(row) for row in found["items"]] == [KEYS] * 6
+    assert found["selected"] == ["p4", "p3"]
+    assert found["status"] == "optimal"
+    assert found["method"] == "lsc"
+    last = found["items"][-1]
     assert last == {"item": "p9", "quality": None, "average": None, "rank": None, "standard_error": None, "group": 2}
     assert "1 paper has no score" in done.stderr
 
 
 def test_people_get_a_table_with_both_ranks_and_the_next_command(tmp_path: Path) -> None:
     path = table(tmp_path, PANEL)
-    done = run(path)
+    done = run(path, "--method", "lsc")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert "plain average may be the better guide" in lines[0]
@@ -56,9 +76,10 @@ def test_people_get_a_table_with_both_ranks_and_the_next_command(tmp_path: Path)
     assert lines[-1] == f"Next, choose: reviewgraph calibrate {path} --select 10% -o calibrated.csv"
 
 
-def test_a_file_of_all_papers_is_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["lsc", "average"])
+def test_a_file_of_all_papers_is_written(method: str, tmp_path: Path) -> None:
     target = tmp_path / "calibrated.csv"
-    done = run(table(tmp_path, PANEL), "-o", str(target))
+    done = run(table(tmp_path, PANEL), "--method", method, "-o", str(target))
     assert done.exit_code == 0
     with target.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -66,14 +87,17 @@ def test_a_file_of_all_papers_is_written(tmp_path: Path) -> None:
     assert {row["item"] for row in rows} == {f"p{i}" for i in range(5)}
 
 
-def test_a_selection_across_groups_is_refused(tmp_path: Path) -> None:
-    path = table(tmp_path, [*PANEL, ("dora", "q1", 1), ("dora", "q2", 2)])
-    done = run(path, "--select", "2")
+@pytest.mark.parametrize("method", ["lsc", "posterior"])
+def test_a_selection_across_groups_is_refused(method: str, tmp_path: Path) -> None:
+    path = table(tmp_path, APART)
+    done = run(path, "--method", method, "--select", "2")
     assert done.exit_code == 1
     assert "cannot be compared" in done.stdout
     assert "--by-group-average" in done.stderr
-    assert json.loads(run(path, "--select", "2", "--json").stdout)["selected"] == []
-    assert len(json.loads(run(path, "--select", "2", "--json", "--by-group-average").stdout)["selected"]) == 2
+    refused = run(path, "--method", method, "--select", "2", "--json")
+    assert refused.exit_code == 1
+    assert json.loads(refused.stdout)["selected"] == []
+    assert len(answer(path, "--method", method, "--select", "2", "--by-group-average")["selected"]) == 2
 
 
 def test_side_files(tmp_path: Path) -> None:
@@ -81,10 +105,10 @@ def test_side_files(tmp_path: Path) -> None:
     kinds, known = tmp_path / "kinds.csv", tmp_path / "known.csv"
     kinds.write_text("reviewer,hypothesis\nbob,monotone\n", encoding="utf-8")
     known.write_text("item,quality\np0,10\np4,70\n", encoding="utf-8")
-    answer = json.loads(run(path, "--hypotheses", str(kinds), "--references", str(known), "--json").stdout)
-    assert answer["hypothesis"] == "mixed"
-    assert [round(row["quality"], 6) for row in answer["items"]] == [10, 25, 40, 50, 70]
-    assert answer["unique"] is True
+    found = answer(path, "--hypotheses", str(kinds), "--references", str(known))
+    assert (found["method"], found["hypothesis"]) == ("lsc", "mixed")
+    assert [round(row["quality"], 6) for row in found["items"]] == [10, 25, 40, 50, 70]
+    assert found["unique"] is True
 
 
 @pytest.mark.parametrize(
@@ -95,6 +119,25 @@ def test_side_files(tmp_path: Path) -> None:
         (["--select", "99"], "--select: expected at most 5 papers"),
         (["--hypothesis", "wavy"], "Invalid value for '--hypothesis'"),
         (["--references", "{folder}/unknown.csv"], "unknown.csv: expected an item of the reviews, found 'zebra'"),
+        (
+            ["--method", "lsc", "--references", "{folder}/unknown.csv"],
+            "unknown.csv: expected an item of the reviews, found 'zebra'",
+        ),
+        (["--weights", "{folder}/strangers.csv"], "strangers.csv: expected (reviewer, item) pairs of the reviews"),
+        (
+            ["--weights", "{folder}/negative.csv"],
+            "negative.csv: expected positive finite numbers, found -1 for 'ann' and 'p0'",
+        ),
+        (["--method", "magic"], "Invalid value for '--method'"),
+        (["--method", "average", "--hypothesis", "linear"], "--hypothesis belongs to --method lsc, found 'average'"),
+        (["--method", "posterior", "--ties", "free"], "--ties belongs to --method lsc, found 'posterior'"),
+        (["--method", "lsc", "--lottery", "--select", "2"], "--lottery belongs to --method posterior, found 'lsc'"),
+        (["--hypothesis", "linear", "--explain", "p1"], "--explain belongs to --method posterior, found 'lsc'"),
+        (["--max-slope", "3", "--weights", "{folder}/negative.csv"], "--weights belongs to --method posterior"),
+        (["--method", "average", "--references", "{folder}/unknown.csv"], "average knows no references"),
+        (["--lottery"], "--lottery: expected --select N or P% with it"),
+        (["--explain", "zebra"], "--explain zebra: expected a paper with a score, found 'zebra'"),
+        (["--select", "2", "--error-rate", "0.5"], "Invalid value for '--error-rate'"),
         (
             ["--hypotheses", "{folder}/nobody.csv"],
             "nobody.csv: expected reviewers of the reviews who gave a score",
@@ -108,20 +151,208 @@ def test_bad_input_is_one_message_and_status_two(tmp_path: Path, words: list[str
     (tmp_path / "unknown.csv").write_text("item,quality\nzebra,1\n", encoding="utf-8")
     (tmp_path / "nobody.csv").write_text("reviewer,hypothesis\neve,linear\n", encoding="utf-8")
     (tmp_path / "wavy.csv").write_text("reviewer,hypothesis\nann,wavy\n", encoding="utf-8")
+    (tmp_path / "strangers.csv").write_text("item,reviewer,weight\np0,eve,1\n", encoding="utf-8")
+    (tmp_path / "negative.csv").write_text("item,reviewer,weight\np0,ann,-1\n", encoding="utf-8")
     done = run(table(tmp_path, PANEL), *(word.format(folder=tmp_path) for word in words))
     assert done.exit_code == 2
     assert message in done.stderr
     assert "Traceback" not in done.output
 
 
-def test_reviews_without_scores_are_refused(tmp_path: Path) -> None:
-    done = run(table(tmp_path, [("ann", "p1", ""), ("bob", "p1", "")]))
+@pytest.mark.parametrize("method", ["lsc", "posterior"])
+def test_reviews_without_scores_are_refused(method: str, tmp_path: Path) -> None:
+    done = run(table(tmp_path, [("ann", "p1", ""), ("bob", "p1", "")]), "--method", method)
     assert done.exit_code == 2
-    assert "expected scores, found none" in done.stderr
+    assert "reviews: expected scores, found none" in done.stderr
 
 
-def test_lower_is_better_is_printed_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["lsc", "posterior"])
+def test_lower_is_better_is_printed_back(method: str, tmp_path: Path) -> None:
     path = table(tmp_path, [(who, paper, 20 - float(y)) for who, paper, y in PANEL])
-    answer = json.loads(run(path, "--lower-is-better", "--json").stdout)
-    assert answer["items"][4]["rank"] == 1
-    assert answer["items"][4]["quality"] == min(row["quality"] for row in answer["items"])
+    found = answer(path, "--method", method, "--lower-is-better")["items"]
+    assert found[4]["rank"] == 1
+    assert found[4]["quality"] == min(row["quality"] for row in found)
+    if method == "posterior":
+        assert all(row["interval"][0] < row["quality"] < row["interval"][1] for row in found)
+
+
+# The posterior, and what all methods share
+
+
+def test_the_posterior_is_the_default_and_its_json_holds_what_is_known(tmp_path: Path) -> None:
+    found = answer(table(tmp_path, [*NOISY, ("r0", "new", "")]))
+    assert set(found) == METHOD_KEYS | {"gain", "certain", "discuss"}
+    assert (found["method"], found["status"]) == ("posterior", "converged")
+    assert (found["hypothesis"], found["objective"], found["unique"]) == (None, None, None)
+    assert (found["selected"], found["certain"], found["discuss"]) == ([], [], [])
+    assert set(found["gain"]) == {"relative", "standard_error", "error", "average_error", "reviews"}
+    assert found["gain"]["relative"] > 2 * found["gain"]["standard_error"] > 0
+    assert [set(row) for row in found["items"]] == [KEYS | {"interval", "probability"}] * 11
+    for row in found["items"]:
+        if row["item"] == "new":
+            assert {name for name, value in row.items() if value is not None} == {"item", "group"}
+        else:
+            assert row["interval"][0] < row["quality"] < row["interval"][1]
+            assert row["probability"] is None
+
+
+def test_a_selection_comes_in_lists_with_chances(tmp_path: Path) -> None:
+    path = table(tmp_path, NOISY)
+    found = answer(path, "--select", "30%")
+    chance = {row["item"]: row["probability"] for row in found["items"]}
+    assert sum(chance.values()) == pytest.approx(3)
+    assert len(found["selected"]) == 3
+    assert found["error_rate"] == 0.1
+    assert found["expected_wrong"] == pytest.approx(sum(1 - chance[paper] for paper in found["selected"]))
+    assert found["expected_wrong_by_average"] >= found["expected_wrong"] - 1e-9
+    assert set(found["certain"]) == {paper for paper in found["selected"] if chance[paper] >= 0.9}
+    assert found["discuss"]
+    for row in found["discuss"]:
+        assert row["probability"] == chance[row["item"]]
+        assert row["item"] not in found["certain"]
+    bold = answer(path, "--select", "3", "--error-rate", "0.2")
+    assert (bold["selected"], bold["error_rate"]) == (found["selected"], 0.2)
+    assert [row["item"] for row in bold["discuss"]] == [
+        row["item"] for row in found["discuss"] if 0.2 < row["probability"] < 0.8 or row["item"] in found["selected"]
+    ]
+    assert len(bold["discuss"]) < len(found["discuss"])
+
+
+def test_people_read_the_worth_the_lists_and_the_exchange_with_the_average(tmp_path: Path) -> None:
+    path = table(tmp_path, NOISY)
+    done = run(path, "--select", "3", "--lottery")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Correcting for reviewers predicts a withheld score ")
+    assert "% better than the plain average does, give or take " in lines[0]
+    header = next(line for line in lines if line.startswith("rank"))
+    assert header.split("  ")[0] == "rank"
+    assert header.endswith("among best 3")
+    for opening in ("Selecting 3 papers: ", "In, at least 90 % sure (", "To discuss (", "Out, at least 90 % sure: "):
+        assert any(line.startswith(opening) for line in lines), opening
+    assert any(line.startswith("Lots (seed 0): ") for line in lines)
+    assert run(path).stdout.splitlines()[-1] == (
+        f"Next, choose: reviewgraph calibrate {path} --select 10% -o calibrated.csv"
+    )
+
+
+def test_the_file_has_the_ends_of_intervals_and_the_chances(tmp_path: Path) -> None:
+    target = tmp_path / "calibrated.csv"
+    found = answer(table(tmp_path, NOISY), "--select", "3", "-o", str(target))
+    with target.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0])[:6] == ["item", "quality", "average", "rank", "standard_error", "group"]
+    assert list(rows[0])[6:] == ["interval_low", "interval_high", "probability"]
+    for row, item in zip(rows, found["items"], strict=True):
+        assert row["item"] == item["item"]
+        assert [float(row["interval_low"]), float(row["interval_high"])] == pytest.approx(item["interval"])
+        assert float(row["probability"]) == pytest.approx(item["probability"])
+
+
+def test_lots_are_drawn_by_seed_with_probabilities_that_sum_to_the_places(tmp_path: Path) -> None:
+    path = table(tmp_path, NOISY)
+    drawn = {}
+    for seed in ("0", "1", "2", "3", "4", "1"):
+        found = answer(path, "--select", "4", "--error-rate", "0.01", "--lottery", "--seed", seed)
+        lottery = found["lottery"]
+        assert lottery["seed"] == int(seed)
+        assert sum(row["probability"] for row in lottery["probabilities"]) == pytest.approx(4)
+        assert set(lottery["drawn"]) <= {row["item"] for row in lottery["probabilities"]}
+        assert {row["item"] for row in lottery["probabilities"] if row["probability"] == 1} <= set(lottery["drawn"])
+        assert len(set(lottery["drawn"])) == 4
+        assert drawn.setdefault(seed, lottery["drawn"]) == lottery["drawn"]
+    assert len({tuple(sorted(papers)) for papers in drawn.values()}) > 1
+
+
+@pytest.mark.parametrize("direction", [[], ["--lower-is-better"]])
+def test_an_account_sums_to_the_quality(direction: list[str], tmp_path: Path) -> None:
+    path = table(tmp_path, NOISY)
+    found = answer(path, "--explain", "p3", *direction)
+    account, quality = found["account"], {row["item"]: row["quality"] for row in found["items"]}["p3"]
+    assert account["item"] == "p3"
+    assert account["quality"] == quality
+    assert account["middle"] + sum(part["moves"] for part in account["parts"]) == pytest.approx(quality, abs=1e-9)
+    assert sum(part["weight"] for part in account["parts"]) == pytest.approx(1)
+    given = {who: score for who, paper, score in NOISY if paper == "p3"}
+    reviews = [part for part in account["parts"] if part["source"] == "review"]
+    assert {part["reviewer"]: part["score"] for part in reviews} == given
+    done = run(path, "--explain", "p3", *direction)
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"Paper p3: quality {quality:.2f}, give or take ")
+    assert f"{quality:.2f}  the sum" in done.stdout
+    for who, score in given.items():
+        assert f"{who} gave {score}" in done.stdout
+
+
+def test_a_paper_without_a_score_cannot_be_explained(tmp_path: Path) -> None:
+    done = run(table(tmp_path, [*NOISY, ("r0", "new", "")]), "--explain", "new")
+    assert done.exit_code == 2
+    assert "--explain new: expected a paper with a score, found 'new'" in done.stderr
+
+
+def test_references_and_weights_are_read_and_move_qualities(tmp_path: Path) -> None:
+    path = table(tmp_path, NOISY)
+    known, weights = tmp_path / "known.csv", tmp_path / "weights.csv"
+    known.write_text("item,quality\n" + "".join(f"p{i},{i}\n" for i in range(10)), encoding="utf-8")
+    rows = "".join(f"{paper},{who},{1 + n % 3}\n" for n, (who, paper, _) in enumerate(NOISY))
+    weights.write_text(f"item,reviewer,weight\n{rows}", encoding="utf-8")
+    alone = [row["quality"] for row in answer(path)["items"]]
+    for words in (["--references", str(known)], ["--weights", str(weights)]):
+        found = answer(path, *words)
+        assert found["method"] == "posterior"
+        assert [row["quality"] for row in found["items"]] != alone
+    told = answer(path, "--references", str(known), "--explain", "p3")["account"]["parts"]
+    assert [part["source"] for part in told].count("reference") == 1
+
+
+def test_papers_outside_the_largest_group_are_never_certain(tmp_path: Path) -> None:
+    rows = [*NOISY, *((who, paper, 10) for who in ("x", "y", "z") for paper in ("q1",)), ("x", "q2", 1), ("y", "q2", 1)]
+    path = table(tmp_path, rows)
+    found = answer(path, "--select", "4", "--by-group-average")
+    group = {row["item"]: row["group"] for row in found["items"]}
+    assert (group["q1"], group["q2"]) == (2, 2)
+    assert "q1" in [row["item"] for row in found["discuss"]]
+    assert {group[paper] for paper in found["certain"]} <= {1}
+    refused = run(path, "--select", "4", "--lottery")
+    assert refused.exit_code == 1
+    assert "no review connects the 2 groups of papers" in refused.stderr
+    assert "Lots" not in refused.stdout
+    assert f"reviewgraph plan {path}" in refused.stdout
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("ann", "p1", 3)],
+        [(who, paper, 3) for who in ("ann", "bob", "cleo") for paper in ("p1", "p2", "p3")],
+        [(who, f"p{i}", i % 2) for who in ("ann", "bob", "cleo") for i in range(4)],
+    ],
+    ids=["one review", "constant scores", "tied scores"],
+)
+def test_scores_that_say_little_are_averages(rows: list[tuple[str, str, object]], tmp_path: Path) -> None:
+    path = table(tmp_path, rows)
+    found = answer(path, "--select", "1", "--lottery")
+    assert (found["status"], found["gain"]) == ("no_signal", None)
+    averages = {row["average"] for row in found["items"]}
+    for row in found["items"]:
+        assert row["quality"] == pytest.approx(row["average"], abs=0.1)
+    best = max(averages)
+    assert all(row["rank"] > 0 for row in found["items"])
+    assert all(row["average"] == best for row in found["items"] if row["item"] in found["selected"])
+    assert len(found["lottery"]["drawn"]) == 1
+    done = run(path, "--select", "1")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("These scores show no differences between reviewers: there is nothing to correct.")
+
+
+@pytest.mark.parametrize("method", ["average", "bayesian", "ridge"])
+def test_other_methods_select_without_chances(method: str, tmp_path: Path) -> None:
+    path = table(tmp_path, NOISY)
+    found = answer(path, "--method", method, "--select", "2")
+    assert set(found) == METHOD_KEYS
+    assert found["method"] == method
+    best = sorted(found["items"], key=lambda row: row["rank"])[:2]
+    assert found["selected"] == [row["item"] for row in best]
+    printed = run(path, "--method", method, "--select", "2").stdout.splitlines()
+    assert printed[0] == f"Quality of 10 papers by {method}:"
+    assert f"Selected, best first: {', '.join(found['selected'])}" in printed
