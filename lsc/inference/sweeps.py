@@ -94,7 +94,7 @@ class Sweep(NamedTuple):
     evidence
         Log evidence of the old state.
     gradient
-        Shape (P, M): its derivatives by the hyperparameters, a column a reviewer.
+        Shape (P, M): its derivatives by the hyperparameters, a column a reviewer of two scores or more.
     mean, variance
         Shape (N + 1,): beliefs of the old state; entry N belongs to empty slots.
     """
@@ -136,7 +136,8 @@ def sweep(problem: Problem, state: State, *, learn: bool = True) -> Sweep:
         told = message(given.cavity, found.mean, found.second)
         _write(block, told, new.precision, new.shift)
         new.nodes[: len(found.nodes), who], new.fresh[: len(found.fresh), who] = found.nodes, found.fresh
-        new.orders[who], gradient[:, who] = found.orders, found.gradient
+        # One score tells of its reviewer only through the shape of all scores, which is not for slopes to explain.
+        new.orders[who], gradient[:, who] = found.orders, found.gradient * (block.load > 1)
         evidence += float(found.log_evidence.sum()) + _potential(given.cavity, block)
     if state.extent.kappa:
         evidence += _likeness(problem, state, new)

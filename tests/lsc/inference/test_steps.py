@@ -215,7 +215,7 @@ def test_averages_have_the_evidence_of_the_normal_law() -> None:
 
     best = evidence(found.mean, found.slope, found.noise)
     assert found.evidence == pytest.approx(best)
-    for change in ((0.05, 1, 1), (0, 1.1, 1), (0, 0.9, 1), (0, 1, 1.1), (0, 1, 0.9)):
+    for change in ((0.1, 1, 1), (0, 1.2, 1), (0, 0.8, 1), (0, 1, 1.2), (0, 1, 0.8)):
         assert evidence(found.mean + change[0], found.slope * change[1], found.noise * change[2]) < best
 
 
@@ -227,3 +227,9 @@ def test_messages_are_positive_even_where_scores_surprise() -> None:
     told = scale_users.message(cavity, found.mean, found.second)
     assert (told.precision >= scale_users.LEAST_PRECISION).all()
     assert np.isfinite(told.shift).all()
+
+
+def test_one_score_an_item_does_not_tell_quality_from_noise() -> None:
+    rng = np.random.default_rng(0)
+    found = fit_averages(np.arange(40), rng.standard_normal(40), 1e-4)
+    assert found.slope**2 / found.noise == pytest.approx(1.0, rel=0.2)
