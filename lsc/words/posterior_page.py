@@ -159,8 +159,9 @@ def lottery_lines(drawn: Sequence[object], chances: Mapping[object, float], seed
     if not free:
         return [f"Lots: nothing to draw, {counted(len(drawn), 'paper is', 'papers are')} in for certain."]
     likeliest = sorted(free, key=lambda label: -free[label])
+    sure = counted(len(chances) - len(free), "paper is", "papers are")
     return [
-        f"Lots (seed {seed}): {len(chances) - len(free)} papers are in without drawing; the other "
+        f"Lots (seed {seed}): {sure} in without drawing; the other "
         f"{counted(len(drawn) - len(chances) + len(free), 'place is', 'places are')} drawn among {len(free)}, with "
         "probabilities that rise with their chances:",
         f"  {listed([f'{label} ({percent(free[label])})' for label in likeliest], DISCUSSED)}",
