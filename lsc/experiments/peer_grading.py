@@ -124,8 +124,8 @@ def cells_of(
     >>> rows = [(j, i, float((i * (j + 1)) % 7)) for j in range(4) for i in range(20)]
     >>> task = Graded("all", Reviews.from_pairs(rows), np.arange(20.0))
     >>> cell = cells_of([task], ["average"], resamples=5)[0]
-    >>> cell["share"], cell["precision"], cell["precision_difference"]
-    (0.2, 0.0, 0.0)
+    >>> cell["share"], round(cell["precision"], 2), cell["precision_difference"]
+    (0.2, 16.67, 0.0)
     """
     found = []
     for task in tasks:

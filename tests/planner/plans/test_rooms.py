@@ -16,7 +16,8 @@ MAY = {
     "targets": {"model", "search", "proof", "targets"},
     "check": {"model", "check", "plan"},
     "words": {"model", "words", "plan"},
-    "plan": {"model", "targets", "words", "plan"},
+    "mail": {"mail"},
+    "plan": {"model", "targets", "mail", "words", "plan"},
     "planning": {"model", "search", "targets", "words", "plan", "planning"},
 }
 MODULES = {

@@ -1,0 +1,300 @@
+"""The posterior as an object: what it promises of every table, on small ones."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lsc.errors import Incomparable
+from lsc.inference.beliefs import Status
+from lsc.posteriors import PosteriorEstimate, posterior
+from reviewgraph import InputError, Reviews
+
+
+def rows(seed: int = 0, n_reviewers: int = 8, n_items: int = 10, name: str = "p") -> list[tuple[str, str, float]]:
+    """Scores of harsh and lenient reviewers, of five papers each; the last papers are the best."""
+    rng = np.random.default_rng(seed)
+    return [
+        (f"{name}r{j}", f"{name}{i}", float(np.round(5 + 0.6 * (i - 4.5) + harsh + rng.normal(0, 0.7), 1)))
+        for j, harsh in enumerate(rng.normal(0, 1.5, n_reviewers))
+        for i in rng.choice(n_items, 5, replace=False).tolist()
+    ]
+
+
+ROWS = rows()
+REVIEWS = Reviews.from_pairs([*ROWS, ("pr0", "new", None)])
+#: The same where 1 is the best score.
+TURNED = Reviews.from_pairs([(who, what, 10.0 - y) for who, what, y in ROWS], items=["new"], lower_is_better=True)
+
+
+@pytest.fixture(scope="module")
+def found() -> PosteriorEstimate:
+    return posterior(REVIEWS)
+
+
+@pytest.fixture(scope="module")
+def turned() -> PosteriorEstimate:
+    return posterior(TURNED)
+
+
+@pytest.fixture(scope="module")
+def apart() -> PosteriorEstimate:
+    """Two groups that no review connects; the smaller one is scored higher."""
+    return posterior(Reviews.from_pairs([*ROWS, *((who, what, y + 3) for who, what, y in rows(1, 4, 5, "q"))]))
+
+
+def test_intervals_are_central_and_widen_with_their_level(found: PosteriorEstimate) -> None:
+    scored = np.isfinite(found.quality)
+    assert scored.sum() == 10
+    assert np.isnan(found.interval()).tolist() == [[not known] * 2 for known in scored]
+    assert found.interval().mean(axis=1)[scored] == pytest.approx(found.quality[scored])
+    half = np.diff(found.interval(math.erf(1 / math.sqrt(2))))[:, 0] / 2
+    assert half[scored] == pytest.approx(found.standard_error[scored])
+    assert (np.diff(found.interval(0.99))[scored] > np.diff(found.interval(0.9))[scored]).all()
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -1.0, math.nan])
+def test_a_level_that_is_no_probability_is_refused(found: PosteriorEstimate, level: float) -> None:
+    with pytest.raises(InputError, match="level: expected a probability between 0 and 1, found"):
+        found.interval(level)
+
+
+def test_chances_of_being_among_the_best_sum_to_the_places(found: PosteriorEstimate) -> None:
+    for n in range(11):
+        chance = found.probability_in_top(n)
+        assert chance.shape == (11,)
+        assert chance.sum() == pytest.approx(n, abs=1e-9)
+        assert chance[REVIEWS.item_code["new"]] == 0.0
+        assert ((chance >= 0) & (chance <= 1)).all()
+    for n in (-1, 11):
+        with pytest.raises(InputError, match=rf"n: expected 0 to 10 items to select \(.*\), found {n}"):
+            found.probability_in_top(n)
+
+
+def test_draws_have_the_means_and_errors_of_the_posterior(found: PosteriorEstimate) -> None:
+    drawn = found.draws(4000, seed=1)
+    scored = np.isfinite(found.quality)
+    assert drawn.shape == (4000, 11)
+    assert np.isnan(drawn[:, ~scored]).all()
+    error = drawn[:, scored].std(axis=0)
+    assert np.abs(drawn[:, scored].mean(axis=0) - found.quality[scored]).max() < 5 * error.max() / math.sqrt(4000)
+    assert error == pytest.approx(found.beliefs.order_error[scored], rel=0.06)
+    assert np.array_equal(found.draws(3, seed=2), found.draws(3, seed=np.random.default_rng(2)), equal_nan=True)
+
+
+def test_differences_have_a_sign_and_an_error_that_draws_confirm(found: PosteriorEstimate) -> None:
+    best, worst = found.ranking()[0], found.ranking()[-1]
+    one, other = found.difference(best, worst), found.difference(worst, best)
+    assert one.mean == pytest.approx(
+        found.quality.max(where=~np.isnan(found.quality), initial=-9) - np.nanmin(found.quality)
+    )
+    assert (other.mean, other.standard_error) == pytest.approx((-one.mean, one.standard_error))
+    a, b = REVIEWS.item_code[best], REVIEWS.item_code[worst]
+    drawn = found.draws(4000, seed=3)
+    assert (drawn[:, a] - drawn[:, b]).std() == pytest.approx(one.standard_error, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        (("p1", "zebra"), "second: expected an item with a score, found 'zebra'"),
+        (("new", "p1"), "first: expected an item with a score, found 'new'"),
+        (("p1", "p1"), "first, second: expected two different items, found 'p1' twice"),
+    ],
+)
+def test_differences_of_what_has_none_are_refused(
+    found: PosteriorEstimate, pair: tuple[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        found.difference(*pair)
+
+
+def test_items_that_no_review_connects_have_an_infinite_difference(apart: PosteriorEstimate) -> None:
+    assert np.unique(apart.group).tolist() == [1, 2]
+    assert apart.group[apart.reviews.item_code["q1"]] == 2
+    assert apart.difference("p1", "q1").standard_error == math.inf
+    assert apart.difference("q2", "q1").standard_error < math.inf
+
+
+@pytest.mark.parametrize("direction", ["found", "turned"])
+def test_accounts_sum_to_the_quality_whatever_the_direction(direction: str, request: pytest.FixtureRequest) -> None:
+    estimate: PosteriorEstimate = request.getfixturevalue(direction)
+    printed = estimate.reviews.printed(estimate.quality)
+    for label in estimate.ranking():
+        code = estimate.reviews.item_code[label]
+        account = estimate.account(label)
+        assert account.lower_is_better is (direction == "turned")
+        assert abs(account.total - printed[code]) < 1e-9
+        assert abs(account.quality - printed[code]) < 1e-12
+        assert account.standard_error == estimate.standard_error[code]
+        assert sum(part.weight for part in account.parts) == pytest.approx(1)
+        reviews = [part for part in account.parts if part.source == "review"]
+        assert len(reviews) == estimate.reviews.reviews_per_item[code] - (label == "new")
+        for part in reviews:
+            assert part.score is not None
+            assert part.says == pytest.approx(part.score + part.severity + part.stretch)
+            assert part.moves == pytest.approx(part.weight * (part.says - account.middle))
+        assert account.average == pytest.approx(np.mean([part.score for part in reviews]))
+
+
+def test_turning_the_scale_turns_the_answer(found: PosteriorEstimate, turned: PosteriorEstimate) -> None:
+    assert turned.ranking() == found.ranking()
+    assert turned.reviews.printed(turned.quality) == pytest.approx(10.0 - found.quality, nan_ok=True, abs=1e-6)
+    one, other = found.account("p3"), turned.account("p3")
+    for ours, theirs in zip(one.parts, other.parts, strict=True):
+        assert theirs.severity == pytest.approx(-ours.severity, abs=1e-6)
+        assert theirs.moves == pytest.approx(-ours.moves, abs=1e-6)
+    for ours, theirs in zip(found.to_dict()["items"], turned.to_dict()["items"], strict=True):
+        if ours["interval"] is not None:
+            assert theirs["interval"] == pytest.approx([10 - y for y in ours["interval"][::-1]], abs=1e-6)
+
+
+@pytest.mark.parametrize("label", ["zebra", "new"])
+def test_accounts_of_what_has_no_score_are_refused(found: PosteriorEstimate, label: str) -> None:
+    with pytest.raises(InputError, match=f"item: expected an item with a score, found '{label}'"):
+        found.account(label)
+
+
+@pytest.mark.parametrize("error_rate", [0.0, 0.5, -0.1, math.nan])
+def test_error_rates_that_are_none_are_refused(found: PosteriorEstimate, error_rate: float) -> None:
+    with pytest.raises(InputError, match=r"error_rate: expected a probability between 0 and 0\.5, found"):
+        found.selection(3, error_rate=error_rate)
+
+
+def test_selections_hold_the_best_and_refuse_impossible_numbers(found: PosteriorEstimate) -> None:
+    selection = found.selection(3)
+    assert selection.named(selection.best) == found.select(3)
+    assert selection.chance.tolist() == found.probability_in_top(3).tolist()
+    assert len(selection.certain) + len(selection.discuss) + len(selection.out) == 10
+    average = found.average[selection.by_average]
+    assert average.min() >= np.sort(found.average[np.isfinite(found.average)])[-3]
+    for n in (-1, 11):
+        with pytest.raises(InputError, match="n: expected 0 to 10 items to select"):
+            found.selection(n)
+    assert [found.selection(n).best.size for n in (0, 10)] == [0, 10]
+
+
+def test_groups_are_compared_only_on_request(apart: PosteriorEstimate) -> None:
+    with pytest.raises(Incomparable, match="no review connects the 2 groups of papers"):
+        apart.selection(4)
+    selection = apart.selection(4, across_groups=True)
+    smaller = apart.group == 2
+    assert smaller[selection.best].any()
+    assert not smaller[selection.certain].any()
+
+
+def test_the_gain_is_what_held_out_scores_say(found: PosteriorEstimate) -> None:
+    gain = found.gain
+    assert gain.relative == pytest.approx(1 - (gain.error / gain.average_error) ** 2)
+    assert gain.relative > 2 * gain.standard_error > 0
+    assert gain.reviews == 40
+    assert found.to_dict()["gain"] == gain._asdict()
+
+
+def test_copies_are_whole(found: PosteriorEstimate) -> None:
+    answer = found.to_dict(found.selection(3))
+    for again in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
+        assert again.to_dict(again.selection(3)) == answer
+        assert again.status is Status.CONVERGED
+        assert again.reviewers.severity.mean.tolist() == found.reviewers.severity.mean.tolist()
+
+
+def test_frames_have_the_columns_of_the_file(found: PosteriorEstimate) -> None:
+    frame = found.to_frame("pyarrow")
+    columns = found.to_columns()
+    assert frame.column_names == list(columns)
+    assert frame.column_names[-2:] == ["interval_low", "interval_high"]
+    assert frame.num_rows == 11
+    assert frame.column("rank").to_pylist() == columns["rank"]
+    assert list(found.to_columns(found.selection(2)))[-1] == "probability"
+
+
+def test_weights_come_by_pair_or_by_row() -> None:
+    by_row = np.where(np.arange(REVIEWS.n_reviews) % 3 == 0, 4.0, 1.0)
+    planned = int(np.flatnonzero(~REVIEWS.scored)[0])
+    by_row[planned] = np.nan  # nothing is asked of a planned review
+    pairs = zip(REVIEWS.reviewer.tolist(), REVIEWS.item.tolist(), by_row.tolist(), strict=True)
+    # A pair that is left out, and one that is not known, count 1.
+    by_pair = {(REVIEWS.reviewers[j], REVIEWS.items[i]): weight for j, i, weight in pairs if weight == 4.0}
+    by_pair["stranger", "p1"] = 9.0
+    one, other = posterior(REVIEWS, weights=by_row), posterior(REVIEWS, weights=by_pair)
+    assert np.array_equal(one.quality, other.quality, equal_nan=True)
+    assert one.gain == other.gain
+    assert not np.array_equal(one.quality, posterior(REVIEWS).quality, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(3), r"weights: expected one a review, shape \(41,\), found shape \(3,\)"),
+        ({("eve", "p1"): 2.0}, r"weights: expected \(reviewer, item\) pairs of the reviews, found none among 1"),
+        (np.zeros(41), "weights: expected positive finite numbers, found 0 for 'pr0' and"),
+        (np.full(41, np.inf), "weights: expected positive finite numbers, found inf for 'pr0' and"),
+    ],
+)
+def test_malformed_weights_are_refused(weights: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        posterior(REVIEWS, weights=weights)
+
+
+def test_enough_references_bring_their_scale_and_sharpen_what_they_name(found: PosteriorEstimate) -> None:
+    told = {f"p{i}": 100.0 * i for i in range(8)}
+    one, other = posterior(REVIEWS, references=told), posterior(REVIEWS, references=dict(reversed(told.items())))
+    assert np.array_equal(one.quality, other.quality, equal_nan=True)
+    scored = np.isfinite(found.quality)
+    for label, value in told.items():
+        assert abs(one.quality[REVIEWS.item_code[label]] - value) < 100
+    alone = posterior(REVIEWS, references={label: value / 100 for label, value in told.items()})
+    assert one.quality[scored] == pytest.approx(100 * alone.quality[scored])
+    assert one.ranking() == alone.ranking()
+    # Their noise is learned: in units of the spread of qualities all are better known than without them.
+    spread, before = np.nanstd(one.quality), np.nanstd(found.quality)
+    assert (one.standard_error[scored] / spread).mean() < (found.standard_error[scored] / before).mean()
+    account = one.account("p3")
+    assert [part.source for part in account.parts].count("reference") == 1
+    assert abs(account.total - account.quality) < 1e-9
+
+
+def test_references_are_turned_with_the_scale() -> None:
+    told = {f"p{i}": float(i) for i in range(8)}
+    up = posterior(REVIEWS, references=told)
+    down = posterior(TURNED, references={label: -value for label, value in told.items()})
+    assert down.reviews.printed(down.quality) == pytest.approx(-up.quality, nan_ok=True, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        ({"zebra": 1.0}, "references: expected an item of the reviews, found 'zebra'; check its spelling"),
+        ({"p1": math.nan}, "references: expected a finite quality, found nan for item 'p1'"),
+    ],
+)
+def test_malformed_references_are_refused(references: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        posterior(REVIEWS, references=references)
+
+
+def test_without_scores_nothing_is_inferred() -> None:
+    with pytest.raises(InputError, match="reviews: expected scores, found none"):
+        posterior(Reviews.from_pairs([("ann", "p1"), ("bob", "p1")]))
+
+
+def test_progress_tells_stages_in_order_of_time() -> None:
+    told: list[Any] = []
+    posterior(REVIEWS, progress=told.append)
+    assert told
+    assert all(now.words for now in told)
+    assert [now.seconds for now in told] == sorted(now.seconds for now in told)
+
+
+def test_the_answer_does_not_depend_on_the_order_of_rows_and_the_type_of_labels(found: PosteriorEstimate) -> None:
+    shuffled = [ROWS[k] for k in np.random.default_rng(5).permutation(len(ROWS)).tolist()]
+    again = posterior(Reviews.from_pairs([("pr0", "new", None), *shuffled]))
+    assert np.array_equal(again.quality, found.quality, equal_nan=True)
+    numbered = Reviews.from_pairs([(int(who[2:]), int(what[1:]), y) for who, what, y in ROWS])
+    assert posterior(numbered).quality.tolist() == found.quality[1:].tolist()

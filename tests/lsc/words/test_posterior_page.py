@@ -1,0 +1,191 @@
+"""What people read of a posterior."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lsc.inference.account import Account, Part
+from lsc.inference.validation import Gain
+from lsc.posteriors import PosteriorEstimate, posterior
+from lsc.words import posterior_page
+from lsc.words.accounts import account_lines
+from lsc.words.pages import page_of
+from reviewgraph import Reviews
+
+
+def scores(name: str = "p", seed: int = 0) -> list[tuple[str, str, float]]:
+    """Six reviewers, the first harsh and the last lenient, of all but a few of twelve papers."""
+    rng = np.random.default_rng(seed)
+    return [
+        (f"{name}r{j}", f"{name}{i}", float(np.round(5 + 0.5 * i + 1.2 * (j - 2.5) + rng.normal(0, 0.4), 1)))
+        for j in range(6)
+        for i in rng.choice(12, 8, replace=False).tolist()
+    ]
+
+
+@pytest.fixture(scope="module")
+def found() -> PosteriorEstimate:
+    return posterior(Reviews.from_pairs(scores()))
+
+
+@pytest.fixture(scope="module")
+def turned() -> PosteriorEstimate:
+    """The same numbers where 1 is the best: who gave low scores is now the lenient one."""
+    return posterior(Reviews.from_pairs(scores(), lower_is_better=True))
+
+
+@pytest.mark.parametrize(
+    ("chance", "expected"),
+    [
+        (0.0, "< 1 %"),
+        (0.0049, "< 1 %"),
+        (0.006, "1 %"),
+        (0.5, "50 %"),
+        (0.994, "99 %"),
+        (0.996, "> 99 %"),
+        (1.0, "> 99 %"),
+    ],
+)
+def test_nothing_is_certain_in_percent(chance: float, expected: str) -> None:
+    assert posterior_page.percent(chance) == expected
+
+
+def with_gain(found: PosteriorEstimate, relative: float, error: float) -> PosteriorEstimate:
+    changed = replace(found)
+    changed.__dict__["gain"] = Gain(relative, error, 1.0, 1.0, 40)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("relative", "error", "expected"),
+    [
+        (0.25, 0.03, "predicts a withheld score 25 % better than the plain average does, give or take 3."),
+        (0.04, 0.03, "4 % better than the plain average does, give or take 3 (within its error, so no better"),
+        (-0.2, 0.03, "20 % worse than the plain average does, give or take 3."),
+        (np.nan, np.nan, "Too few papers have two scores to say what the correction is worth."),
+    ],
+)
+def test_the_first_line_is_what_the_correction_is_worth(
+    found: PosteriorEstimate, relative: float, error: float, expected: str
+) -> None:
+    (line,) = posterior_page.opening(with_gain(found, relative, error))
+    assert expected in line
+
+
+def test_the_opening_names_groups_and_papers_without_a_score() -> None:
+    rows = [*scores(), ("x", "q1", 4.0), ("x", "q2", 6.0)]
+    lines = posterior_page.opening(posterior(Reviews.from_pairs(rows, items=["new", "newer"])))
+    assert len(lines) == 3
+    assert "no review connects the 2 groups; the largest has 12 of 14 papers" in lines[1]
+    assert lines[2] == "2 papers have no score yet and get none."
+
+
+def test_scores_without_differences_between_reviewers_are_called_averages() -> None:
+    alike = posterior(Reviews.from_pairs([(who, what, 3.0) for who in "abc" for what in "xyz"]))
+    page = page_of(alike)
+    assert page.opening[0].startswith("These scores show no differences between reviewers")
+    assert not any("stand out" in line or "stands out" in line for line in page.body)
+
+
+def stands_out(result: PosteriorEstimate, word: str) -> str:
+    return next((line for line in posterior_page.reviewer_lines(result) if line.startswith(f"  {word}: ")), "")
+
+
+def test_harsh_and_lenient_change_places_with_the_direction(
+    found: PosteriorEstimate, turned: PosteriorEstimate
+) -> None:
+    assert "most of all pr0" in stands_out(found, "harsh")
+    assert "most of all pr5" in stands_out(found, "lenient")
+    assert "most of all pr5" in stands_out(turned, "harsh")
+    assert "most of all pr0" in stands_out(turned, "lenient")
+
+
+def account(found: PosteriorEstimate, who: str) -> tuple[str, str]:
+    """A paper that a reviewer scored, and the line of her score in its account."""
+    item = next(what for reviewer, what, _ in scores() if reviewer == who)
+    lines = account_lines(found.account(item), "On titles")
+    assert lines[0].startswith(f"Paper {item} On titles: quality ")
+    return item, next(line for line in lines if f" {who} gave " in line)
+
+
+def test_an_account_says_who_is_harsh_whatever_the_direction(
+    found: PosteriorEstimate, turned: PosteriorEstimate
+) -> None:
+    assert re.search(r"counts as .*\(\+\d\.\d\d, as this reviewer is harsh", account(found, "pr0")[1])
+    assert re.search(r"counts as .*\(-\d\.\d\d, as this reviewer is lenient", account(found, "pr5")[1])
+    # Where 1 is the best, low scores are lenient, and the correction raises the number.
+    assert re.search(r"counts as .*\(\+\d\.\d\d, as this reviewer is lenient", account(turned, "pr0")[1])
+    assert re.search(r"counts as .*\(-\d\.\d\d, as this reviewer is harsh", account(turned, "pr5")[1])
+
+
+def test_the_lines_of_an_account_add_up_as_printed(found: PosteriorEstimate) -> None:
+    for label in found.ranking():
+        told = found.account(label)
+        lines = account_lines(told)
+        numbers = [float(match[1]) for line in lines if (match := re.match(r"\s+([+-]?\d+\.\d\d)  ", line))]
+        middle, *moves, total = numbers
+        assert len(moves) == len(told.parts) - 1
+        assert middle + sum(moves) == pytest.approx(total, abs=0.005 * (len(numbers) + 1))
+        assert total == pytest.approx(told.quality, abs=0.005)
+
+
+def test_every_kind_of_part_has_words() -> None:
+    parts = (
+        Part("review", "ann", 7.0, 0.0, 0.01, 7.01, 0.4, 0.8),
+        Part("likeness", "ann", None, 0.0, 0.0, 6.0, 0.1, 0.1),
+        Part("reference", None, None, 0.0, 0.0, 6.5, 0.2, 0.3),
+        Part("middle", None, None, 0.0, 0.0, 5.0, 0.3, 0.0),
+    )
+    lines = account_lines(Account("p1", 6.2, 0.3, 7.0, 5.0, parts))
+    assert lines[2:7] == [
+        "      5.00  where every paper starts: the middle of all papers",
+        "     +0.80  ann gave 7; weight 40%",
+        "     +0.10  like papers go to like reviewers: the other papers of ann (weight 10%)",
+        "     +0.30  its known quality, taken as a measurement (weight 20%)",
+        "      6.20  the sum",
+    ]
+    assert "together weigh 70%, the middle 30%" in lines[-1]
+
+
+def test_decisions_count_every_paper_once(found: PosteriorEstimate) -> None:
+    selection = found.selection(4)
+    lines = posterior_page.decisions(found, selection)
+    sizes = [re.search(r"\((\d+)", line) for line in lines if line.startswith(("In, ", "To discuss"))]
+    inside = [int(match[1]) for match in sizes if match]
+    out = next(int(match[1]) for line in lines if (match := re.match(r"Out, .*: (\d+) papers?\.", line)))
+    assert sum(inside) + out == 12
+    assert lines[0].startswith(f"Selecting 4 papers: {selection.expected_wrong:.1f} of them are expected not to be")
+
+
+def test_changes_name_who_comes_in_and_who_goes_out(found: PosteriorEstimate) -> None:
+    best = found.selection(4)
+    same = replace(best, by_average=best.best)
+    assert posterior_page.changes(found, same) == ["The plain average would select the same papers."]
+    other = replace(best, by_average=np.array([*best.best[:3], best.ranked[-1]]))
+    first, second = posterior_page.changes(found, other)
+    assert first == "1 of the 4 differ from the average's selection:"
+    into, out = found.items[best.best[3]], found.items[best.ranked[-1]]
+    assert second.startswith(f"  {into} in, {out} out: the first is the better one with > 99 %")
+
+
+def test_lots_say_what_was_drawn_among_whom() -> None:
+    lines = posterior_page.lottery_lines(["a", "c"], {"a": 1.0, "b": 0.25, "c": 0.75}, 7)
+    assert lines == [
+        "Lots (seed 7): 1 paper is in without drawing; the other 1 place is drawn among 2, with "
+        "probabilities that rise with their chances:",
+        "  c (75 %), b (25 %)",
+        "Drawn: a, c",
+    ]
+    assert posterior_page.lottery_lines(["a"], {"a": 1.0}, 7) == ["Lots: nothing to draw, 1 paper is in for certain."]
+
+
+def test_a_page_has_the_chances_only_of_a_selection(found: PosteriorEstimate) -> None:
+    def header(lines: list[str]) -> str:
+        return next(line for line in lines if line.startswith("rank"))
+
+    assert header(page_of(found).body).endswith("9 in 10 sure  average  its rank")
+    assert header(page_of(found, found.selection(4)).body).endswith("its rank  among best 4")
