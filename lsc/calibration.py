@@ -338,6 +338,7 @@ def calibrate(
     programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
     found = _solve(programme, solver, tolerance, max_iterations, progress)
     scored = reviews.only_scored()
+    # The programme leaves shift (and, without noise, scale) open in each group: the reported scale settles both.
     group = groups_of(scored)
     average = plain_averages(scored)
     reported = reporting_scale(
@@ -376,6 +377,7 @@ def _solve(
         from lsc.solver import newton
 
         found = newton.minimise(programme, **options)
+        # Without noise the qualities are exact, and are worth solving for to the last digit.
         exact = is_noiseless(programme, found.quality, found.perceived, part=NEARLY)
         if tolerance is None and found.converged and exact:
             sharper = newton.minimise(programme, **options, tolerance=SHARP, start=found.quality)

@@ -232,6 +232,7 @@ def verify_merges(reviews: Reviews, merges: IntArray, *, use_scores: bool = Fals
     counted = reviews.only_scored() if use_scores else reviews
     class_of = tie_classes(counted).tolist() if use_scores else range(counted.n_items)
     score = dict(zip(zip(counted.reviewer.tolist(), counted.item.tolist(), strict=True), counted.score, strict=True))
+    # Every reviewer begins as a component of her own, which covers what she reviewed.
     cover = [set(counted.items_of(j).tolist()) for j in range(counted.n_reviewers)]
     members = [[j] for j in range(counted.n_reviewers)]
     home = list(range(counted.n_reviewers))
@@ -246,11 +247,13 @@ def verify_merges(reviews: Reviews, merges: IntArray, *, use_scores: bool = Fals
         if not (0 <= a < len(home) and 0 <= b < len(home)):
             message = f"merges: row {row} names reviewers {a} and {b}, expected codes from 0 to {len(home) - 1}"
             raise CertificateError(message)
+        # The witnesses are looked for in the covers as they stand before this row.
         left, right = home[a], home[b]
         shared = u in cover[left] and u in cover[right] and v in cover[left] and v in cover[right]
         if left == right or not (shared and differ(a, b, u, v)):
             message = f"merges: row {row} does not join the components of reviewers {a} and {b} by items {u} and {v}"
             raise CertificateError(message)
+        # The smaller moves into the larger, so that each item and reviewer moves O(log) times.
         if len(cover[left]) < len(cover[right]):
             left, right = right, left
         cover[left] |= cover[right]

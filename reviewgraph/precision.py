@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.labels import IntArray
-from reviewgraph.reviews import FloatArray
+from reviewgraph.reviews import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -22,7 +22,11 @@ PROBE_STEPS = 1000
 
 
 def error_variances(
-    reviewer: IntArray, item: IntArray, quality: FloatArray | None, rng: np.random.Generator | None = None
+    reviewer: IntArray,
+    item: IntArray,
+    quality: FloatArray | None,
+    rng: np.random.Generator | None = None,
+    sloped: BoolArray | None = None,
 ) -> FloatArray:
     """Variance of each recovered quality for noise of variance one, scoring functions being linear and unknown.
 
@@ -41,6 +45,9 @@ def error_variances(
         projects on span(1), the variances are exact and relative to the shift alone, and a connected graph suffices.
     rng
         For the probes beyond 2,000 items, where the diagonal is estimated to about 10 %; seed 0 by default.
+    sloped
+        Shape (M,): whether the slope of a reviewer is unknown (of all by default). Of the others P_j projects on
+        span(1); where there are any, they fix the scale, and variances are relative to the shift alone.
 
     Returns
     -------
@@ -62,6 +69,9 @@ def error_variances(
     level = np.ones((size, 1))
     if quality is None:
         matrix, count = projections(reviewer, item, np.zeros(item.size), size)
+        basis = level / np.sqrt(size)
+    elif sloped is not None and not sloped.all():
+        matrix, count = projections(reviewer, item, np.where(sloped[reviewer], quality[item], 0.0), size)
         basis = level / np.sqrt(size)
     else:
         matrix, count = projections(reviewer, item, quality[item], size)
@@ -106,9 +116,11 @@ def _exact(matrix: sp.csr_array, count: FloatArray, basis: FloatArray) -> FloatA
 
 def _estimate(matrix: sp.csr_array, count: FloatArray, basis: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Average ``probe * (L^+ probe)`` over random signs, by conjugate gradients on all probes at once."""
+    # Hutchinson: the mean of z * (M z) over random signs z is the diagonal of M.
     probe = rng.choice([-1.0, 1.0], (count.size, PROBES))
     target = probe - basis @ (basis.T @ probe)
     transposed = matrix.T.tocsr()
+    # Preconditioned by the diagonal; a probe that has reached its goal takes steps of zero.
     weight = count[:, np.newaxis]
     found, residual = np.zeros_like(target), target.copy()
     direction = residual / weight
@@ -124,6 +136,7 @@ def _estimate(matrix: sp.csr_array, count: FloatArray, basis: FloatArray, rng: n
         if (square <= goal).all() or not step.any():
             break
         direction = residual / weight + np.divide(square, before, out=np.zeros(PROBES), where=before > 0) * direction
+    # What rounding has added of the null space is taken out again; a variance is never negative.
     found -= basis @ (basis.T @ found)
     estimate: FloatArray = np.maximum(np.mean(probe * found, axis=1), 0.0)
     return estimate

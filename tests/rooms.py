@@ -27,8 +27,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "kernels": "arrays labels errors",
         "components": _GRAPHS,
         "recoverable": f"{_GRAPHS} components",
-        "precision": f"{_GRAPHS} components",
-        "designs": f"{_GRAPHS} components",
+        "precision": "arrays labels errors reviews",
+        "designs": "arrays labels errors reviews",
         "structure": f"{_GRAPHS} levels components recoverable",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure pages",
@@ -45,9 +45,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "plans.plan": "errors plans.model plans.targets plans.mail",
         "plans.words": "errors plans.model plans.plan",
         "plans.check": "errors plans.model plans.plan",
-        "plans.planning": (
-            "errors plans.targets plans.search plans.proof plans.model plans.plan plans.words plans.check"
-        ),
+        "plans.planning": "errors plans.targets plans.search plans.proof plans.model plans.plan plans.words",
         "assignments.model": "errors",
         "assignments.steps": "errors assignments.model",
         "assignments.assignment": "errors assignments.model",
@@ -56,10 +54,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "assignments.assigning": (
             "errors assignments.stages assignments.words assignments.steps assignments.model assignments.assignment"
         ),
-        "assignments.designs": (
-            "errors assignments.assigning assignments.stages assignments.words assignments.steps assignments.model "
-            "assignments.assignment"
-        ),
+        "assignments.designs": "errors assignments.model assignments.assignment",
         "commands": (
             "errors plans.planning plans.plan plans.words plans.check plans.model "
             "assignments.assigning assignments.assignment assignments.designs assignments.words assignments.model"
@@ -78,10 +73,10 @@ ROOMS: dict[str, dict[str, str]] = {
         "calibration": "errors estimate model evidence programs solver",
         "methods": "errors estimate model solver calibration posteriors",
         "metrics": "",
-        "words": "errors estimate model evidence methods calibration inference decisions posteriors",
+        "words": "errors estimate model evidence calibration inference decisions posteriors",
         "seriation": "errors estimate model calibration methods",
-        "simulation": "errors model",
-        "experiments": "errors estimate model methods calibration metrics seriation simulation",
+        "simulation": "errors",
+        "experiments": "errors estimate model methods calibration metrics simulation",
         "commands": (
             "errors estimate model methods calibration posteriors decisions metrics words simulation experiments"
         ),

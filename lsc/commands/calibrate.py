@@ -82,6 +82,7 @@ def calibrate(
     and the output opens with what the correction for reviewers is worth. With --select it says which papers are in,
     which are out, and which the scores cannot tell apart.
     """
+    from lsc.words.folding import folded, terminal_width
     from lsc.words.pages import page_of
 
     name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain})
@@ -93,6 +94,7 @@ def calibrate(
     result = METHODS[name](reviews, **options_of(name, reviews, options, _progress()))
     choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
     extra = _extra(result, choice, seed if lottery else None, explain)
+    # One selection serves the page, the file and the JSON.
     page = page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
     if output:
@@ -105,7 +107,10 @@ def calibrate(
     else:
         opening = [*page.opening, ""] if page.opening else []
         lines = extra.lines if explain is not None else [*opening, *page.body, *extra.lines]
-        for line in [*lines, "", *_closing(result, choice, page.closing, output)]:
+        width = terminal_width()
+        for line in [*lines, "", *_known(choice, page.closing, output)]:
+            click.echo("\n".join(folded(line, width)))
+        for line in _next(result, choice):
             click.echo(line)
     if choice.refused:
         say(choice.refused)
@@ -145,7 +150,9 @@ def _extra(result: Any, choice: Choice, seed: int | None, paper: str | None) -> 
         }
     if paper is not None:
         account = result.account(paper)
-        lines += account_lines(account, result.reviews.titles.get(paper, ""))
+        score = result.reviews.printed(result.reviews.score[result.reviews.scored])
+        scale = (float(score.min()), float(score.max()))
+        lines += account_lines(account, result.reviews.titles.get(paper, ""), scale)
         record["account"] = account.to_dict()
     return Extra(lines, record)
 
@@ -162,16 +169,21 @@ def _progress() -> Callable[[Progress], None]:
     return tell
 
 
-def _closing(result: Estimate, choice: Choice, known: list[str], output: str | None) -> list[str]:
-    """Say what is known now, and what to type next."""
+def _known(choice: Choice, known: list[str], output: str | None) -> list[str]:
+    """Say what is known now, and where it is."""
     lines = []
     if choice.selected and choice.selection is None:
         lines += [f"Selected, best first: {', '.join(map(str, choice.selected))}", ""]
     lines += known
     if output:
         lines.append(f"All papers are in {output}.")
-    if int(result.group.max(initial=0)) > 1:
-        lines.append(f"Next, reviews that would join what is apart: reviewgraph plan {given_table()}")
-    elif not choice.selected:
-        lines.append(f"Next, choose: reviewgraph calibrate {given_table()} --select 10% -o calibrated.csv")
     return lines
+
+
+def _next(result: Estimate, choice: Choice) -> list[str]:
+    """Say what to type next, on a line of its own to copy."""
+    if int(result.group.max(initial=0)) > 1:
+        return [f"Next, reviews that would join what is apart: reviewgraph plan {given_table()}"]
+    if not choice.selected:
+        return [f"Next, choose: reviewgraph calibrate {given_table()} --select 10% -o calibrated.csv"]
+    return []

@@ -91,6 +91,7 @@ def _simulated(
     chosen = [EXPERIMENTS[name] for name in names]
     if papers is not None:
         chosen = [experiment.scaled(papers) for experiment in chosen]
+    # One thread a process: the processes share the cores.
     folder = folder_of(output)
     with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
         results = run(chosen, trials, folder=folder, progress=_progress())
@@ -112,6 +113,7 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
     from lsc.experiments.output import columns_of, folder_of
     from reviewgraph.cli.output import csv_text, write_whole
 
+    # One task a homework, question or semester of the course; one for any other table.
     if data["hamburg"]:
         tasks = peer_grading.read_hamburg(data["hamburg"], data["by"])
     elif data["reviews"] and data["truth"]:

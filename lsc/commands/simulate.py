@@ -86,6 +86,7 @@ def _write(folder: str, files: dict[str, str]) -> None:
     except OSError as error:
         message = f"{folder}: cannot be made a folder ({error.strerror or error})"
         raise InputError(message) from error
+    # What would make the second rename fail is looked for before the first.
     drafts = {name: os.path.join(folder, f"{name}.{os.getpid()}.draft") for name in files}
     taken = [name for name in files if os.path.isdir(os.path.join(folder, name))]
     if taken:

@@ -186,17 +186,20 @@ def _ramps(
     count = dy.size
     force, reach = np.zeros(count), np.zeros(count)
     running, length = 0.0, 0.0
+    # Moving bend w_m moves all later slopes: its force is the sum of theirs, over the length they span.
     for m in range(count - 1, -1, -1):
         running += dy[m] * total[m]
         length += dy[m]
         force[m], reach[m] = running, length
     gap = 0.0
     ceiling = 0.0
+    # The bound above has the multiplier that makes the least force zero; its slack is the last slope's.
     if np.isfinite(upper):
         ceiling = max(0.0, -np.min(force))
         gap += ceiling * abs(upper - step[count - 1] / dy[count - 1])
     before, before_dy = lower, 0.0
     for m in range(count):
+        # Primal: bends are not negative. Dual: forces are not. Their products are the gap.
         slope = step[m] / dy[m]
         bend = slope - before
         if m > 0:

@@ -124,11 +124,14 @@ def _directions(programme: Programme, quality: FloatArray, perceived: FloatArray
     def widen(matrix: sp.csr_array) -> sp.csr_array:
         return sp.hstack([matrix @ item, sp.csr_array((matrix.shape[0], levels))], format="csr")
 
+    # Rows on perceived qualities become rows on qualities: noise of a minimiser is the same in all of them.
     equal = [widen(rows.matrix) for rows in equalities(programme)]
     rising = []
     for rows in inequalities(programme):
+        # Only constraints that bind forbid a small step.
         binding = rows.matrix @ perceived - rows.low <= tolerance
         rising.append(widen(rows.matrix[binding]))
+    # Free ties have levels of their own, which may move with the qualities.
     middle = middle_levels(loose, perceived)
     for level_rows in loose:
         slack = level_rows.matrix @ perceived + level_rows.on_level @ middle - level_rows.low
@@ -176,10 +179,12 @@ def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components
 
+    # A row says that one quality falls no faster than another: an arc. A circle of arcs moves as one.
     rows = sp.vstack([directions.equal, -directions.equal, directions.rising], format="coo")
     up, down = rows.data > 0, rows.data < 0
     high, low = np.empty((2, rows.shape[0]), np.int64)
     high[rows.coords[0][up]], low[rows.coords[0][down]] = rows.coords[1][up], rows.coords[1][down]
+    # References do not move at all, so they are on one circle.
     known = np.flatnonzero(directions.fixed)
     ring = np.roll(known, 1)
     tails, heads = np.concatenate([low, known]), np.concatenate([high, ring])
@@ -191,6 +196,7 @@ def _orders_fix_all(directions: Directions, trivial: list[FloatArray]) -> bool:
         return True
     if count > 2 or len(trivial) == 1:
         return False
+    # Two parts are allowed where the trivial directions, shift and scale, hold each of them together.
     sizes = np.bincount(part)
     means = np.bincount(part, trivial[1]) / np.maximum(sizes, 1)
     off = float(np.abs(trivial[1] - means[part]).max())
@@ -202,11 +208,13 @@ def _moves(directions: Directions, trivial: list[FloatArray]) -> bool:
     import scipy.sparse as sp
     from scipy.optimize import linprog
 
+    # A random probe, orthogonal to the trivial directions, sees any other with probability 1.
     basis, _ = np.linalg.qr(np.column_stack(trivial))
     probe = np.random.default_rng(0).standard_normal(directions.size)
     probe -= basis @ (basis.T @ probe)
     width = directions.fixed.size
     bound = np.where(directions.fixed, 0.0, 1.0)
+    # The cone may hold a direction and not its opposite, so both are asked.
     for sign in (1.0, -1.0):
         found = linprog(
             np.concatenate([-sign * probe, np.zeros(width - directions.size)]),

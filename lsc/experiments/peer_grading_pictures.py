@@ -49,6 +49,7 @@ def _differences(
     for cell in cells:
         if cell["method"] == "average":
             continue
+        # Marks of one method share its row, a little apart.
         number = tasks.index(cell["task"])
         place = methods.index(cell["method"]) + 0.8 * ((number + 0.5) / len(tasks) - 0.5)
         colour, mark = looks[number % len(looks)]

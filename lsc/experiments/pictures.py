@@ -103,6 +103,7 @@ def _curves(axis: Axes, experiment: Experiment, cells: Sequence[Record], measure
     names = list(dict.fromkeys(cell[line] for cell in cells))
     places = list(dict.fromkeys(cell[experiment.axis] for cell in cells))
     for number, name in enumerate(names):
+        # Curves stand a little apart so that error bars do not hide each other.
         own = [cell for cell in cells if cell[line] == name]
         shift = APART * len(places) * (number - (len(names) - 1) / 2)
         at = [places.index(cell[experiment.axis]) + shift for cell in own]

@@ -94,6 +94,7 @@ def run(
     from joblib import Parallel, delayed
 
     wanted = _wanted(experiments)
+    # What is stored and complete is not run again; a trial lacking a method runs for that method alone.
     results = {(setting, n): _load(folder, setting, n) for setting in wanted for n in range(trials)}
     missing = [
         (setting, n, [method for method in wanted[setting] if method not in done])
@@ -110,6 +111,7 @@ def run(
 
     tell()
     if todo:
+        # Each trial is stored as it ends, so that a kill loses only those under way.
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
         for setting, n, trial in parallel(delayed(_task)(*task) for task in todo):
             results[setting, n] = {**results[setting, n], **trial}

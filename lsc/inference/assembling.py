@@ -205,7 +205,7 @@ def _hyperparameters(found: Climb) -> Mapping[str, Hyperparameter]:
         if place in names:
             value = float(np.exp(theta[place]))
             values[names[place]] = Hyperparameter(value, float(value * error[place]))
-        else:
+        elif place != LOGIT_W:
             values[name] = Hyperparameter(float(theta[place]), float(error[place]))
     share = 1 / (1 + np.exp(-theta[LOGIT_W]))
     values["orders"] = Hyperparameter(float(share), float(share * (1 - share) * error[LOGIT_W]))

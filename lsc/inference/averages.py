@@ -19,6 +19,9 @@ from reviewgraph.reviews import FloatArray
 #: Ratios of variances a^2 / s^2 that are tried, then refined around the best.
 RATIOS = np.geomspace(1e-4, 1e4, 81)
 REFINEMENTS = 6
+#: Standard deviation of the log ratio beforehand. Only where no item has two scores does it matter: quality and noise
+#: then cannot be told apart, and count as equal.
+VAGUE = 2.0
 
 
 class Averages(NamedTuple):
@@ -59,7 +62,7 @@ def fit_averages(item: IntArray, score: FloatArray, least_noise: float) -> Avera
 
     ratio = RATIOS
     for _ in range(REFINEMENTS):
-        best = int(np.argmax(at(ratio)[0]))
+        best = int(np.argmax(at(ratio)[0] - 0.5 * (np.log(ratio) / VAGUE) ** 2))
         ratio = np.geomspace(ratio[max(best - 1, 0)], ratio[min(best + 1, ratio.size - 1)], 9)
     evidence, mean, noise = (float(value[4]) for value in at(ratio))
     return Averages(mean, float(np.sqrt(ratio[4] * noise)), noise, evidence)

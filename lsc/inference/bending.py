@@ -11,8 +11,9 @@ import numpy as np
 
 from reviewgraph.reviews import FloatArray
 
-#: Part of the squared distance of the two readings that is added to the variance: they are equally plausible.
-PLAUSIBLE = 0.5
+#: Part of the squared distance of the two readings that is added to the variance: a half where they are equally
+#: plausible, and a little for the scatter of ranks, to which alone the second is known.
+PLAUSIBLE = 0.6
 
 
 def bend_variance(mean: FloatArray) -> FloatArray:
@@ -34,7 +35,4 @@ def bend_variance(mean: FloatArray) -> FloatArray:
     level = (rank - 0.375) / (size + 0.25)
     normal = ndtri(level)
     distance = mean - mean.mean() - mean.std() * normal
-    # Ranks among n normal qualities scatter by themselves: variance p (1 - p) / n phi^2.
-    density = np.exp(-0.5 * normal**2) / np.sqrt(2 * np.pi)
-    scatter = mean.var() * level * (1 - level) / (size * density**2)
-    return np.asarray(PLAUSIBLE * np.maximum(distance**2 - scatter, 0.0))
+    return np.asarray(PLAUSIBLE * distance**2)

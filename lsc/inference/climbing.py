@@ -16,9 +16,11 @@ from reviewgraph.reviews import BoolArray, FloatArray
 STILL, GAIN = 2e-3, 1e-2
 #: Good enough to try the next extension of the model.
 ROUGH_STILL, ROUGH_GAIN = 1e-2, 5e-2
+#: Or the height has not changed by as much over so many sweeps: steps were too short to follow a flat direction.
+PLATEAU = 12
 #: Sweeps before hyperparameters move: messages have to arrive first.
 WARM_UP = 2
-MOST_SWEEPS, MOST_ROUGH_SWEEPS = 150, 80
+MOST_SWEEPS, MOST_ROUGH_SWEEPS = 150, 60
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
 LOSS, LOSS_A_REVIEW, SLOWER = 3.0, 0.005, 0.5
 
@@ -72,9 +74,10 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     """
     still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
+    heights: list[float] = []
     slack = LOSS + LOSS_A_REVIEW * problem.layout.slot.size
     for count in range(1, most + 1):
-        found = sweep(problem, state)
+        found = sweep(problem, state, learn=bool(free.any()))
         height = found.evidence + log_prior(state.theta).value
         if best is not None and count > warm_up and height < best.height - slack:
             # The last steps led astray: go back to the best state, and go on from there more slowly.
@@ -82,7 +85,9 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
             state, before = best.state, None
             continue
         step = ascend(state.theta, found.gradient, free, step)
-        settled = step.gain < gain and _moved(found, before) < still
+        heights.append(height)
+        level = len(heights) > PLATEAU and abs(height - heights[-PLATEAU]) < gain
+        settled = (step.gain < gain or level) and _moved(found, before) < still
         if (settled and count > warm_up) or count == most:
             break
         before, state = found, found.state
@@ -96,10 +101,10 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
 def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) -> Climb:
     """Let messages answer to a change for a few sweeps; of hyperparameters at most the scale moves, with ``gauge``."""
     for _ in range(sweeps):
-        state = sweep(problem, state).state
+        state = sweep(problem, state, learn=False).state
         if gauge:
             state = standardised(problem, state)
-    return Climb(sweep(problem, state), state, sweeps + 1, False, np.eye(state.theta.size))
+    return Climb(sweep(problem, state, learn=False), state, sweeps + 1, False, np.eye(state.theta.size))
 
 
 def _moved(found: Sweep, before: Sweep | None) -> float:

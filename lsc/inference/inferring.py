@@ -36,6 +36,11 @@ def infer(
 ) -> Posterior:
     """Infer qualities of items from scores.
 
+    The model is that of :mod:`lsc.inference.model`; qualities, slopes and offsets are integrated out by expectation
+    propagation (Minka 2001), a reviewer a factor, and the hyperparameters maximise its evidence times weak priors.
+    Assortment, a noise of her own for each reviewer, or reviewers who only order are kept where the evidence asks for
+    them. Reviewers who give everyone the same score, and not by chance, are not heard.
+
     Parameters
     ----------
     reviewer, item
@@ -59,6 +64,19 @@ def infer(
     InputError
         If shapes differ, codes lie outside their range, a score, weight or reference is not finite, a weight is not
         positive, or a score lies so far off all others that it must be a slip.
+
+    Notes
+    -----
+    A sweep is linear in reviews; sweeps number some tens whatever the size.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> reviewer, item = np.repeat(np.arange(30), 4), np.arange(120) % 31
+    >>> score = 5 + np.sin(item) + 3 * rng.standard_normal(30)[reviewer] + 0.1 * rng.standard_normal(120)
+    >>> posterior = infer(reviewer, item, score, 30, 31)
+    >>> posterior.status.value, bool(np.corrcoef(posterior.quality, np.sin(np.arange(31)))[0, 1] > 0.9)
+    ('converged', True)
     """
     check(reviewer, item, score, n_reviewers, n_items, weight, reference_item, reference_value)
     if not score.size:

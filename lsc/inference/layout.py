@@ -12,8 +12,8 @@ from reviewgraph.reviews import BoolArray, FloatArray
 #: Loads up to this one have blocks of their own; above, a block holds loads that differ by at most a sixth.
 EXACT_LOADS = 8
 WASTE = 7 / 6
-#: Reviews in a block: its arrays over 11 nodes then stay in the processor's cache.
-BLOCK = 4096
+#: Reviews in a block: its arrays over 15 nodes then stay in the processor's cache.
+BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 #: Up to so many items eigenvalues are exact; above, probes and steps of Lanczos.
-EXACT, PROBES, STEPS = 400, 16, 40
+EXACT, PROBES, STEPS = 400, 16, 20
 
 
 class Likeness(NamedTuple):

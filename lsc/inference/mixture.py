@@ -41,6 +41,8 @@ def mixed_step(
     theta: FloatArray,
     factor: FloatArray,
     rounding: float,
+    *,
+    learn: bool = True,
 ) -> Mixed:
     """Mix the two kinds by their probabilities given the scores.
 
@@ -53,9 +55,11 @@ def mixed_step(
         The step for reviewers who use the scale.
     nodes
         Nodes given fresh papers.
+    learn
+        Whether gradients are asked for.
     """
     ones = np.ones(block.shape)
-    fresh = step(block, Cavity(0 * ones, ones), nodes, theta, factor, None, rounding)
+    fresh = step(block, Cavity(0 * ones, ones), nodes, theta, factor, None, rounding, learn=learn, papers=False)
     order = order_step(block, cavity, float(np.exp(2 * theta[LOG_S_R])))
     share = 1 / (1 + np.exp(-theta[LOGIT_W]))
     scale = np.log1p(-share) + uses.log_evidence

@@ -17,6 +17,8 @@ from reviewgraph.reviews import FloatArray
 
 #: Points of the grid, and standard deviations that it reaches beyond the extreme papers.
 POINTS, REACH = 48, 4.0
+#: Rises of a logarithm below which an exponential is straight, and the least part of a probability that counts.
+STRAIGHT, NOTHING = 1e-6, 1e-250
 
 
 class Order(NamedTuple):
@@ -51,8 +53,8 @@ def order_step(block: Block, cavity: Cavity, perception: float) -> Order:
     total = np.take_along_axis(cavity.variance, order, axis=0) + perception
     mean = np.take_along_axis(cavity.mean, order, axis=0)
     used = np.take_along_axis(block.used, order, axis=0)
-    grid, density = _densities(mean, total, used)
-    marginal, log_probability = _marginals(density, used)
+    grid, log_density = _densities(mean, total, used)
+    marginal, log_probability = _marginals(log_density, used)
     # Moments of z, and from them those of x: x | z is normal about m + v / (v + s_R^2) (z - m).
     off = grid - mean[:, None]
     first, square = (marginal * off).sum(axis=1), (marginal * off**2).sum(axis=1)
@@ -66,42 +68,56 @@ def order_step(block: Block, cavity: Cavity, perception: float) -> Order:
 
 
 def _densities(mean: FloatArray, variance: FloatArray, used: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Grid of each reviewer, shape (points, m), and weights of each paper on it that sum to 1, (k, points, m)."""
+    """Grid of each reviewer, shape (points, m), and the log density of each paper on it, shape (k, points, m)."""
     sd = np.sqrt(variance)
     low = np.where(used > 0, mean - REACH * sd, np.inf).min(axis=0)
     high = np.where(used > 0, mean + REACH * sd, -np.inf).max(axis=0)
     grid = low + np.linspace(0.0, 1.0, POINTS)[:, None] * (high - low)
-    density = np.exp(-0.5 * ((grid - mean[:, None]) / sd[:, None]) ** 2)
-    density /= density.sum(axis=1, keepdims=True)
-    return grid, density
+    log_density = -0.5 * ((grid - mean[:, None]) / sd[:, None]) ** 2
+    # The unit is the spacing of the grid; each density is brought to the sum 1 that the rule below gives it.
+    whole = _pieces(log_density).sum(axis=1, keepdims=True)
+    return grid, log_density - np.log(whole)
 
 
-def _marginals(density: FloatArray, used: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _pieces(log_value: FloatArray) -> FloatArray:
+    """Integrals between neighbours of the grid (axis -2), of what is exponential between them.
+
+    The probability that many papers are in order rises too steeply for straight lines: by them a reviewer of twenty
+    papers would seem to keep their order better than she does.
+    """
+    value = np.exp(log_value)
+    rise = log_value[..., 1:, :] - log_value[..., :-1, :]
+    step = value[..., 1:, :] - value[..., :-1, :]
+    mean = 0.5 * (value[..., 1:, :] + value[..., :-1, :])
+    return np.asarray(np.divide(step, rise, out=mean, where=np.abs(rise) > STRAIGHT))
+
+
+def _marginals(log_density: FloatArray, used: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Weights of each paper given the order, and the log probability of the order.
 
-    Empty slots come last; they follow in any case, so that they add nothing to the logarithm.
-
-    Forwards, A_l(t) = P(first l papers in order, the l-th at most t); backwards likewise from above. A paper's own
-    point counts half: two papers at one point are as likely in one order as in the other.
+    Forwards, A_l(t) = P(first l papers in order, the l-th at most t); backwards likewise from above. Empty slots come
+    last and follow in any case. Each step is scaled to its total, which is the probability of one more in order.
     """
-    slots = density.shape[0]
-    before, after = np.ones_like(density), np.ones_like(density)
-    log_total = np.zeros(density.shape[2])
-    for place in range(1, slots):
-        mass = density[place - 1] * before[place - 1]
-        # Each step is scaled to its total, which is then the probability of one more paper in order.
-        part = np.maximum(mass.sum(axis=0), 1e-300)
+    slots = log_density.shape[0]
+    before, after = np.zeros_like(log_density), np.zeros_like(log_density)
+    log_total = np.zeros(log_density.shape[2])
+    for place in range(slots):
+        mass = _pieces(log_density[place] + before[place])
+        part = np.maximum(mass.sum(axis=0), NOTHING)
         log_total += np.log(part)
-        before[place] = np.where(used[place] > 0, (np.cumsum(mass, axis=0) - 0.5 * mass) / part, 1.0)
-    last = (density[-1] * before[-1]).sum(axis=0)
-    log_total += np.log(np.maximum(last, 1e-300))
-    for place in range(slots - 2, -1, -1):
-        mass = density[place + 1] * after[place + 1]
-        part = np.maximum(mass.sum(axis=0), 1e-300)
-        above = np.cumsum(mass[::-1], axis=0)[::-1]
-        after[place] = np.where(used[place + 1] > 0, (above - 0.5 * mass) / part, 1.0)
-    marginal = density * before * after
-    marginal /= np.maximum(marginal.sum(axis=1, keepdims=True), 1e-300)
+        if place + 1 < slots:
+            so_far = np.log(np.maximum(np.cumsum(mass, axis=0) / part, NOTHING))
+            before[place + 1, 1:] = np.where(used[place + 1] > 0, so_far, 0.0)
+            before[place + 1, 0] = np.where(used[place + 1] > 0, np.log(NOTHING), 0.0)
+    for place in range(slots - 1, 0, -1):
+        mass = _pieces(log_density[place] + after[place])
+        part = np.maximum(mass.sum(axis=0), NOTHING)
+        to_come = np.log(np.maximum(np.cumsum(mass[::-1], axis=0)[::-1] / part, NOTHING))
+        after[place - 1, :-1] = np.where(used[place] > 0, to_come, 0.0)
+        after[place - 1, -1] = np.where(used[place] > 0, np.log(NOTHING), 0.0)
+    marginal = log_density + before + after
+    marginal = np.exp(marginal - marginal.max(axis=1, keepdims=True))
+    marginal /= marginal.sum(axis=1, keepdims=True)
     return marginal, log_total
 
 

@@ -107,10 +107,11 @@ class Slopes(NamedTuple):
 
 
 class Offsets(NamedTuple):
-    """Given the slope: W, residual, P and B of each reviewer, and log probability of her scores times density."""
+    """Given the slope: W, residual r, W r, P and B of each reviewer; log probability of her scores times density."""
 
     weight: FloatArray
     residual: FloatArray
+    weighted: FloatArray
     precision: FloatArray
     mean: FloatArray
     log_weight: FloatArray
@@ -149,7 +150,7 @@ def offsets_given(block: Block, cavity: Cavity, at: Slopes, variance: FloatArray
     squares = at.offset**2 / omega_square + np.einsum("kgm,kgm->gm", weighted, residual) - precision * mean**2
     log_weight = -0.5 * (log_total + np.log(omega_square * precision) + squares)
     log_weight += at.log_density - 0.5 * np.log(2 * np.pi) * block.load
-    return Offsets(weight, residual, precision, mean, log_weight)
+    return Offsets(weight, residual, weighted, precision, mean, log_weight)
 
 
 def step(
@@ -160,6 +161,9 @@ def step(
     factor: FloatArray,
     log_weight: FloatArray | None,
     rounding: float,
+    *,
+    learn: bool = True,
+    papers: bool = True,
 ) -> Step:
     """Do one step of expectation propagation for every reviewer of a block.
 
@@ -171,6 +175,8 @@ def step(
         Shape (k, m): logarithms of the weights of reviews, where there are any.
     rounding
         Variance r^2 of rounding.
+    learn, papers
+        Whether gradients and papers' moments are asked for; without, they are 0.
     """
     at = slopes_at(nodes, theta)
     variance = at.noise * factor[:, None] + rounding
@@ -181,8 +187,12 @@ def step(
     share = np.exp(found.log_weight - top)
     total = share.sum(axis=0)
     share /= total
-    mean, second = _papers_given(cavity, at, variance, found, share)
-    gradient = _gradient(at, found, share, theta, factor, log_weight)
+    mean = second = np.zeros((1, block.reviewer.size))
+    if papers:
+        mean, second = _papers_given(cavity, at, variance, found, share)
+    gradient = np.zeros((SIZE, block.reviewer.size))
+    if learn:
+        gradient = _gradient(at, found, share, theta, factor, log_weight)
     return Step(mean, second, _recentred(nodes, at, share), top + np.log(total), gradient)
 
 
@@ -205,7 +215,7 @@ def _papers_given(
     """Mean and mean square of papers less their cavity means, mixed over nodes: steps 3 and 4."""
     # The offset as the reviewer's other papers tell it: precision P_, mean B_.
     others = found.precision - found.weight
-    gap = found.precision * found.mean - found.weight * found.residual
+    gap = found.precision * found.mean - found.weighted
     np.divide(gap, others, out=gap)
     np.subtract(found.residual, gap, out=gap)
     doubt = np.divide(1.0, others, out=others)
@@ -255,14 +265,8 @@ def _gradient(
     left, right = np.exp(theta[LOG_TAU_LEFT]), np.exp(theta[LOG_TAU_RIGHT])
     below, omega_square = off < 0, np.exp(2 * theta[LOG_OMEGA])
     square = (off / np.where(below, left, right)) ** 2
-    # By log noise variance: 1/2 sum_k (W^2 E (r - b)^2 - W) s_e^2 c_k
-    pull = found.residual - found.mean
-    pull *= pull
-    pull += 1 / found.precision
-    pull *= found.weight
-    pull -= 1.0
-    pull *= found.weight
-    by_noise = 0.5 * share * at.noise * np.einsum("kgm,km->gm", pull, np.broadcast_to(factor, pull[:, 0].shape))
+    pull = _noise_pull(found, factor)
+    by_noise = 0.5 * share * at.noise * pull
     drift = share * (found.mean - at.offset) / omega_square
     off_share = share * off
     gradient = np.empty((SIZE, share.shape[1]))
@@ -278,5 +282,18 @@ def _gradient(
     gradient[LOG_OWN] = (share * at.log_own**2).sum(axis=0) * np.exp(-2 * theta[LOG_OWN]) - 1
     gradient[GAMMA] = gradient[LOGIT_W] = gradient[LOG_S_R] = 0.0
     if log_weight is not None:
-        gradient[GAMMA] = -0.5 * np.einsum("kgm,km,gm->m", pull, factor * log_weight, share * at.noise)
+        gradient[GAMMA] = -0.5 * (share * at.noise * _noise_pull(found, factor * log_weight)).sum(axis=0)
     return gradient
+
+
+def _noise_pull(found: Offsets, factor: FloatArray) -> FloatArray:
+    """Return sum_k (W^2 E (r - b)^2 - W) c_k, shape (G, m): twice the derivative by the noise variances of reviews."""
+    square = found.mean**2 + 1 / found.precision
+    if factor.shape[0] == 1:
+        # The same for all reviews of a reviewer: W^2 r^2 - 2 B W^2 r + (B^2 + 1 / P) W^2 - W, summed term by term.
+        pull = np.einsum("kgm,kgm->gm", found.weighted, found.weighted)
+        pull -= 2 * found.mean * np.einsum("kgm,kgm->gm", found.weight, found.weighted)
+        pull += square * np.einsum("kgm,kgm->gm", found.weight, found.weight) - found.weight.sum(axis=0)
+        return np.asarray(factor * pull)
+    each = found.weighted**2 - 2 * found.mean * found.weight * found.weighted + square * found.weight**2 - found.weight
+    return np.asarray(np.einsum("kgm,km->gm", each, factor))

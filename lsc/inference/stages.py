@@ -15,7 +15,7 @@ from lsc.inference.sweeps import Problem, State, start
 from reviewgraph.reviews import BoolArray
 
 #: Sweeps in which messages answer to an extension before it is judged.
-TRIAL_SWEEPS = 3
+TRIAL_SWEEPS = 1
 #: Values of kappa, tried in turn while the evidence rises; and the loss, at the first and before hyperparameters
 #: answer, beyond which they are not asked.
 KAPPAS, HOPELESS = (0.5, 0.75, 0.9, 0.96, 0.985), 3.0
@@ -26,7 +26,7 @@ WORTH = 2.0
 
 
 def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]) -> Climb:
-    """Fit reviewers who use the scale; then try assortment, own noise, and reviewers who only order."""
+    """Fit reviewers who use the scale; then try assortment, and own noise or reviewers who only order."""
     free: BoolArray = np.ones(SIZE, bool)
     free[[LOG_OWN, LOGIT_W, LOG_S_R]] = False
     free[GAMMA] = problem.log_weight is not None
@@ -35,9 +35,11 @@ def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     tell("like papers to like reviewers")
     found = _with_likeness(problem, found, free, rng)
     tell("a noise of her own for each reviewer")
-    found, free = _with_own_noise(problem, found, free)
+    own = _with_own_noise(problem, found, free)
     tell("reviewers who only put papers in order")
-    found, free = _with_orders(problem, found, free)
+    orders = _with_orders(problem, found, free)
+    # A careless reviewer and one who only orders are hard to tell apart: one of the two, the likelier.
+    found, free = max((found, free), own, orders, key=lambda tried: tried[0].last.evidence)
     return climb(problem, found.state, free, warm_up=0)
 
 
@@ -88,8 +90,7 @@ def _with_own_noise(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Cl
     tried = settle(problem, state, TRIAL_SWEEPS)
     if tried.last.evidence < plain.last.evidence:
         return plain, free
-    wider = _freed(free, LOG_OWN)
-    return climb(problem, tried.state, wider, rough=True), wider
+    return _kept(problem, plain, tried, free, _freed(free, LOG_OWN))
 
 
 def _with_orders(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Climb, BoolArray]:
@@ -100,8 +101,13 @@ def _with_orders(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Climb
     tried = settle(problem, state, TRIAL_SWEEPS)
     if tried.last.evidence < plain.last.evidence + WORTH:
         return plain, free
-    wider = _freed(free, LOGIT_W, LOG_S_R)
-    return climb(problem, tried.state, wider, rough=True), wider
+    return _kept(problem, plain, tried, free, _freed(free, LOGIT_W, LOG_S_R))
+
+
+def _kept(problem: Problem, plain: Climb, tried: Climb, free: BoolArray, wider: BoolArray) -> tuple[Climb, BoolArray]:
+    """Learn an extension, and keep it where the evidence rises by enough."""
+    found = climb(problem, tried.state, wider, rough=True)
+    return (found, wider) if found.last.evidence > plain.last.evidence + WORTH else (plain, free)
 
 
 def _freed(free: BoolArray, *places: int) -> BoolArray:

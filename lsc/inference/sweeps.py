@@ -94,7 +94,7 @@ class Sweep(NamedTuple):
     evidence
         Log evidence of the old state.
     gradient
-        Shape (P, M): its derivatives by the hyperparameters, a column a reviewer.
+        Shape (P, M): its derivatives by the hyperparameters, a column a reviewer of two scores or more.
     mean, variance
         Shape (N + 1,): beliefs of the old state; entry N belongs to empty slots.
     """
@@ -125,18 +125,19 @@ def beliefs(problem: Problem, state: State) -> tuple[FloatArray, FloatArray]:
     return precision, shift
 
 
-def sweep(problem: Problem, state: State) -> Sweep:
-    """Do one step for every reviewer, all from the messages of the old state."""
+def sweep(problem: Problem, state: State, *, learn: bool = True) -> Sweep:
+    """Do one step for every reviewer, all from the messages of the old state; gradients only with ``learn``."""
     layout = problem.layout
     gradient, evidence = np.zeros((SIZE, layout.n_reviewers)), state.extent.half_log_determinant
     new = _copied(state)
     for given in inputs(problem, state):
         block, who = given.block, given.block.reviewer
-        found = _block_step(problem, state, given)
+        found = _block_step(problem, state, given, learn)
         told = message(given.cavity, found.mean, found.second)
         _write(block, told, new.precision, new.shift)
         new.nodes[: len(found.nodes), who], new.fresh[: len(found.fresh), who] = found.nodes, found.fresh
-        new.orders[who], gradient[:, who] = found.orders, found.gradient
+        # One score tells of its reviewer only through the shape of all scores, which is not for slopes to explain.
+        new.orders[who], gradient[:, who] = found.orders, found.gradient * (block.load > 1)
         evidence += float(found.log_evidence.sum()) + _potential(given.cavity, block)
     if state.extent.kappa:
         evidence += _likeness(problem, state, new)
@@ -162,12 +163,13 @@ def _copied(state: State) -> State:
     )
 
 
-def _block_step(problem: Problem, state: State, given: Inputs) -> Mixed:
+def _block_step(problem: Problem, state: State, given: Inputs, learn: bool) -> Mixed:
     """Step of one block, with reviewers who only order mixed in where the model has them."""
-    found = step(*given[:3], state.theta, given.factor, given.log_weight, problem.rounding)
+    found = step(*given[:3], state.theta, given.factor, given.log_weight, problem.rounding, learn=learn)
     if state.extent.orders:
         fresh = nodes_of(state.fresh, given.block, state.extent)
-        return mixed_step(given.block, given.cavity, found, fresh, state.theta, given.factor, problem.rounding)
+        same = (state.theta, given.factor, problem.rounding)
+        return mixed_step(given.block, given.cavity, found, fresh, *same, learn=learn)
     who = given.block.reviewer
     return Mixed(
         *found[:2], rows(found.nodes), state.fresh[:2, who], found.log_evidence, found.gradient, np.zeros(who.size)

@@ -84,6 +84,7 @@ class AdditiveModel:
 
     def solve(self, rhs: FloatArray, accuracy: float) -> FloatArray:
         """Conjugate gradients with the diagonal as preconditioner, all columns at once, from zero."""
+        # At the start the residual is the right side itself.
         found = np.zeros_like(rhs)
         left = rhs.copy()
         ready = left / self.diagonal
@@ -95,6 +96,7 @@ class AdditiveModel:
                 break
             image = self @ direction
             curvature = np.einsum("ms,ms->s", direction, image)
+            # Columns that are there already stand still while the others go on.
             moving = (energy > goal) & (curvature > 0)
             if not moving.any():
                 break
@@ -103,6 +105,7 @@ class AdditiveModel:
             left -= step * image
             ready = left / self.diagonal
             before, energy = energy, np.einsum("ms,ms->s", left, ready)
+            # Fletcher and Reeves: each new direction is conjugate to those before.
             direction = ready + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
         return found
 

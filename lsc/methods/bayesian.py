@@ -94,6 +94,7 @@ def bayesian(
     known = np.isfinite(average)
     if not scored.n_reviews:
         return BayesianEstimate(reviews, average, "bayesian", average, Variances(0.0, 0.0, 0.0))
+    # Variances by marginal likelihood; the mean score is taken as known.
     mean = float(scored.score.mean())
     residual = scored.score - mean
     variances = variances or marginal_variances(scored, rng)
@@ -108,6 +109,7 @@ def bayesian(
         total = model.of_item @ residual[:, None] - model.reviewed @ (bias + effects)
         return np.asarray(total / np.maximum(count, 1))
 
+    # Matheron: draw effects and scores, and move the draw by the posterior mean of what they miss.
     wins = np.zeros(reviews.n_items)
     for first in range(0, samples, BATCH):
         size = min(BATCH, samples - first)

@@ -74,11 +74,13 @@ def formulate(
     if ties not in ("equal", "free"):
         message = f"ties: expected 'equal' or 'free', found {ties!r}"
         raise InputError(message)
+    # Rows of a reviewer by score: her constraints are then between neighbours.
     row, start = _rows_by_score(reviews)
     if not row.size:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
         raise InputError(message)
     reviewer = np.repeat(np.arange(reviews.n_reviewers), np.diff(start))
+    # Reviewers without a score have no scoring function, hence no class.
     kind, lower, upper = _classes(reviews, hypothesis, max_slope, np.diff(start) > 0)
     if ties == "free" and np.isfinite(upper).any():
         message = "ties='free': expected no min_slope, found one; a function that rises everywhere gives no tied scores"

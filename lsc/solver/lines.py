@@ -104,16 +104,19 @@ def _multiply_far_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> fl
     starts, item, _, unit, _, kinds, _, _, _ = table
     total, reviewers, longest = 0.0, len(kinds), 0
     for j in range(0, reviewers, TOGETHER):
+        # Room for the items of as many reviewers as are looked up together.
         longest = max(longest, starts[min(j + TOGETHER, reviewers)] - starts[j])
     near = np.empty(longest)
     for first in range(0, reviewers, TOGETHER):
         last, base = min(first + TOGETHER, reviewers), starts[first]
         for r in range(base, starts[last]):
+            # Nothing here depends on the value before: these reads wait together.
             near[r - base] = pair[item[r], 0]
         for j in range(first, last):
             if kinds[j] != LINEAR:
                 continue
             start, end = starts[j], starts[j + 1]
+            # From here on as in _multiply_lines, from near memory.
             mean, slope = 0.0, 0.0
             for r in range(start, end):
                 value = near[r - base]

@@ -310,11 +310,13 @@ def multiply_heavy(
     mine, image, value = room[0], room[1], room[2]
     for j in range(len(kinds)):
         kind, start, size = kinds[j], starts[j], starts[j + 1] - starts[j]
+        # Reviewers with few reviews stand in the matrix already.
         if kind == IDLE or pattern.begin[j + 1] > pattern.begin[j] or size == 0:
             continue
         for r in range(size):
             mine[r] = v[position[order[start + r]]]
         if kind == LINEAR:
+            # Identity minus the projector on the span of one and her unit scores.
             mean, slope = 0.0, 0.0
             for r in range(size):
                 mean += mine[r]

@@ -77,14 +77,17 @@ class _Walk:
         while length > max(tolerance, share * merit.stationarity()) and self.iterations < self.max_iterations:
             if self.iterations - first == steps:
                 return False
+            # The gradient at its rounding, and no smaller by half for a while: further steps are in vain.
             if length < 0.5 * least:
                 least, last = length, self.iterations
             if least <= ROUNDING and self.iterations - last >= VAIN:
                 break
+            # Inexact directions (Eisenstat and Walker): solve no further than the model is right,
             goal = max(eta * length, 0.3 * tolerance) * np.sqrt(merit.common.reviews)
             direction = merit.newton(gradient, goal, 50 + 2 * len(self.x))
             self.x, value, gradient, step = search(merit, self.x, value, gradient, direction)
             before, length = length, merit.norm(gradient)
+            # closer as the gradient falls superlinearly.
             eta = min(forcing, max(0.1 * forcing, (length / before) ** 1.5))
             self.iterations += 1
             if self.progress is not None:

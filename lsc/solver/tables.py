@@ -88,9 +88,11 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     item = np.ascontiguousarray(programme.item, dtype=np.uint32)
     size = np.diff(start)
     reviewer = np.repeat(np.arange(len(size)), size)
+    # A reviewer's offset is free, so only centred scores matter.
     score = centred(programme.score, start, reviewer)
     norm = np.sqrt(np.bincount(reviewer, score * score, len(size)))
     slope = float(np.median(programme.lower)) or 1.0
+    # Scores are divided by what makes their spread 1 and the median of the lower slopes 1.
     units = _units(programme, slope, float(np.sqrt(np.sum(norm * norm) / len(item))))
     score /= units.scale / slope
     norm /= units.scale / slope
@@ -98,6 +100,7 @@ def tabulate(programme: Programme) -> tuple[Table, Common, Units]:
     kind, tied = _kinds(programme, size, norm)
     lower, upper = programme.lower / slope, programme.upper / slope
     table = Table(start, item, score, unit, norm, kind, lower, upper, tied)
+    # The common line goes through raw scores, which keep the differences between reviewers.
     raw = (programme.score - programme.score.mean()) / (units.scale / slope)
     degree = np.bincount(item, minlength=programme.n_items).astype(np.float64)
     tilt = np.bincount(item, weights=raw, minlength=programme.n_items).astype(np.float64)

@@ -11,12 +11,15 @@ if TYPE_CHECKING:
 SLIGHT = 0.05
 
 
-def account_lines(account: Account, title: str = "") -> list[str]:
-    """Return the account as lines: the result, the middle where all papers start, and what each source adds."""
+def account_lines(account: Account, title: str = "", scale: tuple[float, float] | None = None) -> list[str]:
+    """Return the account as lines: the result, the middle where all papers start, and what each source adds.
+
+    With ``scale``, the least and the greatest score given, what counts as a score beyond it is explained.
+    """
     name = f"{account.item} {title}".strip()
     lines = [
         f"Paper {name}: quality {account.quality:.2f}, give or take {account.standard_error:.2f} "
-        f"(one standard error); plain average {account.average:.2f}.",
+        f"(standard error); plain average {account.average:.2f}.",
         "",
         f"  {account.middle:8.2f}  where every paper starts: the middle of all papers",
     ]
@@ -25,23 +28,34 @@ def account_lines(account: Account, title: str = "") -> list[str]:
         for part in account.parts
         if part.source != "middle"
     ]
+    # The middle moves nothing: its weight says how far the scores are drawn to it.
     rest = sum(part.weight for part in account.parts if part.source == "middle")
     lines.append(f"  {account.total:8.2f}  the sum")
     lines += [
         "",
-        f"The scores of this paper together weigh {1.0 - rest:.0%}, the middle {rest:.0%}: the fewer and the less "
-        "consistent the scores, the closer a paper stays to the middle.",
+        f"The scores of this paper together weigh {_share(1.0 - rest)}, the middle {_share(rest)}: the fewer and the "
+        "less consistent the scores, the closer a paper stays to the middle.",
     ]
+    said = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]
+    if scale and said and (min(said) < scale[0] or max(said) > scale[1]):
+        lines.append(
+            f"Scores were given from {scale[0]:g} to {scale[1]:g}; once corrected, one may count as less or more than "
+            "any of them: the best score of a harsh reviewer says more than that of a lenient one."
+        )
     return lines
 
 
 def _source(part: Part, *, lower_is_better: bool) -> str:
     if part.source == "likeness":
-        return f"like papers go to like reviewers: the other papers of {part.reviewer} (weight {part.weight:.0%})"
+        return f"like papers go to like reviewers: the other papers of {part.reviewer} (weight {_share(part.weight)})"
     if part.source == "reference":
-        return f"its known quality, taken as a measurement (weight {part.weight:.0%})"
+        return f"its known quality, taken as a measurement (weight {_share(part.weight)})"
     counts = f", counts as {part.says:.2f}{_why(part, lower_is_better)}" if _is_corrected(part) else ""
-    return f"{part.reviewer} gave {part.score:g}{counts}; weight {part.weight:.0%}"
+    return f"{part.reviewer} gave {part.score:g}{counts}; weight {_share(part.weight)}"
+
+
+def _share(weight: float) -> str:
+    return f"{100.0 * weight:.0f} %"
 
 
 def _is_corrected(part: Part) -> bool:
@@ -49,11 +63,12 @@ def _is_corrected(part: Part) -> bool:
 
 
 def _why(part: Part, lower_is_better: bool) -> str:
-    """Name the larger of the two corrections, and the other where it is no slight one."""
+    """Name the corrections that are no slight ones."""
     harsh = "harsh" if (part.severity > 0) != lower_is_better else "lenient"
+    # The stretch holds what is left: how widely she spreads scores, and what her other papers taught of both.
     reasons = [
-        (part.severity, f"this reviewer is {harsh}"),
-        (part.stretch, "this reviewer's other scores are spread unlike the usual"),
+        (part.severity, f"as this reviewer is {harsh}"),
+        (part.stretch, "by how this reviewer scored other papers"),
     ]
-    told = [f"{value:+.2f}, as {reason}" for value, reason in reasons if abs(value) >= SLIGHT]
-    return f" ({'; '.join(told)})"
+    told = [f"{value:+.2f} {reason}" for value, reason in reasons if abs(value) >= SLIGHT]
+    return f" ({', '.join(told)})"

@@ -22,6 +22,7 @@ def warnings_of(calibration: Calibration) -> list[str]:
     found = []
     loads = reviews.loads[reviews.loads > 0]
     links = calibration.support.degrees_of_freedom
+    # Where reviewers gave few scores, the scale learned of each is mostly noise.
     reasons = []
     if np.median(loads) < FEW_SCORES:
         half = int(np.median(loads))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CHANGES = 5
 #: Papers to discuss that are listed on the terminal.
 DISCUSSED = 40
+#: Reviewers of a kind that are named.
+NAMED = 5
 
 
 def opening(result: PosteriorEstimate) -> list[str]:
@@ -51,24 +53,28 @@ def worth(result: PosteriorEstimate) -> str:
     if not np.isfinite(gain.relative):
         return "Too few papers have two scores to say what the correction is worth."
     better, error = 100.0 * gain.relative, 100.0 * gain.standard_error
-    verdict = "better than" if better >= 0 else "worse than"
-    sure = "" if abs(better) > 2 * error else " (within its error, so no better for certain)"
-    return (
-        f"Correcting for reviewers predicts a withheld score {abs(better):.0f} % {verdict} the plain average does, "
-        f"give or take {error:.0f}{sure}."
+    less = "less" if better >= 0 else "more"
+    found = (
+        f"Correcting for reviewers predicts withheld scores with {abs(better):.0f} % {less} squared error than the "
+        f"average of a paper's other scores does, give or take {error:.0f}"
     )
+    if better > 2 * error:
+        return f"{found}: the correction helps."
+    verdict = "the correction may not help" if better >= -2 * error else "do not rely on the correction alone"
+    return f"{found}: {verdict}. Where its order and the average's differ, look at the paper."
 
 
 def papers(result: PosteriorEstimate, selection: Selection | None = None) -> list[str]:
     """Return the table of the best papers, with intervals."""
     best = best_by_group(result)
+    # Sorted after printing: where 1 is the best score, the ends of an interval change places.
     low, high = np.sort(result.reviews.printed(result.interval()), axis=1).T
     quality, average = result.reviews.printed(result.quality), result.reviews.printed(result.average)
     columns: list[Column] = [
         ("rank", lambda i: str(result.rank[i])),
         ("paper", lambda i: paper_name(result, i)),
         ("quality", lambda i: f"{quality[i]:.2f}"),
-        ("9 in 10 sure", lambda i: f"{low[i]:.2f} to {high[i]:.2f}"),
+        ("90 % range", lambda i: f"{low[i]:.2f} to {high[i]:.2f}"),
         ("average", lambda i: f"{average[i]:.2f}"),
         ("its rank", lambda i: str(result.average_rank[i])),
     ]
@@ -76,29 +82,43 @@ def papers(result: PosteriorEstimate, selection: Selection | None = None) -> lis
         chance = selection.chance
         columns.append((f"among best {selection.n}", lambda i: percent(float(chance[i]))))
     return [
-        f"Quality of {counted(best.size, 'paper')}, as a typical reviewer would score it:",
+        f"Quality of {counted(best.size, 'paper')}: the score that a typical reviewer would give.",
         "",
         *table(by_group(result, columns), best[:SHOWN]),
         *summed_up(SHOWN, best.size),
+        *_beyond(result),
     ]
+
+
+def _beyond(result: PosteriorEstimate) -> list[str]:
+    """Say how many qualities lie beyond all scores given, if any do."""
+    score = result.reviews.score[result.reviews.scored]
+    if not score.size:
+        return []
+    low, high = np.sort(result.reviews.printed([score.min(), score.max()]))
+    beyond = int(((result.quality > score.max()) | (result.quality < score.min())).sum())
+    verb = noun(beyond, "quality lies", "qualities lie")
+    return [f"{beyond} {verb} beyond the scores given, {low:g} to {high:g}."] if beyond else []
 
 
 def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
     """Return the three lists, how many of the selected are expected to be wrong, and what differs from the average."""
     n, wrong, by_average = selection.n, selection.expected_wrong, selection.expected_wrong_by_average
     stated = percent(1.0 - selection.error_rate)
+    number = f" ({selection.certain.size})" if selection.certain.size else ""
     lines = [
-        f"Selecting {counted(n, 'paper')}: {wrong:.1f} of them are expected not to be among the truly best {n} "
-        f"(of the {n} best averages: {by_average:.1f}).",
+        f"Selecting {counted(n, 'paper')}. Of the {n} of highest quality, {wrong:.1f} are expected not to be among the "
+        f"truly best {n}; of the {n} of highest average, {by_average:.1f}.",
         "",
-        f"In, at least {stated} sure ({selection.certain.size}): {_names(result, selection.certain)}",
+        f"In, at least {stated} sure{number}: {_names(result, selection.certain)}",
     ]
+    # What to do next depends on whether even the ends of the list can be told apart.
     discuss = selection.discuss
     places = n - selection.certain.size
     if discuss.size:
         lines += [
-            f"To discuss ({discuss.size} papers for {counted(places, 'place')}), with the chance of being among the "
-            f"best {n}:",
+            f"To discuss ({counted(discuss.size, 'paper')} for {counted(places, 'place')}), with the chance of being "
+            f"among the best {n}:",
             *_chances(result, selection),
         ]
         if _blurred(result, selection):
@@ -106,21 +126,28 @@ def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
                 "Nothing in these scores tells any two of them apart for certain: discuss them, add reviews, or draw "
                 "lots (--lottery)."
             )
+        elif discuss.size > 1:
+            lines.append(
+                "Begin with those near 50 %, where a second look changes most; what is left over can be drawn by lot "
+                "(--lottery)."
+            )
     lines.append(f"Out, at least {stated} sure: {counted(selection.out.size, 'paper')}.")
     return [*lines, "", *changes(result, selection)]
 
 
 def changes(result: PosteriorEstimate, selection: Selection) -> list[str]:
     """Say which papers the average would have selected instead, and how sure each change is."""
-    into, out_of = selection.swapped_in, selection.swapped_out
+    n, into, out_of = selection.n, selection.swapped_in, selection.swapped_out
     if not into.size:
-        return ["The plain average would select the same papers."]
-    lines = [f"{into.size} of the {selection.n} differ from the average's selection:"]
+        return [f"The {n} of highest average are the same papers as the {n} of highest quality."]
+    are = noun(into.size, "is", "are")
+    lines = [f"{into.size} of the {n} of highest quality {are} not among the {n} of highest average:"]
+    # The surest newcomer stands beside the paper that was nearest to the cut.
     for better, worse in zip(into[:CHANGES].tolist(), out_of[::-1][:CHANGES].tolist(), strict=False):
         sure = _better(result, better, worse)
         lines.append(
-            f"  {paper_name(result, better)} in, {paper_name(result, worse)} out: the first is the better one with "
-            f"{percent(sure)}"
+            f"  {paper_name(result, better)} instead of {paper_name(result, worse)}: the better of the two with a "
+            f"chance of {percent(sure)}"
         )
     if into.size > CHANGES:
         lines.append(f"  and {into.size - CHANGES} more")
@@ -133,24 +160,26 @@ def reviewer_lines(result: PosteriorEstimate) -> list[str]:
         return []
     found, names = result.reviewers, result.reviews.reviewers
     usual = float(np.nanmedian(found.noise.mean))
+    # Only who lies outside what is usual with the whole interval is named.
     kinds: list[tuple[str, BoolArray, Quantity, float]] = [
         ("harsh", found.severity.low > 0, found.severity, -1.0),
         ("lenient", found.severity.high < 0, found.severity, 1.0),
-        ("spread papers widely", found.stretch.low > 1, found.stretch, -1.0),
-        ("hardly tell papers apart", found.stretch.high < 1, found.stretch, 1.0),
+        ("scores far apart", found.stretch.low > 1, found.stretch, -1.0),
+        ("scores close together", found.stretch.high < 1, found.stretch, 1.0),
         ("erratic", found.noise.low > usual, found.noise, -1.0),
-        ("unusually consistent", found.noise.high < usual, found.noise, 1.0),
+        ("steady", found.noise.high < usual, found.noise, 1.0),
     ]
     lines = []
     for word, stands_out, quantity, direction in kinds:
         who = np.flatnonzero(stands_out)
         if who.size:
-            order = who[np.argsort(direction * quantity.mean[who], kind="stable")]
-            lines.append(f"  {word}: {who.size}, most of all {listed([names[j] for j in order.tolist()])}")
+            order = who[np.argsort(direction * quantity.mean[who], kind="stable")][:NAMED]
+            most = f"{who.size}, most of all " if who.size > NAMED else ""
+            lines.append(f"  {word}: {most}{listed([names[j] for j in order.tolist()])}")
     judged = int(np.isfinite(found.severity.mean).sum())
     if not lines:
-        return [f"None of the {judged} reviewers stands out for certain."]
-    return [f"Reviewers who stand out for certain (9 in 10 sure), of {judged}:", *lines]
+        return [f"None of the {counted(judged, 'reviewer')} differs from what is usual (90 % sure)."]
+    return [f"Reviewers who differ from what is usual (90 % sure of each), of {judged:,}:", *lines]
 
 
 def lottery_lines(drawn: Sequence[object], chances: Mapping[object, float], seed: int) -> list[str]:
@@ -159,13 +188,15 @@ def lottery_lines(drawn: Sequence[object], chances: Mapping[object, float], seed
     if not free:
         return [f"Lots: nothing to draw, {counted(len(drawn), 'paper is', 'papers are')} in for certain."]
     likeliest = sorted(free, key=lambda label: -free[label])
-    sure = counted(len(chances) - len(free), "paper is", "papers are")
+    kept = len(chances) - len(free)
+    sure = f"{counted(kept, 'paper is', 'papers are')} in without drawing; the other " if kept else ""
+    places = counted(len(drawn) - kept, "place is", "places are")
     return [
-        f"Lots (seed {seed}): {sure} in without drawing; the other "
-        f"{counted(len(drawn) - len(chances) + len(free), 'place is', 'places are')} drawn among {len(free)}, with "
-        "probabilities that rise with their chances:",
+        f"Lots (seed {seed}): {sure}{places} drawn among {counted(len(free), 'paper')}, the likelier the better they "
+        "look:",
         f"  {listed([f'{label} ({percent(free[label])})' for label in likeliest], DISCUSSED)}",
         f"Drawn: {listed([str(label) for label in drawn], len(drawn))}",
+        "The same seed draws the same papers: agree on the seed before you draw.",
     ]
 
 

@@ -222,9 +222,11 @@ class Run:
         same: bool,
     ) -> Assignment:
         problem = self.problem
+        # Reviews of the first phase are no part of the answer.
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
         short = bool(self.survive and critical)
+        # Optimal is what equals the best without a level: nothing can be better.
         if not reached or short:
             status = AssignmentStatus.LEVEL_MISSED
         else:

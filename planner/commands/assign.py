@@ -101,11 +101,13 @@ def _assign(
 
     items = side.read_items(items_file, note=say)
     reviewers = side.read_reviewers(reviewers_file, note=say)
+    # A conflict with somebody who is not here does no harm, but may be a name misspelt.
     barred = side.read_pair_codes(conflicts, note=say) if conflicts else None
     unknown = count_unknown(barred, reviewers, items) if barred else 0
     if barred and unknown:
         listed = counted(barred.reviewer.size, "conflict names", "conflicts name")
         say(f"{conflicts}: {unknown} of {listed} papers or reviewers that are not listed; ignored")
+    # What the files leave open is left open; numbers come from the options.
     institutions = {label: entry.institution for label, entry in reviewers.items() if entry.institution}
     senior = [label for label, entry in reviewers.items() if entry.senior]
     return solve(
@@ -142,6 +144,7 @@ def _design(
     from reviewgraph.cli.output import Refusal
     from reviewgraph.formats import side
 
+    # The algorithms would pass over these in silence.
     for name in (
         "affinity",
         "conflicts",

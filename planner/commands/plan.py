@@ -84,6 +84,7 @@ def plan(
         progress=_tell,
         **_side_files(reviews, **files),
     )
+    # A file is written for what can be acted on, a part of the way included.
     if output and found.status == "infeasible":
         say(f"{output}: not written, since there is no plan")
     elif output:

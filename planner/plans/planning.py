@@ -125,6 +125,7 @@ def plan_extra_reviews(
         max_per_item=max_per_item,
         fixed=fixed,
     )
+    # A budget may end the search for a whole plan; time is kept for the best part of the way.
     whole = Clock(time_limit)
     budget = None if max_reviews is None else max_reviews - len(rules.fixed)
     ledger = Ledger(whole if budget is None else whole.share(BEFORE_BUDGET), progress, budget)
@@ -199,12 +200,14 @@ def _plan(task: Task, target: Target, ledger: Ledger, status: PlanStatus, pairs:
     fixed = rules.fixed if status != PlanStatus.INFEASIBLE else rules.fixed[:0]
     everything = np.concatenate([fixed, pairs[target.order(task, pairs)]])
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
+    # What a fixed review joins is told from the reviews without it.
     words, covers = effects.joins(plain, target, everything)
     table, shift = rules.reviews, len(rules.fixed)
     chosen = tuple(
         PlannedReview(table.reviewers[j], table.items[i], rules.cost_of(j, i), text, cover)
         for (j, i), text, cover in zip(everything.tolist(), words, covers, strict=True)
     )
+    # Bounds are on the reviews that were sought; those that are fixed come on top.
     after = with_extra(table, everything, use_scores=scores)
     return Plan(
         status=status,

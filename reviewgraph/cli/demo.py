@@ -1,4 +1,4 @@
-"""``reviewgraph demo``: check, then plan, on a small table that the package carries."""
+"""``reviewgraph demo``: check, plan, then calibrate, on a small table that the package carries."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from reviewgraph.words import counted
 
 NAME = "reviewgraph-demo.csv"
 
+#: What is shown, in the order in which a chair has need of it.
+COMMANDS = (("check", NAME), ("plan", NAME), ("calibrate", NAME, "--select", "10%"))
+
 
 @click.command()
 @click.pass_context
 def demo(ctx: click.Context) -> None:
-    """Copy a small example table into this folder, never over a file that is there; check it, plan what it misses."""
+    """Copy a small example table into this folder, never over a file that is there; check it, plan, calibrate."""
     from pathlib import Path
 
     text = (files("reviewgraph") / "data" / NAME).read_text(encoding="utf-8")
@@ -28,7 +31,7 @@ def demo(ctx: click.Context) -> None:
         message = f"{NAME}: expected no such file in this folder, found another one; move it or go elsewhere"
         raise Refusal(message)
     command = ctx.find_root().command
-    for words in (("check", NAME), ("plan", NAME)):
+    for words in COMMANDS:
         click.echo(f"$ reviewgraph {' '.join(words)}\n")
         if command.main(words, prog_name="reviewgraph", standalone_mode=False) == INTERRUPTED:
             ctx.exit(INTERRUPTED)

@@ -61,7 +61,7 @@ class Policy:
     loading: float = 0.03
     compiling: float = 0.7e-3
     reuse: float = 3.0
-    trifle: float = 0.4
+    trifle: float = 0.1
     spent: float = 0.0
     expected: float = 0.0
     forced: bool = False

@@ -163,16 +163,22 @@ def test_standard_errors_cover_the_truth() -> None:
 
 
 def test_standard_errors_are_the_formula() -> None:
+    """Of a reviewer whose slope lies on its bound only the offset is fitted."""
     rng = np.random.default_rng(3)
     reviews = simulate(40, 30, 6, noise=0.5, seed=rng).reviews
     result = lsc.calibrate(reviews)
-    laplacian = np.zeros((40, 40))
+    laplacian, parameters = np.zeros((40, 40)), 0
+    steepest = 10.0 / result.solution.scale.slope[0]  # the bound, on the reported scale
     for j in range(30):
         items = reviews.items_of(j)
         design = np.column_stack([np.ones(items.size), result.quality[items]])
+        bound = result.scoring_function(reviews.reviewers[j]).slope > steepest * (1 - 1e-5)
+        design = design[:, :1] if bound else design
+        parameters += design.shape[1]
         laplacian[np.ix_(items, items)] += np.eye(items.size) - design @ np.linalg.pinv(design)
     scale = result.solution.scale.slope[0]
-    sigma = np.sqrt(result.objective / (reviews.n_reviews - 40 - 2 * 30 + 2))
+    assert 30 < parameters < 60
+    sigma = np.sqrt(result.objective / (reviews.n_reviews - 40 - parameters + 1))
     expected = scale * sigma * np.sqrt(np.diag(np.linalg.pinv(laplacian, hermitian=True)))
     assert_allclose(result.standard_error, expected, rtol=1e-6)
     assert np.isnan(lsc.calibrate(reviews, "monotone").standard_error).all()

@@ -171,6 +171,7 @@ def _check_fixed(
         ("reviewer", fixed[0], scored.reviewers, load),
     ):
         count = np.bincount(codes, minlength=len(labels))
+        # Labels beyond those with a limit are of the first phase: no new pair may name them.
         over = np.flatnonzero(count[: most.size] > most)
         over = np.append(over, most.size + np.flatnonzero(count[most.size :]))
         if over.size:

@@ -25,6 +25,7 @@ NAMED = 10
 
 def page(assignment: Assignment) -> str:
     """Return the loads, demands, affinities and the level of an assignment as text."""
+    # What there is none of has no figures, only a reason.
     if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
         return f"No assignment ({assignment.status}). {assignment.explanation}"
     reviews = assignment.reviews

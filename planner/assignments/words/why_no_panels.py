@@ -75,6 +75,7 @@ def _others(count: int) -> str:
 
 def _too_few_seniors(problem: Problem) -> str:
     """Find papers that need more senior reviewers than their seniors can be: a cut of the flow of seniors alone."""
+    # One unit of flow to each paper that has no senior among its fixed reviews.
     have = np.bincount(problem.item[problem.given & problem.senior[problem.reviewer]], minlength=problem.n_items)
     wanted = (problem.required & (problem.demand > 0) & (have == 0)).astype(np.int64)
     load, _ = problem.open_loads()
@@ -82,6 +83,7 @@ def _too_few_seniors(problem: Problem) -> str:
     found = shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
     if found is None:
         return ""
+    # The cut is the proof: these papers need more than crosses it.
     items = found.items[wanted[found.items] > 0]
     which = papers(problem, items)
     one = items.size == 1

@@ -73,6 +73,7 @@ def _taken_apart(covers: Covers) -> tuple[int, list[Covers]]:
     for c, cover in covers.items():
         for i in cover:
             owners.setdefault(i, set()).add(c)
+    # A cover that shares s <= 2 items with all others joins them by 2 - s reviews, whenever it does.
     price, left, waiting = 0, set(covers), set(covers)
     while waiting and len(left) > 1:
         c = waiting.pop()
@@ -83,6 +84,7 @@ def _taken_apart(covers: Covers) -> tuple[int, list[Covers]]:
             for i in covers[c]:
                 owners[i].remove(c)
                 waiting |= owners[i]
+    # Items of one owner tell nothing more; pieces without a common item cost two reviews each to join.
     if len(left) == 1:
         return price, []
     rest = {c: frozenset(i for i in covers[c] if len(owners[i]) > 1) for c in sorted(left)}
@@ -112,6 +114,7 @@ def _wastes_one(part: Covers) -> bool:
 
 def _holds_without(near: list[list[int]], components: int, gone: int) -> bool:
     """Whether a graph is connected without a node, and no other item cuts it: a search in depth from component 0."""
+    # Tarjan's low points, with the node that is gone below everything so that no path enters it.
     depth, low = [-1] * len(near), [0] * len(near)
     depth[0], depth[gone] = 0, len(near)
     path, waiting, seen = [0], [iter(near[0])], 1
@@ -130,6 +133,7 @@ def _holds_without(near: list[list[int]], components: int, gone: int) -> bool:
             path.pop()
             waiting.pop()
             if path:
+                # An item cuts the graph if what hangs below it reaches no higher; the root is no item.
                 above = path[-1]
                 if above >= components and low[node] >= depth[above]:
                     return False
@@ -139,17 +143,20 @@ def _holds_without(near: list[list[int]], components: int, gone: int) -> bool:
 
 def _listed_price(part: Covers, enough: int) -> int:
     """Fewest reviews that make one group of a part, or ``enough`` if those or too many groups to be listed."""
+    # Covers as bits of one number; levels[p] holds the groups that exactly p reviews can make.
     names = {i: n for n, i in enumerate(sorted(frozenset().union(*part.values())))}
     covers = [sum(1 << names[i] for i in cover) for cover in part.values()]
     full = (1 << len(names)) - 1
     levels = [set(covers)]
     for price in range(1, enough):
+        # The last review brings one more cover to a group that shares one item with it,
         new = {
             _grown(group | cover, covers)
             for group in levels[-1]
             for cover in covers
             if (group & cover).bit_count() == 1
         }
+        # or the last merge is of two groups that share two items and have paid for themselves.
         for small in range(1, price // 2 + 1):
             large = levels[price - small]
             new |= {

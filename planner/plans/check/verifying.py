@@ -91,12 +91,14 @@ def _check_status(plan: Plan) -> None:
 def _check_constraints(plan: Plan) -> None:
     rules = plan.constraints
     table, closed = rules.reviews, set(rules.conflicts.tolist())
+    # Labels are for people, codes are what is proved: both must tell of the same reviews.
     pairs = [(int(j), int(i)) for j, i in plan.pairs]
     named = [(table.reviewer_code.get(review.reviewer), table.item_code.get(review.item)) for review in plan.reviews]
     if named != pairs:
         _fail("labels and codes name different reviews")
     if [review.cost for review in plan.reviews] != [rules.cost_of(j, i) for j, i in pairs]:
         _fail("the costs of the reviews are not those of the constraints")
+    # Each review is new and allowed.
     if len(set(pairs)) < len(pairs):
         _fail("a review stands twice")
     for j, i in pairs:
@@ -105,6 +107,7 @@ def _check_constraints(plan: Plan) -> None:
             _fail(f"{name} are in conflict")
         if i in table.items_of(j):
             _fail(f"{name} are a review already")
+    # Loads, limits, fixed pairs and the budget hold for all of them together.
     for (who, count), limit in (((j, n), rules.spare[j]) for j, n in Counter(j for j, _ in pairs).items()):
         if count > limit:
             _fail(f"reviewer {table.reviewers[who]!r} gets {count} reviews, and {limit} are spare")

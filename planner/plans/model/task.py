@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: Seconds that a first plan and its bounds take as plain Python for each entry of the covers, as far as one kernel
 #: goes; and those of a search that stops at its deadline.
-ENTRY, SEARCH = 2e-3, 60.0
+ENTRY, SEARCH = 0.5e-3, 60.0
 
 
 @dataclass(frozen=True, eq=False)

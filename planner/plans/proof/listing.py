@@ -30,7 +30,7 @@ JOINS_UP_TO = 4_000_000
 #: Steps of a kernel between two looks at the clock.
 WORK = 200_000
 #: Seconds that listing the next level takes as plain Python for each member of the last.
-MEMBER = 3e-3
+MEMBER = 1e-3
 
 
 @dataclass

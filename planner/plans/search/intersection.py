@@ -64,6 +64,7 @@ def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
     a block and an item, and O(r K) for each exchange path.
     """
     task = oracle.task
+    # A limit an item would be a third matroid; and weights must not overflow along an exchange path.
     if (task.room < len(oracle.allowed)).any() or task.n_items < 2:
         return None
     ground = _ground(oracle)
@@ -73,6 +74,7 @@ def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
     answer = _within(ground, task.spare, clock)
     if answer is None or answer.pairs is None:
         return answer
+    # The smallest largest load that costs no more is found by halving: with more load, none is dearer.
     best, price = answer.pairs, _cost(oracle, answer.pairs)
     high = int((np.bincount(best[:, 0], minlength=fixed.size) + fixed).max())
     low = max(int(fixed.max()), 1)

@@ -49,17 +49,20 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     if not task.home.size:
         ledger.infeasible = True
         return
+    # A plan first, whatever its size, so that there is one if time ends here; then bounds, cheap ones first.
     found = _first_plan(task, ledger, rng)
     if ledger.infeasible:
         return
     cheap_bounds(task, ledger)
     _dear_bounds(task, ledger)
+    # Where both are near each other, closing the gap is worth more of the time.
     if found is not None and not ledger.closed:
         near = ledger.pairs is not None and len(ledger.pairs) - ledger.lower_bound <= NEAR
         found = by_groups.fill(task, ledger, ledger.clock.share(GROUPS if near else SHARE)) or found
     if found is not None and not ledger.closed:
         task.warm_up()
         _improve(found, ledger, SHARE)
+    # What is left of the time goes to the proof, then to the plan again.
     _exact(task, ledger, rng)
     if found is not None:
         _improve(found, ledger, 1.0)

@@ -32,6 +32,7 @@ def fill(task: Task, ledger: Ledger) -> None:
     if _done(task, no_pairs()):
         ledger.nothing_to_do(no_pairs())
         return
+    # What joins with ties joins without them, so a bound of the structure alone holds here too.
     structural = new_task(task.constraints, 4)
     if structural.is_done:
         ledger.prove(Bound(1, "unfinished", "tied scores leave papers apart"))
@@ -46,6 +47,7 @@ def fill(task: Task, ledger: Ledger) -> None:
     if not _possible(task):
         ledger.infeasible = True
         return
+    # Greedily: each round adds what joins most now, until all is joined; then what is not needed goes.
     pairs = no_pairs()
     while ledger.in_time:
         if _done(task, pairs):

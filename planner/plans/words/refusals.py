@@ -21,6 +21,7 @@ def why_not(task: Task, target: Target) -> list[str]:
     rules, table = task.constraints, task.constraints.reviews
     if not (task.spare > 0).any():
         return ["no reviewer has spare load; raise loads, or name emergency reviewers"]
+    # Each reason alone suffices: unread papers, papers apart, and what all loads together cannot do.
     readers = np.zeros(task.n_items, np.int64)
     for j in np.flatnonzero(task.spare > 0).tolist():
         readers[rules.readable(j)] += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-GRID = 161
+GRID = 81
 
 
 def sample(reviewer, item, score, n_reviewers, n_items, theta, rounding, sweeps, burn_in, rng, kappa=0.0):

@@ -120,6 +120,8 @@ def test_demo_writes_its_table_and_never_over_another(folder: Path) -> None:
     assert first.stdout.startswith("$ reviewgraph check reviewgraph-demo.csv")
     planned = first.stdout.split("$ reviewgraph plan reviewgraph-demo.csv")[1]
     assert "proved to be the smallest plan. Reviews: 1" in planned
+    chosen = first.stdout.split("$ reviewgraph calibrate reviewgraph-demo.csv --select 10%")[1]
+    assert "To discuss (" in chosen
     Path("reviewgraph-demo.csv").write_text("mine")
     refused = run("demo")
     assert refused.exit_code == 2

@@ -1,0 +1,235 @@
+"""Steps against slow obvious integrals, and gradients against differences."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from lsc.inference import scale_users
+from lsc.inference.averages import fit_averages
+from lsc.inference.layout import lay_out
+from lsc.inference.likeness import likeness_step, spectrum
+from lsc.inference.model import LOG_OWN, START
+from lsc.inference.orders import order_step
+from lsc.inference.preparing import Rows, prepare
+from lsc.inference.scale_users import Cavity, Nodes, step
+from lsc.inference.sweeps import Extent, start, sweep
+from tests.lsc.inference.simulated_tables import table
+
+
+def block_of(score, load=None):
+    """One block of one or more reviewers with these scores, a row a reviewer."""
+    rows = [(j, i, value) for j, scores in enumerate(score) for i, value in enumerate(scores)]
+    who, what, value = (np.array(column) for column in zip(*rows, strict=True))
+    return lay_out(who, what, value, len(score), max(map(len, score))).blocks[0]
+
+
+def test_layout_gives_every_review_a_slot_of_its_own() -> None:
+    rng = np.random.default_rng(0)
+    load = np.array([0, 1, 1, 3, 9, 10, 11, 40, 300, 0, 2])
+    who = np.repeat(np.arange(load.size), load)
+    what = np.concatenate([rng.choice(300, size, replace=False) for size in load])
+    score = rng.standard_normal(who.size)
+    order = rng.permutation(who.size)
+    layout = lay_out(who[order], what[order], score[order], load.size, 300)
+    assert np.unique(layout.slot).size == who.size
+    assert (layout.item[layout.slot] == what[order]).all()
+    used = np.concatenate([block.used.ravel() for block in layout.blocks]) > 0
+    assert (np.flatnonzero(used) == np.sort(layout.slot)).all()
+    assert (layout.item[~used] == 300).all()
+    values = np.concatenate([block.score.ravel() for block in layout.blocks])
+    assert (values[layout.slot] == score[order]).all()
+    assert used.size <= 1.2 * who.size
+    for block in layout.blocks:
+        rows = layout.item[block.first : block.last].reshape(block.shape)
+        for column, reviewer in enumerate(block.reviewer):
+            assert set(rows[:, column]) - {300} == set(what[who == reviewer])
+
+
+def test_the_step_is_the_integral_over_slope_offset_and_papers() -> None:
+    score, mean, variance = np.array([0.5, -1.0, 0.2]), np.array([0.3, -0.2, 0.0]), np.array([0.5, 0.8, 1.0])
+    block, cavity = block_of([score]), Cavity(mean[:, None], variance[:, None])
+    theta, rounding = START.copy(), 0.01
+    theta[:7] = -0.3, np.log(0.5), np.log(0.3), 0.1, -0.4, np.log(0.6), np.log(0.5)
+    nodes = Nodes(np.array([-0.3]), np.array([0.4]), np.zeros(1), None)
+    for _ in range(3):
+        found = step(block, cavity, nodes, theta, np.ones((1, 1)), None, rounding)
+        nodes = found.nodes
+
+    def density(z, power):
+        """Scores and slope; their first paper's conditional moment by the normal law given the slope."""
+        a, tau = np.exp(z), 0.5 if z < -0.3 else 0.3
+        prior = 2 / (np.sqrt(2 * np.pi) * 0.8) * np.exp(-0.5 * ((z + 0.3) / tau) ** 2)
+        noise = np.exp(2 * (np.log(0.5) + 0.5 * (z + 0.3))) + rounding
+        total = np.diag(a**2 * variance + noise) + 0.36
+        off = score - (0.1 - 0.4 * a) - a * mean
+        gain = a * variance[0] * np.linalg.solve(total, np.eye(3)[0])
+        first, spread = gain @ off, variance[0] - gain[0] * a * variance[0]
+        moment = (1.0, first, spread + first**2)[power]
+        return prior * moment * stats.multivariate_normal(np.zeros(3), total).pdf(off)
+
+    truth = [integrate.quad(density, -6, 4, args=(power,), points=[-0.3], epsabs=1e-12)[0] for power in range(3)]
+    assert found.log_evidence[0] == pytest.approx(np.log(truth[0]), abs=1e-3)
+    assert found.mean[0, 0] == pytest.approx(truth[1] / truth[0], abs=1e-3)
+    assert found.second[0, 0] == pytest.approx(truth[2] / truth[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_gradients_of_a_reviewer_are_those_of_her_evidence(own: bool) -> None:
+    rng = np.random.default_rng(3)
+    block = block_of(rng.standard_normal((4, 5)).tolist())
+    cavity = Cavity(0.5 * rng.standard_normal((5, 4)), rng.uniform(0.2, 1.0, (5, 4)))
+    theta, weight = START.copy(), rng.standard_normal((5, 4))
+    theta[8] = 0.3
+    nodes = Nodes(np.full(4, -0.4), np.full(4, 0.35), np.zeros(4), np.full(4, 0.6) if own else None)
+    factor = np.exp(-theta[8] * weight)
+    found = step(block, cavity, nodes, theta, factor, weight, 0.02)
+    for place in range(10 if own else 9):
+        high, low = theta.copy(), theta.copy()
+        high[place] += 1e-5
+        low[place] -= 1e-5
+        ends = [
+            step(block, cavity, nodes, end, np.exp(-end[8] * weight), weight, 0.02).log_evidence for end in (high, low)
+        ]
+        expected = (ends[0] - ends[1]) / 2e-5
+        # The derivative of the density's constant is exact, the rule's sum of it is not quite.
+        np.testing.assert_allclose(found.gradient[place], expected, atol=5e-3)
+    assert found.gradient[LOG_OWN].any() or not own
+
+
+def test_empty_slots_say_nothing() -> None:
+    rng = np.random.default_rng(4)
+    scores = [list(rng.standard_normal(size)) for size in (9, 10)]
+    both = block_of(scores)
+    assert not both.full
+    mean, variance = rng.standard_normal((10, 2)), rng.uniform(0.3, 1.0, (10, 2))
+    mean[both.used == 0], variance[both.used == 0] = 0.0, 1.0
+    nodes = Nodes(np.full(2, -0.4), np.full(2, 0.3), np.zeros(2), None)
+    together = step(both, Cavity(mean, variance), nodes, START, np.ones((1, 2)), None, 0.02)
+    order = order_step(both, Cavity(mean, variance), 0.2)
+    column = int(np.flatnonzero(both.load == 9)[0])
+    alone, cavity = block_of([scores[0]]), Cavity(mean[:9, [column]], variance[:9, [column]])
+    single = step(alone, cavity, Nodes(*(value[[0]] for value in nodes[:3]), None), START, np.ones((1, 1)), None, 0.02)
+    np.testing.assert_allclose(together.log_evidence[column], single.log_evidence[0])
+    np.testing.assert_allclose(together.mean[:9, column], single.mean[:, 0])
+    np.testing.assert_allclose(together.gradient[:, column], single.gradient[:, 0], atol=1e-12)
+    by_order = order_step(alone, cavity, 0.2)
+    np.testing.assert_allclose(order.log_probability[column], by_order.log_probability[0])
+    np.testing.assert_allclose(order.mean[:9, column], by_order.mean[:, 0])
+
+
+def test_an_order_says_what_draws_in_that_order_say() -> None:
+    score, mean, variance = [3.0, 1.0, 2.0, 2.5], np.array([0.5, 0.0, -0.3, 0.4]), np.array([0.6, 1.0, 0.4, 0.8])
+    found = order_step(block_of([score]), Cavity(mean[:, None], variance[:, None]), 0.3)
+    rng = np.random.default_rng(0)
+    x = mean + np.sqrt(variance) * rng.standard_normal((1_000_000, 4))
+    z = x + np.sqrt(0.3) * rng.standard_normal(x.shape)
+    kept = (z[:, 1] < z[:, 2]) & (z[:, 2] < z[:, 3]) & (z[:, 3] < z[:, 0])
+    assert found.log_probability[0] == pytest.approx(np.log(24 * kept.mean()), abs=0.03)
+    np.testing.assert_allclose(found.mean[:, 0], (x[kept] - mean).mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(found.second[:, 0], ((x[kept] - mean) ** 2).mean(axis=0), atol=0.03)
+
+
+@pytest.mark.parametrize("size", [2, 5, 10, 20])
+def test_no_order_of_papers_alike_is_likelier_than_another(size: int) -> None:
+    """Straight lines between the points of the grid would prefer the order of twenty papers by 1.3 nats."""
+    score = np.random.default_rng(size).standard_normal(size).tolist()
+    found = order_step(block_of([score]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
+    assert -0.25 < found.log_probability[0] < 0.01
+
+
+def test_equal_scores_count_once_among_the_orders() -> None:
+    wide = Cavity(np.zeros((3, 1)), np.ones((3, 1)))
+    found = order_step(block_of([[1.0, 1.0, 1.0]]), wide, 0.3)
+    # One of six orders, and all six tell the scores apart from nothing.
+    assert found.log_probability[0] == pytest.approx(np.log(1 / 6), abs=1e-2)
+
+
+def test_likeness_is_the_gaussian_factor_it_says() -> None:
+    rng = np.random.default_rng(5)
+    block = block_of([[0.0] * 4])
+    mean, variance, strength = rng.standard_normal(4), rng.uniform(0.3, 1.0, 4), 0.7
+    found = likeness_step(block, Cavity(mean[:, None], variance[:, None]), strength)
+    factor = strength * (np.eye(4) - 0.25)
+    joint = np.linalg.inv(np.diag(1 / variance) + factor)
+    both = joint @ (mean / variance)
+    # Message and cavity give the marginal of the joint distribution.
+    total = 1 / variance + found.precision[:, 0]
+    np.testing.assert_allclose(1 / total, np.diag(joint))
+    np.testing.assert_allclose((mean / variance + found.shift[:, 0]) / total, both)
+    evidence = (
+        0.5 * np.linalg.slogdet(joint / variance)[1] + 0.5 * both @ (mean / variance) - 0.5 * mean @ (mean / variance)
+    )
+    assert found.log_evidence[0] == pytest.approx(evidence)
+
+
+def test_the_spectrum_gives_the_determinant(monkeypatch) -> None:
+    who, what, score, _ = table(0, 300, 300, 4)
+    scores = prepare(Rows(who, what, score, None), 300, 300)
+    laplacian = np.zeros((300, 300))
+    for reviewer in range(300):
+        items = what[who == reviewer]
+        laplacian[np.ix_(items, items)] += np.eye(items.size) - 1 / items.size
+    mean = np.trace(laplacian) / 300
+    exact = spectrum(scores.problem.layout, scores.problem.known, np.random.default_rng(0))
+    monkeypatch.setattr("lsc.inference.likeness.EXACT", 0)
+    probed = spectrum(scores.problem.layout, scores.problem.known, np.random.default_rng(0))
+    for kappa in (0.5, 0.96):
+        K = (1 - kappa) * np.eye(300) + kappa * laplacian / mean
+        truth = np.linalg.slogdet(K)[1]
+        assert exact.log_determinant(kappa) == pytest.approx(truth)
+        assert probed.log_determinant(kappa) == pytest.approx(truth, abs=4.0)
+        square = np.linalg.inv(K)
+        assert exact.mean_square(kappa) == pytest.approx((np.trace(square) - square.sum() / 300) / 300)
+
+
+def test_evidence_of_normal_reviewers_is_that_of_the_normal_law() -> None:
+    """With slopes alike the model is linear: the evidence is exact where no loop is."""
+    who, what = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 1, 2, 2, 3])
+    score = np.array([1.0, -0.5, 0.3, 0.8, -1.2, 0.1])
+    theta = START.copy()
+    theta[1:3] = np.log(0.04)
+    scores = prepare(Rows(who, what, score, None), 3, 4)
+    state = start(scores.problem, theta, Extent())
+    for _ in range(30):
+        found = sweep(scores.problem, state)
+        state = found.state
+    A = np.eye(4)[what]
+    same = (who[:, None] == who).astype(float)
+    noise = np.exp(2 * theta[6]) + scores.problem.rounding
+    covariance = np.exp(2 * theta[0]) * A @ A.T + np.exp(2 * theta[5]) * same + noise * np.eye(6)
+    truth = stats.multivariate_normal(np.zeros(6), covariance)
+    assert found.evidence == pytest.approx(truth.logpdf(scores.standard), abs=0.02)
+    mean = np.exp(theta[0]) * A.T @ np.linalg.solve(covariance, scores.standard)
+    np.testing.assert_allclose(found.mean[:-1], mean, atol=0.02)
+
+
+def test_averages_have_the_evidence_of_the_normal_law() -> None:
+    rng = np.random.default_rng(6)
+    item = rng.integers(0, 30, 90)
+    score = rng.standard_normal(30)[item] + 0.5 * rng.standard_normal(90)
+    found = fit_averages(item, score, 1e-4)
+
+    def evidence(mean, slope, noise):
+        covariance = slope**2 * (item[:, None] == item) + noise * np.eye(90)
+        return stats.multivariate_normal(np.full(90, mean), covariance).logpdf(score)
+
+    best = evidence(found.mean, found.slope, found.noise)
+    assert found.evidence == pytest.approx(best)
+    for change in ((0.1, 1, 1), (0, 1.2, 1), (0, 0.8, 1), (0, 1, 1.2), (0, 1, 0.8)):
+        assert evidence(found.mean + change[0], found.slope * change[1], found.noise * change[2]) < best
+
+
+def test_messages_are_positive_even_where_scores_surprise() -> None:
+    block = block_of([[5.0, -5.0]])
+    cavity = Cavity(np.array([[-3.0], [3.0]]), np.full((2, 1), 0.05))
+    nodes = Nodes(np.zeros(1), np.full(1, 0.5), np.zeros(1), None)
+    found = step(block, cavity, nodes, START, np.ones((1, 1)), None, 0.01)
+    told = scale_users.message(cavity, found.mean, found.second)
+    assert (told.precision >= scale_users.LEAST_PRECISION).all()
+    assert np.isfinite(told.shift).all()
+
+
+def test_one_score_an_item_does_not_tell_quality_from_noise() -> None:
+    rng = np.random.default_rng(0)
+    found = fit_averages(np.arange(40), rng.standard_normal(40), 1e-4)
+    assert found.slope**2 / found.noise == pytest.approx(1.0, rel=0.2)

@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from lsc.inference import joint
+from lsc.inference.bending import bend_variance
+from lsc.inference.inferring import infer
+from lsc.inference.selection import probability_in_top
+from lsc.inference.validation import held_out_gain
+from reviewgraph.errors import InputError
+from tests.lsc.inference.simulated_tables import table
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    who, what, score, _ = table(0, 80, 60, 4, slope=0.4)
+    return infer(who, what, score, 60, 81)
+
+
+def test_draws_have_the_means_and_errors_of_the_posterior(posterior) -> None:
+    drawn = joint.draws(posterior, 4000, np.random.default_rng(0))
+    assert drawn.shape == (4000, 81)
+    assert np.isnan(drawn[:, 80]).all()
+    error = posterior.order_error[:80]
+    np.testing.assert_allclose(drawn[:, :80].mean(axis=0), posterior.quality[:80], atol=0.08 * error.max())
+    np.testing.assert_allclose(drawn[:, :80].std(axis=0) / error, 1.0, atol=0.06)
+
+
+def test_conjugate_gradients_draw_as_the_factorisation_does(posterior, monkeypatch) -> None:
+    dense = joint.joint(posterior)
+    one = joint.draws(posterior, 6000, np.random.default_rng(0))[:, :80]
+    expected = [dense.difference(a, b) for a, b in ((0, 1), (3, 70), (5, 6))]
+    monkeypatch.setattr(joint, "DENSE", 0)
+    other = joint.draws(posterior, 6000, np.random.default_rng(1))[:, :80]
+    assert np.abs(np.corrcoef(one.T) - np.corrcoef(other.T)).max() < 0.08
+    np.testing.assert_allclose(other.std(axis=0) / one.std(axis=0), 1.0, atol=0.15)
+    for (a, b), truth in zip(((0, 1), (3, 70), (5, 6)), expected, strict=True):
+        found = joint.difference(posterior, a, b)
+        assert found.mean == pytest.approx(truth.mean)
+        assert found.standard_error == pytest.approx(truth.standard_error, rel=0.1)
+
+
+def test_differences_of_two_papers_of_one_reviewer_are_joint() -> None:
+    """One reviewer with an unknown offset: her papers share it, and it cancels in their difference."""
+    who, what, score, _ = table(1, 60, 40, 4, slope=0.05, offset=2.0, noise=0.3)
+    posterior = infer(who, what, score, 40, 60)
+    rows = np.flatnonzero(who == 0)[:2]
+    found = joint.difference(posterior, *what[rows])
+    alone = np.sqrt((posterior.order_error[what[rows]] ** 2).sum())
+    assert found.standard_error < 0.95 * alone
+    drawn = joint.draws(posterior, 4000, np.random.default_rng(2))
+    assert (drawn[:, what[rows[0]]] - drawn[:, what[rows[1]]]).std() == pytest.approx(found.standard_error, rel=0.06)
+
+
+def test_a_difference_needs_two_items_with_scores(posterior) -> None:
+    for pair in ((3, 3), (0, 80)):
+        with pytest.raises(InputError, match="expected two different items with scores"):
+            joint.difference(posterior, *pair)
+
+
+def test_probabilities_sum_to_the_number_selected() -> None:
+    mean, sd = np.array([3.0, np.nan, 1.0, 1.0, -2.0]), np.array([0.5, np.nan, 1.0, 1.0, 0.1])
+    for n in range(5):
+        found = probability_in_top(mean, sd, n)
+        assert found.sum() == pytest.approx(min(n, 4))
+        assert found[1] == 0
+        assert found[2] == found[3]
+    with pytest.raises(InputError, match="n: expected 0 to 5"):
+        probability_in_top(mean, sd, 6)
+    assert probability_in_top(np.full(3, np.nan), np.full(3, np.nan), 2).tolist() == [0, 0, 0]
+
+
+def test_probabilities_are_near_the_frequencies_of_draws() -> None:
+    rng = np.random.default_rng(0)
+    mean, sd = rng.standard_normal(50), rng.uniform(0.2, 0.8, 50)
+    drawn = mean + sd * rng.standard_normal((20_000, 50))
+    cut = np.sort(drawn, axis=1)[:, -10]
+    frequency = (drawn >= cut[:, None]).mean(axis=0)
+    np.testing.assert_allclose(probability_in_top(mean, sd, 10), frequency, atol=0.05)
+
+
+def test_the_gain_is_positive_where_reviewers_differ_and_none_where_not() -> None:
+    who, what, score, truth = table(0, offset=1.0)
+    found = held_out_gain(infer(who, what, score, 200, 200), score)
+    assert found.relative > 5 * found.standard_error > 0
+    assert found.error < found.average_error
+    assert found.reviews > 900
+    noisy = truth[what] + np.random.default_rng(0).standard_normal(what.size)
+    posterior = infer(who, what, noisy, 200, 200)
+    assert held_out_gain(posterior, noisy).relative == 0
+    one = np.zeros(1, np.int64)
+    assert held_out_gain(infer(one, one, np.ones(1), 1, 1), np.ones(1)).reviews == 0
+
+
+def test_the_gain_does_not_depend_on_the_order_of_rows() -> None:
+    who, what, score, _ = table(2, 60, 60, 4)
+    rows = np.random.default_rng(0).permutation(who.size)
+    one = held_out_gain(infer(who, what, score, 60, 60), score)
+    other = held_out_gain(infer(who[rows], what[rows], score[rows], 60, 60), score[rows])
+    np.testing.assert_allclose(other, one, rtol=2e-3)
+
+
+def test_a_bend_shows_in_the_shape_of_qualities_and_keeps_ties() -> None:
+    normal = stats.norm.ppf((np.arange(200) + 0.5) / 200)
+    assert bend_variance(normal).max() < 0.02
+    bent = bend_variance(np.exp(normal) / np.exp(normal).std())
+    assert bent.max() > 1.0
+    tied = np.array([0.0, 1.0, 1.0, 5.0])
+    assert bend_variance(tied)[1] == bend_variance(tied)[2]
+    assert bend_variance(np.zeros(5)).tolist() == [0] * 5

@@ -1,0 +1,36 @@
+"""Lines that end where the terminal does: nothing is lost, nothing runs over, tables and names stay whole."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lsc.words.folding import folded
+
+WORDS = st.lists(st.text("abcxyz%(0123456789", min_size=1, max_size=9), min_size=1, max_size=40).map(" ".join)
+
+
+@given(st.sampled_from(["", "  ", "     +0.40  ", "    80 %  ", "      5.67  "]), WORDS, st.integers(40, 100))
+def test_words_stay_and_lines_fit(lead: str, words: str, width: int) -> None:
+    lines = folded(lead + words, width)
+    assert " ".join(" ".join(lines).split()) == " ".join((lead + words).split())
+    assert lines[0].startswith(lead)
+    # Words that a percent sign or a bracket keeps together may be wider than the line; single ones are not.
+    if "%" not in words and "(" not in words:
+        assert all(len(line) <= width for line in lines)
+
+
+def test_later_lines_stand_below_the_words_of_the_first() -> None:
+    long = "     -0.04  R01 gave 7, counts as 5.48 (-1.39 as this reviewer is lenient); weight 22 %"
+    first, second = folded(long, 60)
+    assert first.startswith("     -0.04  R01")
+    assert second == f"{' ' * 12}reviewer is lenient); weight 22 %"
+
+
+def test_a_number_and_its_sign_and_a_name_and_its_chance_are_not_parted() -> None:
+    lines = folded("  " + ", ".join(f"P{n} ({n} %)" for n in range(10, 40)), 40)
+    assert len(lines) > 2
+    assert all(line.split()[0].startswith("P") for line in lines)
+
+
+def test_rows_of_tables_are_left_whole() -> None:
+    row = "   1  P40 a title of some length       8.87  8.12 to 9.63    10.00         1"
+    assert folded(row, 40) == [row]
