@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 #: Up to so many items Q is factorised; above, systems are solved by conjugate gradients.
 DENSE = 2500
-#: Relative accuracy of conjugate gradients, far below the noise of draws, and the most steps.
-ACCURACY, MOST_STEPS = 1e-6, 2000
+#: Relative accuracy of conjugate gradients for one difference and for draws, whose own noise is far above, and the
+#: most steps.
+ACCURACY, ROUGH, MOST_STEPS = 1e-6, 1e-3, 2000
 #: Columns solved at a time, and probes for the variances of Q^-1 (each then known to a twentieth).
 BATCH, PROBES = 64, 256
 
@@ -78,7 +79,8 @@ class Joint:
 
     def _noise(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw from N(0, Q^-1), shape (n_items, n), by solving against a draw from N(0, Q)."""
-        return conjugate_gradients(self._product, _perturbation(self.posterior, self.item, n, rng), self.diagonal)
+        right = _perturbation(self.posterior, self.item, n, rng)
+        return conjugate_gradients(self._product, right, self.diagonal, ROUGH)
 
     def _product(self, x: FloatArray) -> FloatArray:
         return np.asarray(self.diagonal[:, None] * x - self.factor @ (self.factor.T @ x))
@@ -292,7 +294,7 @@ def _perturbation(posterior: Posterior, item: IntArray, n: int, rng: np.random.G
 
 
 def conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray], right: FloatArray, diagonal: FloatArray
+    product: Callable[[FloatArray], FloatArray], right: FloatArray, diagonal: FloatArray, accuracy: float = ACCURACY
 ) -> FloatArray:
     """Solve Q x = right for several columns at once, with the diagonal as preconditioner.
 
@@ -304,11 +306,13 @@ def conjugate_gradients(
         Shape (n, columns).
     diagonal
         Shape (n,): roughly that of Q.
+    accuracy
+        At which a column is done, relative to its start.
     """
     x, residual = np.zeros_like(right), right.copy()
     scaled = residual / diagonal[:, None]
     direction, inner = scaled.copy(), (residual * scaled).sum(axis=0)
-    goal = ACCURACY**2 * inner
+    goal = accuracy**2 * inner
     for _ in range(MOST_STEPS):
         if (inner <= goal).all():
             break

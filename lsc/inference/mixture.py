@@ -18,6 +18,8 @@ class Mixed(NamedTuple):
 
     Parameters
     ----------
+    mean, second, nodes, log_evidence, gradient
+        As there.
     fresh
         Rows of the nodes given fresh papers.
     orders

@@ -68,7 +68,13 @@ class Extent(NamedTuple):
     orders
         Whether some only put papers in order.
     kappa
-        Assortment, with c = kappa / dbar, log det K / 2 and the mean square of qualities that goes with it.
+        Assortment.
+    strength
+        kappa / dbar, the weight of the Laplacian in K.
+    half_log_determinant
+        log det K / 2.
+    mean_square
+        Of qualities, which goes with it.
     """
 
     own: bool = False

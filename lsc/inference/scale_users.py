@@ -36,7 +36,7 @@ HERMITE, HERMITE_WEIGHT = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array
 #: A message never says less than nothing: precisions stay positive, so that every cavity is proper.
 LEAST_PRECISION = 1e-8
 #: Slots whose variances are multiplied before a logarithm is taken of the product.
-PRODUCT = 32
+PRODUCT = 16
 
 
 class Cavity(NamedTuple):

@@ -23,6 +23,8 @@ KAPPAS, HOPELESS = (0.5, 0.75, 0.9, 0.96, 0.985), 3.0
 OWN_TRIAL, SHARE_TRIAL = 0.3, 0.1
 #: Nats that an extension must gain to stay.
 WORTH = 2.0
+#: Reviews up to which reviewers who only order are looked for: learning them takes minutes beyond.
+ORDERS_UP_TO = 20_000
 
 
 def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]) -> Climb:
@@ -36,8 +38,10 @@ def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     found = _with_likeness(problem, found, free, rng)
     tell("a noise of her own for each reviewer")
     own = _with_own_noise(problem, found, free)
-    tell("reviewers who only put papers in order")
-    orders = _with_orders(problem, found, free)
+    orders = found, free
+    if problem.layout.item.size <= ORDERS_UP_TO:
+        tell("reviewers who only put papers in order")
+        orders = _with_orders(problem, found, free)
     # A careless reviewer and one who only orders are hard to tell apart: one of the two, the likelier.
     found, free = max((found, free), own, orders, key=lambda tried: tried[0].last.evidence)
     return climb(problem, found.state, free, warm_up=0)
