@@ -223,12 +223,12 @@ def test_people_read_the_worth_the_lists_and_the_exchange_with_the_average(tmp_p
     done = run(path, "--select", "3", "--lottery")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("Correcting for reviewers predicts a withheld score ")
-    assert "% better than the plain average does, give or take " in lines[0]
+    assert lines[0].startswith("Correcting for reviewers predicts withheld scores with ")
+    assert "% less squared error" in lines[0]
     header = next(line for line in lines if line.startswith("rank"))
     assert header.split("  ")[0] == "rank"
     assert header.endswith("among best 3")
-    for opening in ("Selecting 3 papers: ", "In, at least 90 % sure (", "To discuss (", "Out, at least 90 % sure: "):
+    for opening in ("Selecting 3 papers. ", "In, at least 90 % sure (", "To discuss (", "Out, at least 90 % sure: "):
         assert any(line.startswith(opening) for line in lines), opening
     assert any(line.startswith("Lots (seed 0): ") for line in lines)
     assert run(path).stdout.splitlines()[-1] == (

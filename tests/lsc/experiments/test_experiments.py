@@ -99,7 +99,7 @@ def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_command_gives_the_same_bytes_after_sigkill_and_with_another_hash_seed(tmp_path: Path) -> None:
-    words = ["doubly-connected", "--papers", "40", "--trials", "4", "--json"]
+    words = ["doubly-connected", "--papers", "40", "--trials", "2", "--json"]
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
     command = [sys.executable, "-m", "reviewgraph", "reproduce", *words, "-o", str(tmp_path / "killed")]
     killed = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -107,7 +107,7 @@ def test_the_command_gives_the_same_bytes_after_sigkill_and_with_another_hash_se
         time.sleep(0.001)
     killed.send_signal(signal.SIGKILL)
     assert killed.communicate()[0] == b""
-    assert 2 <= len(list(tmp_path.rglob("*.json"))) < 40
+    assert 2 <= len(list(tmp_path.rglob("*.json"))) < 20
     resumed = CliRunner().invoke(reproduce, [*words, "-o", str(tmp_path / "killed")])
     fresh = CliRunner().invoke(reproduce, [*words, "-o", str(tmp_path / "fresh")])
     assert resumed.exit_code == fresh.exit_code == 0

@@ -63,9 +63,16 @@ def with_gain(found: PosteriorEstimate, relative: float, error: float) -> Poster
 @pytest.mark.parametrize(
     ("relative", "error", "expected"),
     [
-        (0.25, 0.03, "predicts a withheld score 25 % better than the plain average does, give or take 3."),
-        (0.04, 0.03, "4 % better than the plain average does, give or take 3 (within its error, so no better"),
-        (-0.2, 0.03, "20 % worse than the plain average does, give or take 3."),
+        (
+            0.25,
+            0.03,
+            "with 25 % less squared error than the average of a paper's other scores does, give or take 3: the",
+        ),
+        (0.25, 0.03, "the correction helps."),
+        (0.04, 0.03, "4 % less squared error than"),
+        (0.04, 0.03, "give or take 3: the correction may not help. Where"),
+        (-0.04, 0.03, "4 % more squared error than"),
+        (-0.2, 0.03, "give or take 3: do not rely on the correction alone. Where"),
         (np.nan, np.nan, "Too few papers have two scores to say what the correction is worth."),
     ],
 )
@@ -98,10 +105,10 @@ def stands_out(result: PosteriorEstimate, word: str) -> str:
 def test_harsh_and_lenient_change_places_with_the_direction(
     found: PosteriorEstimate, turned: PosteriorEstimate
 ) -> None:
-    assert "most of all pr0" in stands_out(found, "harsh")
-    assert "most of all pr5" in stands_out(found, "lenient")
-    assert "most of all pr5" in stands_out(turned, "harsh")
-    assert "most of all pr0" in stands_out(turned, "lenient")
+    assert stands_out(found, "harsh").startswith("  harsh: pr0, ")
+    assert stands_out(found, "lenient").startswith("  lenient: pr5, ")
+    assert stands_out(turned, "harsh").startswith("  harsh: pr5, ")
+    assert stands_out(turned, "lenient").startswith("  lenient: pr0, ")
 
 
 def account(found: PosteriorEstimate, who: str) -> tuple[str, str]:
@@ -115,11 +122,11 @@ def account(found: PosteriorEstimate, who: str) -> tuple[str, str]:
 def test_an_account_says_who_is_harsh_whatever_the_direction(
     found: PosteriorEstimate, turned: PosteriorEstimate
 ) -> None:
-    assert re.search(r"counts as .*\(\+\d\.\d\d, as this reviewer is harsh", account(found, "pr0")[1])
-    assert re.search(r"counts as .*\(-\d\.\d\d, as this reviewer is lenient", account(found, "pr5")[1])
+    assert re.search(r"counts as .*\(\+\d\.\d\d as this reviewer is harsh", account(found, "pr0")[1])
+    assert re.search(r"counts as .*\(-\d\.\d\d as this reviewer is lenient", account(found, "pr5")[1])
     # Where 1 is the best, low scores are lenient, and the correction raises the number.
-    assert re.search(r"counts as .*\(\+\d\.\d\d, as this reviewer is lenient", account(turned, "pr0")[1])
-    assert re.search(r"counts as .*\(-\d\.\d\d, as this reviewer is harsh", account(turned, "pr5")[1])
+    assert re.search(r"counts as .*\(\+\d\.\d\d as this reviewer is lenient", account(turned, "pr0")[1])
+    assert re.search(r"counts as .*\(-\d\.\d\d as this reviewer is harsh", account(turned, "pr5")[1])
 
 
 def test_the_lines_of_an_account_add_up_as_printed(found: PosteriorEstimate) -> None:
@@ -143,12 +150,12 @@ def test_every_kind_of_part_has_words() -> None:
     lines = account_lines(Account("p1", 6.2, 0.3, 7.0, 5.0, parts))
     assert lines[2:7] == [
         "      5.00  where every paper starts: the middle of all papers",
-        "     +0.80  ann gave 7; weight 40%",
-        "     +0.10  like papers go to like reviewers: the other papers of ann (weight 10%)",
-        "     +0.30  its known quality, taken as a measurement (weight 20%)",
+        "     +0.80  ann gave 7; weight 40 %",
+        "     +0.10  like papers go to like reviewers: the other papers of ann (weight 10 %)",
+        "     +0.30  its known quality, taken as a measurement (weight 20 %)",
         "      6.20  the sum",
     ]
-    assert "together weigh 70%, the middle 30%" in lines[-1]
+    assert "together weigh 70 %, the middle 30 %" in lines[-1]
 
 
 def test_decisions_count_every_paper_once(found: PosteriorEstimate) -> None:
@@ -158,27 +165,30 @@ def test_decisions_count_every_paper_once(found: PosteriorEstimate) -> None:
     inside = [int(match[1]) for match in sizes if match]
     out = next(int(match[1]) for line in lines if (match := re.match(r"Out, .*: (\d+) papers?\.", line)))
     assert sum(inside) + out == 12
-    assert lines[0].startswith(f"Selecting 4 papers: {selection.expected_wrong:.1f} of them are expected not to be")
+    assert lines[0].startswith(f"Selecting 4 papers. Of the 4 of highest quality, {selection.expected_wrong:.1f} are")
 
 
 def test_changes_name_who_comes_in_and_who_goes_out(found: PosteriorEstimate) -> None:
     best = found.selection(4)
     same = replace(best, by_average=best.best)
-    assert posterior_page.changes(found, same) == ["The plain average would select the same papers."]
+    assert posterior_page.changes(found, same) == [
+        "The 4 of highest average are the same papers as the 4 of highest quality."
+    ]
     other = replace(best, by_average=np.array([*best.best[:3], best.ranked[-1]]))
     first, second = posterior_page.changes(found, other)
-    assert first == "1 of the 4 differ from the average's selection:"
+    assert first == "1 of the 4 of highest quality is not among the 4 of highest average:"
     into, out = found.items[best.best[3]], found.items[best.ranked[-1]]
-    assert second.startswith(f"  {into} in, {out} out: the first is the better one with > 99 %")
+    assert second.startswith(f"  {into} instead of {out}: the better of the two with a chance of > 99 %")
 
 
 def test_lots_say_what_was_drawn_among_whom() -> None:
     lines = posterior_page.lottery_lines(["a", "c"], {"a": 1.0, "b": 0.25, "c": 0.75}, 7)
     assert lines == [
-        "Lots (seed 7): 1 paper is in without drawing; the other 1 place is drawn among 2, with "
-        "probabilities that rise with their chances:",
+        "Lots (seed 7): 1 paper is in without drawing; the other 1 place is drawn among 2 papers, the likelier the "
+        "better they look:",
         "  c (75 %), b (25 %)",
         "Drawn: a, c",
+        "The same seed draws the same papers: agree on the seed before you draw.",
     ]
     assert posterior_page.lottery_lines(["a"], {"a": 1.0}, 7) == ["Lots: nothing to draw, 1 paper is in for certain."]
 
@@ -187,5 +197,5 @@ def test_a_page_has_the_chances_only_of_a_selection(found: PosteriorEstimate) ->
     def header(lines: list[str]) -> str:
         return next(line for line in lines if line.startswith("rank"))
 
-    assert header(page_of(found).body).endswith("9 in 10 sure  average  its rank")
+    assert header(page_of(found).body).endswith("90 % range  average  its rank")
     assert header(page_of(found, found.selection(4)).body).endswith("its rank  among best 4")
