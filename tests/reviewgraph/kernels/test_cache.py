@@ -92,9 +92,12 @@ def entries(folder: Path, suffix: str) -> list[Path]:
     return sorted(folder.rglob(f"*.{suffix}"))
 
 
-def test_compiled_code_is_kept_and_told_without_numba(toy: Path) -> None:
+def test_compiled_code_is_kept_while_it_is_valid_and_told_without_numba(toy: Path) -> None:
     assert run(toy) == ["False", "90", "0"]
     assert run(toy) == ["True", "90", "1"]
+    # Code of other files that it calls counts too.
+    (toy / "far.py").write_text(FAR.replace("FACTOR = 2", "FACTOR = 3"))
+    assert run(toy) == ["False", "135", "0"]
 
 
 def test_a_folder_named_by_the_user_is_looked_at(toy: Path, tmp_path: Path) -> None:
@@ -102,12 +105,6 @@ def test_a_folder_named_by_the_user_is_looked_at(toy: Path, tmp_path: Path) -> N
     assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["False", "90", "0"]
     assert not entries(toy, "nbi")
     assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["True", "90", "1"]
-
-
-def test_code_from_other_files_counts(toy: Path) -> None:
-    run(toy)
-    (toy / "far.py").write_text(FAR.replace("FACTOR = 2", "FACTOR = 3"))
-    assert run(toy) == ["False", "135", "0"]
 
 
 def test_damaged_entries_are_compiled_again(toy: Path) -> None:
