@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Columns that are one key, ``interval``, of an object.
 _FLAT = ("interval_low", "interval_high")
+#: Scores of a table below which nothing tells how noisy they are.
+LEAST_SCORES = 3
 #: Probability that the intervals of the command and of ``to_dict`` hold.
 LEVEL = 0.9
 
@@ -142,8 +144,12 @@ class PosteriorEstimate(Estimate):
 
     @cached_property
     def standard_error(self) -> FloatArray:
-        """Shape (N,): posterior standard deviation of each quality, NaN where the data say nothing."""
-        return self.beliefs.standard_error
+        """Shape (N,): posterior standard deviation of each quality, NaN where the data say nothing.
+
+        One or two scores say nothing of how noisy scores are, and no error is given.
+        """
+        found = self.beliefs.standard_error
+        return found if self.beliefs.item.size >= LEAST_SCORES else np.full(found.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of every estimate, gain, intervals, and with a selection its lists and the chances."""
@@ -153,7 +159,10 @@ class PosteriorEstimate(Estimate):
         chances = [None] * len(intervals) if selection is None else selection.chance.tolist()
         for row, interval, chance in zip(found["items"], intervals, chances, strict=True):
             known = row["quality"] is not None
-            row |= {"interval": interval if known else None, "probability": chance if known else None}
+            row |= {
+                "interval": interval if np.isfinite(interval[0]) else None,
+                "probability": chance if known else None,
+            }
         gain = self.gain if self.beliefs.signal else None
         found |= {"status": self.status.value, "gain": None if gain is None else gain._asdict()}
         return found if selection is None else {**found, **selection.to_dict()}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
 from lsc.inference.model import Extent
+from reviewgraph import results
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 
@@ -17,26 +17,19 @@ from reviewgraph.reviews import FloatArray
 LEVEL = 0.9
 
 
-class Status(Enum):
+class Status(results.Status):
     """How the inference ended; ``.text`` says it in words."""
 
-    CONVERGED = "converged"
-    NO_SIGNAL = "no_signal"
-    NO_SCORES = "no_scores"
-    SWEEPS_EXHAUSTED = "sweeps_exhausted"
-
-    @property
-    def text(self) -> str:
-        """Cause, and what follows from it."""
-        return _TEXT[self]
-
-
-_TEXT = {
-    Status.CONVERGED: "messages and hyperparameters have settled",
-    Status.NO_SIGNAL: "the scores show no differences between reviewers: qualities are averages, drawn to the middle",
-    Status.NO_SCORES: "there are no scores: nothing is known of any paper",
-    Status.SWEEPS_EXHAUSTED: "the last sweep still moved qualities; they are good to about a tenth of their errors",
-}
+    CONVERGED = "converged", "messages and hyperparameters have settled"
+    NO_SIGNAL = (
+        "no_signal",
+        "the scores show no differences between reviewers: qualities are averages, drawn to the middle",
+    )
+    NO_SCORES = "no_scores", "there are no scores: nothing is known of any paper"
+    SWEEPS_EXHAUSTED = (
+        "sweeps_exhausted",
+        "the last sweep still moved qualities; they are good to about a tenth of their errors",
+    )
 
 
 class Quantity(NamedTuple):

@@ -74,7 +74,7 @@ def papers(result: PosteriorEstimate, selection: Selection | None = None) -> lis
         ("rank", lambda i: str(result.rank[i])),
         ("paper", lambda i: paper_name(result, i)),
         ("quality", lambda i: f"{quality[i]:.2f}"),
-        ("90 % range", lambda i: f"{low[i]:.2f} to {high[i]:.2f}"),
+        ("90 % range", lambda i: f"{low[i]:.2f} to {high[i]:.2f}" if np.isfinite(low[i]) else "unknown"),
         ("average", lambda i: f"{average[i]:.2f}"),
         ("its rank", lambda i: str(result.average_rank[i])),
     ]

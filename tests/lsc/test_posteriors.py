@@ -298,3 +298,9 @@ def test_the_answer_does_not_depend_on_the_order_of_rows_and_the_type_of_labels(
     assert np.array_equal(again.quality, found.quality, equal_nan=True)
     numbered = Reviews.from_pairs([(int(who[2:]), int(what[1:]), y) for who, what, y in ROWS])
     assert posterior(numbered).quality.tolist() == found.quality[1:].tolist()
+
+
+def test_one_score_says_nothing_of_how_sure_it_is() -> None:
+    alone = posterior(Reviews.from_pairs([("ann", "p1", 3.0)]))
+    assert np.isnan(alone.standard_error).all()
+    assert np.isnan(alone.interval()).all()
