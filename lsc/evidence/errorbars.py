@@ -30,8 +30,8 @@ def standard_errors(
 
     L the sum over reviewers of identity minus the projection on span(1, quality), or on span(1) where p_j is 1: to
     first order in sigma, relative to the shift and scale of the block, or its shift alone. A slope at its bound is no
-    parameter of the fit, so p_j is 1 there: under noise nine in ten reviewers sit at the bound, and errors that count
-    their slopes are too wide. NaN for items outside these blocks and where the divisor is below 10.
+    parameter of the fit, so p_j is 1 there: under noise many reviewers sit at the bound, and errors that count their
+    slopes are too wide. NaN for items outside these blocks and where the divisor is below 10.
     """
     owner = np.repeat(np.arange(programme.shape.size), np.diff(programme.start))
     block = support.block[owner]
