@@ -41,7 +41,7 @@ class Regime:
     """A regime: its name, what people read, how to draw it, and what is asked of it.
 
     ``priors`` are those of an exact sampler where there is one, ``window`` what intervals must do, ``goal`` the
-    precision that a prototype of the posterior reached in a regime like this one, ``times`` how many
+    precision that a first version of the posterior reached in a regime like this one, ``times`` how many
     draws count as one, ``sweeps`` those of the exact sampler.
     """
 
