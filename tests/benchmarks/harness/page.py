@@ -161,7 +161,9 @@ def _of_precision(run: Sequence[Regime], results: Results, methods: Sequence[str
         _least(f"minus exact at least {TO_EXACT} less two standard errors", to_exact, TO_EXACT),
         _least(f"minus best other at least {TO_OTHER} less two standard errors", to_other, TO_OTHER),
         _least(f"mean over regimes ({mean[ours]:.1f}) above every single method", ahead, 0.0, errors=0.0),
-        Verdict("mean as good as the first version's", not goals or reached >= goal, f"{reached:.1f} against {goal:.1f}"),
+        Verdict(
+            "mean as good as the first version's", not goals or reached >= goal, f"{reached:.1f} against {goal:.1f}"
+        ),
     ]
 
 
