@@ -1,0 +1,33 @@
+"""A plan as a result: it pickles and copies, and its dictionary, columns and line agree."""
+
+import copy
+import json
+import pickle
+
+import pytest
+
+from planner import plan_extra_reviews, verify_plan
+from reviewgraph import Reviews
+from reviewgraph.cli.output import plain
+from reviewgraph.levels import NAMES
+
+CHAIN = [("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3), ("cyd", 4), ("cyd", 5)]
+
+
+@pytest.mark.parametrize("level", NAMES)
+def test_a_plan_pickles_and_copies_and_still_verifies(level: str) -> None:
+    plan = plan_extra_reviews(Reviews.from_pairs(CHAIN), level)
+    for twin in (pickle.loads(pickle.dumps(plan)), copy.copy(plan), copy.deepcopy(plan)):
+        assert json.dumps(plain(twin.to_dict())) == json.dumps(plain(plan.to_dict()))
+        assert repr(twin) == repr(plan)
+        first = plan.reviews[0]
+        assert twin.alternatives(first.reviewer, first.item) == plan.alternatives(first.reviewer, first.item)
+        verify_plan(twin)
+
+
+def test_columns_and_dictionary_name_the_same_reviews() -> None:
+    plan = plan_extra_reviews(Reviews.from_pairs(CHAIN))
+    columns, listed = plan.to_columns(), plan.to_dict()["reviews"]
+    assert list(columns["item"]) == [review["item"] for review in listed]
+    assert len(listed) == plan.count == len(plan.to_frame("pyarrow"))
+    assert "\n" not in repr(plan)
