@@ -83,7 +83,7 @@ def calibrate(
     which are out, and which the scores cannot tell apart.
     """
     from lsc.words.folding import folded, terminal_width
-    from lsc.words.pages import page_of
+    from lsc.words.pages import Page, page_of
 
     name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain})
     if lottery and select is None:
@@ -94,8 +94,8 @@ def calibrate(
     result = METHODS[name](reviews, **options_of(name, reviews, options, _progress()))
     choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
     extra = _extra(result, choice, seed if lottery else None, explain)
-    # One selection serves the page, the file and the JSON.
-    page = page_of(result, choice.selection)
+    # One selection serves the page, the file and the JSON. An account alone needs no page, and so no withheld scores.
+    page = Page([], [], []) if explain is not None and not as_json else page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
     if output:
         write_whole(output, csv_text(result.to_columns(*given)))
