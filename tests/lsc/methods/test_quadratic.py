@@ -1,4 +1,4 @@
-"""The quadratic programme against the programme as written, and on tables that used to leave it without a solution."""
+"""The quadratic programme against the programme as written, and on tables that are hard to solve."""
 
 import cvxpy as cp
 import numpy as np
@@ -12,7 +12,8 @@ from lsc.methods.quadratic import quadratic_programme
 from lsc.simulation.draws import simulate
 from reviewgraph import InputError, Reviews
 
-SIZES = (1e-300, 1e-8, 1.0, 1e8, 1e300)
+#: The largest times the shift still has finite sums: plain averages overflow beyond 1e308.
+SIZES = (1e-300, 1e-8, 1.0, 1e8, 1e290)
 
 
 @st.composite
@@ -42,10 +43,11 @@ def rows_of(reviews: Reviews, name: str = "") -> list[tuple[str, str, float]]:
 @pytest.mark.parametrize("bounded", [False, True])
 @settings(max_examples=40)
 @given(reviews=tables())
-def test_it_gives_every_scored_item_a_finite_quality_or_says_that_it_failed(bounded: bool, reviews: Reviews) -> None:
+def test_it_gives_every_scored_item_a_finite_quality_or_with_bounds_may_refuse(bounded: bool, reviews: Reviews) -> None:
+    refusals = (SolverFailed, InputError) if bounded else ()
     try:
         quality = quadratic_programme(reviews, bounded=bounded).quality
-    except (SolverFailed, InputError):
+    except refusals:
         reject()
     assert np.array_equal(np.isfinite(quality), reviews.reviews_per_item > 0)
 
