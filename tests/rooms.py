@@ -71,7 +71,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "decisions": "",
         "posteriors": "errors estimate evidence inference decisions",
         "calibration": "errors estimate model evidence programs solver",
-        "methods": "errors estimate model solver calibration posteriors",
+        "methods": "errors estimate model evidence solver calibration posteriors",
         "metrics": "",
         "words": "errors estimate model evidence calibration inference decisions posteriors",
         "seriation": "errors estimate model calibration methods",

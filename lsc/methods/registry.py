@@ -106,7 +106,7 @@ def _additive(reviews: Reviews, *, seed: Any = 0) -> Estimate:
 
 
 def _qp(reviews: Reviews, *, bounded: bool = False) -> Estimate:
-    from lsc.methods.baselines import quadratic_programme
+    from lsc.methods.quadratic import quadratic_programme
 
     return quadratic_programme(reviews, bounded=bounded)
 

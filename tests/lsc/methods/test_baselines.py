@@ -1,14 +1,12 @@
 """Baselines against dense linear algebra, brute force and what they must leave unchanged."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from lsc import metrics
-from lsc.methods.baselines import average, centring, quadratic_programme, ridge_offsets, z_score
+from lsc.methods.baselines import average, centring, ridge_offsets, z_score
 from lsc.methods.bayesian import Variances, bayesian, marginal_variances
 from lsc.simulation.draws import simulate
 from reviewgraph import InputError, Reviews
@@ -76,31 +74,6 @@ def test_equal_scores_of_a_reviewer_count_as_nothing() -> None:
     assert z_score(Reviews.from_pairs(rows)).ranking() == ["c", "b", "a"]
 
 
-@pytest.mark.parametrize("bounded", [False, True])
-def test_the_quadratic_programme_is_that_of_roos_as_written(bounded: bool) -> None:
-    reviews = small()
-    p, q, x = cp.Variable(9), cp.Variable(9), cp.Variable(12)
-    papers, reviewers = indicators(reviews)
-    residual = cp.multiply(reviewers @ p, reviews.score) - reviewers @ q - papers @ x
-    constraints = [p >= 0, cp.sum(p) == 9]
-    constraints += [x >= 0, x <= 100, q >= -10] if bounded else []
-    cp.Problem(cp.Minimize(cp.sum_squares(residual)), constraints).solve(solver=cp.CLARABEL)
-    found = quadratic_programme(reviews, bounded=bounded).quality
-    assert found - found.mean() == pytest.approx(x.value - x.value.mean(), abs=1e-4)
-
-
-def test_without_bounds_noiseless_linear_scores_are_recovered_and_with_the_codes_bounds_not_always() -> None:
-    """The bounds of the paper's code, not its text, are why its table gives QP less than 100 % without noise."""
-    truths = []
-    for seed in range(4):
-        simulation = simulate(60, 60, 5, seed=np.random.default_rng(seed))
-        free, bound = (quadratic_programme(simulation.reviews, bounded=bounded).quality for bounded in (False, True))
-        truths.append([metrics.kendall(quality, simulation.truth) for quality in (free, bound)])
-    free, bound = np.array(truths).T
-    assert free == pytest.approx(1.0, abs=1e-3)
-    assert bound.min() < 0.99
-
-
 def likelihood(reviews: Reviews, log_variances: np.ndarray) -> float:
     item, reviewer, noise = np.exp(log_variances)
     papers, reviewers = indicators(reviews)
@@ -159,13 +132,11 @@ def test_the_probabilities_are_those_of_the_dense_posterior(opinions: bool) -> N
 def test_items_without_a_score_are_never_accepted() -> None:
     reviews = Reviews.from_pairs([("ann", "a", 1.0), ("ann", "b", 2.0), ("bob", "c")])
     assert bayesian(reviews, 3, seed=0).ranking() == ["b", "a"]
-    assert quadratic_programme(reviews).ranking() == ["b", "a"]
 
 
 def test_no_scores_at_all_give_no_quality() -> None:
     reviews = Reviews.from_pairs([("ann", "a")])
     for estimate in (
-        quadratic_programme(reviews),
         bayesian(reviews, 0, seed=0),
         z_score(reviews),
     ):
