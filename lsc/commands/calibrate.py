@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lsc.commands.choosing import Choice, Share, choose, read_share
+from lsc.commands.extras import Extras
 from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
+from reviewgraph.cli.progress import telling
+from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
     from lsc.estimate import Estimate
     from reviewgraph.reviews import Reviews
-
-#: Seconds between two words of progress.
-SILENCE = 3.0
 
 
 @click.command()
@@ -48,6 +47,11 @@ SILENCE = 3.0
     help="lsc: papers that one reviewer scored alike: she saw them alike [default], or one cannot tell.",
 )
 @click.option("--references", metavar="FILE", help="Papers of known quality (item,quality): measured, in lsc exact.")
+@click.option(
+    "--on-scale-of",
+    metavar="FILE",
+    help="Papers of known quality (item,quality): a straight line through three or more, drawn afterwards.",
+)
 @click.option("--weights", metavar="FILE", help="posterior: how much reviews may be worth (item,reviewer,weight).")
 @click.option("--select", callback=read_share, metavar="N|P%", help="Select the best N papers, or P percent of them.")
 @click.option(
@@ -72,6 +76,7 @@ def calibrate(
     lottery: bool,
     seed: int,
     explain: str | None,
+    on_scale_of: str | None,
     output: str | None,
     as_json: bool,
     **options: Any,
@@ -91,22 +96,28 @@ def calibrate(
         raise InputError(message)
     if explain is not None:
         _expect_scored(reviews, explain)
-    result = METHODS[name](reviews, **options_of(name, reviews, options, _progress()))
-    choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
-    extra = _extra(result, choice, seed if lottery else None, explain)
-    # One selection serves the page, the file and the JSON. An account alone needs no page, and so no withheld scores.
-    page = Page([], [], []) if explain is not None and not as_json else page_of(result, choice.selection)
+    with telling() as tell:
+        clock = Clock(None)
+        result = METHODS[name](reviews, **options_of(name, reviews, options, tell))
+        choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
+        extras = _extras(result, choice, seed if lottery else None, explain, on_scale_of)
+        tell(Progress(clock.elapsed(), "what the correction is worth, and the page"))
+        # One selection serves page, file and JSON. An account alone needs no page, and so no withheld scores.
+        page = Page([], [], []) if explain is not None and not as_json else page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
     if output:
-        write_whole(output, csv_text(result.to_columns(*given)))
+        write_whole(output, csv_text({**result.to_columns(*given), **extras.columns(choice)}))
     if as_json:
         for line in page.opening:
             say(line)
         lists: dict[str, Any] = {"certain": [], "discuss": []} if name == DEFAULT else {}
-        print_json({"selected": choice.selected, **lists, **result.to_dict(*given), **extra.record})
+        found = {"selected": choice.selected, **lists, **result.to_dict(*given), **extras.record}
+        for name, values in extras.scaled().items():
+            found["items"] = [{**row, name: value} for row, value in zip(found["items"], values, strict=True)]
+        print_json(found)
     else:
         opening = [*page.opening, ""] if page.opening else []
-        lines = extra.lines if explain is not None else [*opening, *page.body, *extra.lines]
+        lines = extras.lines if explain is not None else [*opening, *page.body, *extras.lines]
         width = terminal_width()
         for line in [*lines, "", *_known(choice, page.closing, output)]:
             click.echo("\n".join(folded(line, width)))
@@ -125,48 +136,16 @@ def _expect_scored(reviews: Reviews, paper: str) -> None:
         raise InputError(message)
 
 
-class Extra(NamedTuple):
-    """What was asked for beside the qualities: lines for people, keys of the JSON."""
-
-    lines: list[str]
-    record: dict[str, Any]
-
-
-def _extra(result: Any, choice: Choice, seed: int | None, paper: str | None) -> Extra:
-    """Draw lots, and explain a paper."""
-    from lsc.words.accounts import account_lines
-    from lsc.words.posterior_page import lottery_lines
-
-    lines: list[str] = []
-    record: dict[str, Any] = {}
-    if seed is not None and choice.selection is not None:
-        drawn, chances = choice.selection.draw(seed), choice.selection.lottery.tolist()
-        listed = {label: chance for label, chance in zip(result.items, chances, strict=True) if chance > 0}
-        lines += ["", *lottery_lines(drawn, listed, seed)]
-        record["lottery"] = {
-            "seed": seed,
-            "drawn": drawn,
-            "probabilities": [{"item": label, "probability": chance} for label, chance in listed.items()],
-        }
+def _extras(result: Any, choice: Choice, seed: int | None, paper: str | None, scale: str | None) -> Extras:
+    """Draw lots, explain a paper, and draw a line through references."""
+    extras = Extras()
+    if seed is not None:
+        extras.draw(choice, seed)
     if paper is not None:
-        account = result.account(paper)
-        score = result.reviews.printed(result.reviews.score[result.reviews.scored])
-        scale = (float(score.min()), float(score.max()))
-        lines += account_lines(account, result.reviews.titles.get(paper, ""), scale)
-        record["account"] = account.to_dict()
-    return Extra(lines, record)
-
-
-def _progress() -> Callable[[Progress], None]:
-    last = 0.0
-
-    def tell(now: Progress) -> None:
-        nonlocal last
-        if now.seconds - last > SILENCE:
-            last = now.seconds
-            say(f"calibrating: {now.words}")
-
-    return tell
+        extras.explain(result, paper)
+    if scale is not None:
+        extras.scale(result, scale)
+    return extras
 
 
 def _known(choice: Choice, known: list[str], output: str | None) -> list[str]:

@@ -49,7 +49,7 @@ def _source(part: Part, *, lower_is_better: bool) -> str:
     if part.source == "likeness":
         return f"like papers go to like reviewers: the other papers of {part.reviewer} (weight {_share(part.weight)})"
     if part.source == "reference":
-        return f"its known quality, taken as a measurement (weight {_share(part.weight)})"
+        return f"its known quality {part.score:g}, as a score {part.says:.2f}; weight {_share(part.weight)}"
     counts = f", counts as {part.says:.2f}{_why(part, lower_is_better)}" if _is_corrected(part) else ""
     return f"{part.reviewer} gave {part.score:g}{counts}; weight {_share(part.weight)}"
 

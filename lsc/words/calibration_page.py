@@ -6,6 +6,7 @@ import numpy as np
 
 from lsc.calibration import Calibration, Status
 from lsc.words.habits import Habits, habits
+from lsc.words.references import misfit_line
 from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, table
 from reviewgraph.labels import IntArray
 
@@ -45,6 +46,8 @@ def warnings_of(calibration: Calibration) -> list[str]:
         )
     if calibration.status is not Status.OPTIMAL:
         found.append(f"{calibration.status.text} ({calibration.message}).")
+    if calibration.misfit is not None and calibration.misfit.fights:
+        found.append(misfit_line(calibration.misfit))
     if missing := int((~scored).sum()):
         papers = "1 paper has no score and gets" if missing == 1 else f"{missing} papers have no score and get"
         found.append(f"{papers} none here.")

@@ -242,7 +242,11 @@ def test_the_file_has_the_ends_of_intervals_and_the_chances(tmp_path: Path) -> N
     with target.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0])[:6] == ["item", "quality", "average", "rank", "standard_error", "group"]
-    assert list(rows[0])[6:] == ["interval_low", "interval_high", "probability"]
+    assert list(rows[0])[6:] == ["interval_low", "interval_high", "probability", "list"]
+    certain, discuss = set(found["certain"]), {paper["item"] for paper in found["discuss"]}
+    for row in rows:
+        expected = "in" if row["item"] in certain else "discuss" if row["item"] in discuss else "out"
+        assert row["list"] == expected
     for row, item in zip(rows, found["items"], strict=True):
         assert row["item"] == item["item"]
         assert [float(row["interval_low"]), float(row["interval_high"])] == pytest.approx(item["interval"])

@@ -1,0 +1,34 @@
+"""Words on papers of known quality."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewgraph.words import counted
+
+if TYPE_CHECKING:
+    from lsc.estimate import Estimate
+    from lsc.misfit import Misfit
+    from lsc.references import ReferenceLine
+
+
+def line_lines(result: Estimate, line: ReferenceLine) -> list[str]:
+    """Say which line leads to the scale of references, and how well it fits."""
+    sign = "+" if line.slope >= 0 else "-"
+    lines = [
+        f"On the scale of {counted(line.references, 'reference')}: {line.intercept:.4g} {sign} {abs(line.slope):.4g} x "
+        f"quality, a straight line drawn after the calibration; known values lie {line.error:.3g} off it (standard "
+        "deviation). The qualities above stay on the scale of the scores; -o FILE and --json have both (scaled).",
+    ]
+    if int(result.group.max(initial=0)) > 1:
+        lines.append("The line leads to papers of group 1 only: nothing says how other groups compare.")
+    return lines
+
+
+def misfit_line(misfit: Misfit) -> str:
+    """Warn that references held to their values fight the scores."""
+    times = f"{misfit.ratio:.0f} times the noise" if misfit.ratio < float("inf") else "noise"
+    return (
+        f"the references fight the scores: holding them to their values adds {times} that the scores have otherwise. "
+        "Check the file; --method posterior takes them as measurements, --on-scale-of draws a line afterwards."
+    )
