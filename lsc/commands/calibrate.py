@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lsc.commands.choosing import Choice, Share, choose, read_share
-from lsc.commands.extras import Extras
+from lsc.commands.extras import Extras, read_known
 from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
@@ -20,6 +20,7 @@ from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
     from lsc.estimate import Estimate
+    from lsc.words.pages import Page
     from reviewgraph.reviews import Reviews
 
 
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 )
 @click.option("--by-group-average", is_flag=True, help="Select across groups that no review connects.")
 @click.option("--lottery", is_flag=True, help="Draw lots among the papers that --select cannot tell apart.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the lots.")
+@click.option("--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
 @click.option("--explain", metavar="PAPER", help="What the quality of one paper is made of.")
 @output_option("Write all papers as CSV, one row each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -74,7 +75,7 @@ def calibrate(
     error_rate: float,
     by_group_average: bool,
     lottery: bool,
-    seed: int,
+    seed: int | None,
     explain: str | None,
     on_scale_of: str | None,
     output: str | None,
@@ -87,7 +88,6 @@ def calibrate(
     and the output opens with what the correction for reviewers is worth. With --select it says which papers are in,
     which are out, and which the scores cannot tell apart.
     """
-    from lsc.words.folding import folded, terminal_width
     from lsc.words.pages import Page, page_of
 
     name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain})
@@ -96,11 +96,18 @@ def calibrate(
         raise InputError(message)
     if explain is not None:
         _expect_scored(reviews, explain)
+    known = None if on_scale_of is None else read_known(reviews, on_scale_of)
     with telling() as tell:
         clock = Clock(None)
-        result = METHODS[name](reviews, **options_of(name, reviews, options, tell))
+        result: Any = METHODS[name](reviews, **options_of(name, reviews, options, tell))
         choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
-        extras = _extras(result, choice, seed if lottery else None, explain, on_scale_of)
+        extras = Extras()
+        if lottery:
+            extras.draw(choice, seed)
+        if explain is not None:
+            extras.explain(result, explain)
+        if known is not None:
+            extras.scale(result, known, heard=bool(options["references"]))
         tell(Progress(clock.elapsed(), "what the correction is worth, and the page"))
         # One selection serves page, file and JSON. An account alone needs no page, and so no withheld scores.
         page = Page([], [], []) if explain is not None and not as_json else page_of(result, choice.selection)
@@ -112,20 +119,24 @@ def calibrate(
             say(line)
         lists: dict[str, Any] = {"certain": [], "discuss": []} if name == DEFAULT else {}
         found = {"selected": choice.selected, **lists, **result.to_dict(*given), **extras.record}
-        for name, values in extras.scaled().items():
-            found["items"] = [{**row, name: value} for row, value in zip(found["items"], values, strict=True)]
-        print_json(found)
+        print_json({**found, "items": extras.placed(found["items"])})
     else:
-        opening = [*page.opening, ""] if page.opening else []
-        lines = extras.lines if explain is not None else [*opening, *page.body, *extras.lines]
-        width = terminal_width()
-        for line in [*lines, "", *_known(choice, page.closing, output)]:
-            click.echo("\n".join(folded(line, width)))
-        for line in _next(result, choice):
-            click.echo(line)
+        _print(page, extras, _known(choice, page.closing, output), _next(result, choice))
     if choice.refused:
         say(choice.refused)
         click.get_current_context().exit(1)
+
+
+def _print(page: Page, extras: Extras, known: list[str], following: list[str]) -> None:
+    """Print a page; sentences are broken where the terminal ends, commands to copy are not."""
+    from lsc.words.folding import folded, terminal_width
+
+    opening = [*page.opening, ""] if page.opening else []
+    width = terminal_width()
+    for line in [*opening, *page.body, *extras.lines, "", *known]:
+        click.echo("\n".join(folded(line, width)))
+    for line in following:
+        click.echo(line)
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:
@@ -134,18 +145,6 @@ def _expect_scored(reviews: Reviews, paper: str) -> None:
     if code is None or not (reviews.item[reviews.scored] == code).any():
         message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
         raise InputError(message)
-
-
-def _extras(result: Any, choice: Choice, seed: int | None, paper: str | None, scale: str | None) -> Extras:
-    """Draw lots, explain a paper, and draw a line through references."""
-    extras = Extras()
-    if seed is not None:
-        extras.draw(choice, seed)
-    if paper is not None:
-        extras.explain(result, paper)
-    if scale is not None:
-        extras.scale(result, scale)
-    return extras
 
 
 def _known(choice: Choice, known: list[str], output: str | None) -> list[str]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 
@@ -48,6 +49,10 @@ class References(NamedTuple):
 NONE = References(np.empty(0, np.int64), *np.empty((3, 0)))
 
 
+#: A reference read as a score, this many standard deviations of quality off the middle, is on another scale.
+FAR = 10.0
+
+
 def read_references(
     mean: FloatArray, variance: FloatArray, item: IntArray, value: FloatArray, location: float, scale: float
 ) -> References:
@@ -61,6 +66,11 @@ def read_references(
         Shape (N,): posterior of qualities without references, NaN where there is no score.
     location, scale
         Of a typical reviewer: the scale of references that are too few or too much alike to have their own.
+
+    Raises
+    ------
+    InputError
+        If references have no scale of their own, and are no scores either.
     """
     seen = np.isfinite(mean[item])
     x, v, y = mean[item][seen], variance[item][seen], value[seen]
@@ -73,5 +83,11 @@ def read_references(
             left = float((residual**2).sum()) / (x.size - 2) - float(v.mean())
             error = max(LEAST_ERROR, np.sqrt(max(left, 0.0)))
     said = (value - location) / scale
+    if np.abs(said).max(initial=0.0) > FAR:
+        message = (
+            f"references: expected {ENOUGH} or more whose values rise with their scores, or values on the scale of the "
+            f"scores; found {value.size} that are neither; give more, or values as a typical reviewer would score"
+        )
+        raise InputError(message)
     precision = np.full(item.size, error**-2)
     return References(item, value, precision, said * precision)

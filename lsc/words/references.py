@@ -12,17 +12,27 @@ if TYPE_CHECKING:
     from lsc.references import ReferenceLine
 
 
-def line_lines(result: Estimate, line: ReferenceLine) -> list[str]:
-    """Say which line leads to the scale of references, and how well it fits."""
-    sign = "+" if line.slope >= 0 else "-"
+def line_lines(result: Estimate, line: ReferenceLine, *, heard: bool = False) -> list[str]:
+    """Say which line leads to the scale of references, and how well it fits.
+
+    With ``heard``, the calibration has heard of the references, so that the fit says too much.
+    """
     lines = [
-        f"On the scale of {counted(line.references, 'reference')}: {line.intercept:.4g} {sign} {abs(line.slope):.4g} x "
+        f"On the scale of {counted(line.references, 'reference')}: {line.intercept:.4g} + {line.slope:.4g} x "
         f"quality, a straight line drawn after the calibration; known values lie {line.error:.3g} off it (standard "
         "deviation). The qualities above stay on the scale of the scores; -o FILE and --json have both (scaled).",
     ]
+    if heard:
+        lines.append("The references had a say in the calibration, so they lie nearer to the line than other papers.")
     if int(result.group.max(initial=0)) > 1:
         lines.append("The line leads to papers of group 1 only: nothing says how other groups compare.")
     return lines
+
+
+def measured_line(references: int) -> str:
+    """Say how the posterior takes references."""
+    papers = counted(references, "paper of known quality counts", "papers of known quality count")
+    return f"{papers} as measurements with an error, not as exact; qualities stay on the scale of the scores."
 
 
 def misfit_line(misfit: Misfit) -> str:
