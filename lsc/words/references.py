@@ -31,8 +31,9 @@ def line_lines(result: Estimate, line: ReferenceLine, *, heard: bool = False) ->
 
 def measured_line(references: int) -> str:
     """Say how the posterior takes references."""
-    papers = counted(references, "paper of known quality counts", "papers of known quality count")
-    return f"{papers} as measurements with an error, not as exact; qualities stay on the scale of the scores."
+    one, many = "paper of known quality counts as a measurement", "papers of known quality count as measurements"
+    count = counted(references, one, many)
+    return f"{count} with an error, not as exact; qualities stay on the scale of the scores."
 
 
 def misfit_line(misfit: Misfit) -> str:
