@@ -38,8 +38,10 @@ def measured_line(references: int) -> str:
 
 def misfit_line(misfit: Misfit) -> str:
     """Warn that references held to their values fight the scores."""
-    times = f"{misfit.ratio:.0f} times the noise" if misfit.ratio < float("inf") else "noise"
+    costs = (
+        f"{misfit.ratio:.0f} times the noise of a score" if misfit.ratio < float("inf") else "noise where there is none"
+    )
     return (
-        f"the references fight the scores: holding them to their values adds {times} that the scores have otherwise. "
-        "Check the file; --method posterior takes them as measurements, --on-scale-of draws a line afterwards."
+        f"the references fight the scores: each that is held to its value costs {costs}. Check the file; --method "
+        "posterior takes them as measurements, --on-scale-of draws a line afterwards."
     )
