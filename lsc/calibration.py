@@ -16,6 +16,7 @@ from lsc.evidence.scale import ReportingScale, reporting_scale
 from lsc.evidence.scoring_functions import ScoringFunction, fit_through
 from lsc.evidence.support import Support, groups_of, support_of
 from lsc.evidence.uniqueness import is_noiseless, is_unique
+from lsc.misfit import Misfit, misfit_of
 from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
 from lsc.model.formulation import References, Ties, formulate
 from lsc.model.hypotheses import CLASSES, HypothesisLike, level_of
@@ -213,8 +214,9 @@ class Calibration(Estimate):
     def standard_error(self) -> FloatArray:
         """Standard errors on the reported scale, shape (N,), where all reviewers are of one class that has them.
 
-        NaN outside the largest block of the item's group, in other hypothesis classes and mixtures, and where the
-        data leave fewer than ten degrees of freedom. See :mod:`lsc.evidence.errorbars`.
+        NaN for references, whose values are given; outside the largest block of the item's group; in other hypothesis
+        classes and mixtures; and where the data leave fewer than ten degrees of freedom. See
+        :mod:`lsc.evidence.errorbars`.
         """
         from lsc.evidence.errorbars import standard_errors
 
@@ -223,7 +225,19 @@ class Calibration(Estimate):
         if parameters is None:
             return np.full(self.reviews.n_items, np.nan)
         found = standard_errors(programme, quality, perceived, self.support, parameters)
-        return np.where(scale.flat[group - 1], np.nan, scale.slope[group - 1] * found)
+        estimated = ~(scale.flat[group - 1] | programme.is_reference)
+        return np.where(estimated, scale.slope[group - 1] * found, np.nan)
+
+    @cached_property
+    def misfit(self) -> Misfit | None:
+        """How far the references fight the scores; None without, or where they are too few to tell.
+
+        Computed when first asked for, by solving twice more; see :mod:`lsc.misfit`.
+        """
+        programme, _, quality, perceived, group, _ = self.solution
+        if not programme.is_reference.any():
+            return None
+        return misfit_of(programme, quality, perceived, group, _fixed_units(programme, group))
 
     # What follows for people
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from lsc.references import ReferenceLine, known_values, line_through
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Result
@@ -83,6 +84,33 @@ class Estimate(Result):
             message = f"n: expected 0 to {order.size} items to select (those with a score), found {n}"
             raise InputError(message)
         return [self.items[i] for i in order[:n].tolist()]
+
+    def on_scale_of(self, references: Mapping[Any, float]) -> ReferenceLine:
+        """Return the items' places on the scale of some references: a straight line through them, drawn afterwards.
+
+        The estimate stays as it is. The line leads to the items of the largest group and goes through its references.
+
+        Parameters
+        ----------
+        references
+            Known quality of three items or more, in the direction in which the scores came.
+
+        Raises
+        ------
+        InputError
+            If a reference is not among the items or not finite, fewer than three have a score in the largest group, or
+            their values do not rise with their qualities.
+
+        Examples
+        --------
+        >>> reviews = Reviews.from_pairs([("ann", f"p{i}", float(i)) for i in range(4)])
+        >>> line = Estimate(reviews, np.arange(4.0), "average").on_scale_of({"p0": 10, "p1": 21, "p2": 29})
+        >>> round(line.slope, 3), round(line.error, 3), line.value.round(2).tolist()
+        (9.5, 1.225, [10.5, 20.0, 29.5, 39.0])
+        """
+        known = known_values(self.reviews, references)
+        # Qualities of other groups are on scales of their own.
+        return line_through(self.reviews.printed(np.where(self.group == 1, self.quality, np.nan)), known)
 
     @cached_property
     def standard_error(self) -> FloatArray:

@@ -20,6 +20,7 @@ from lsc.inference.inferring import infer
 from lsc.inference.joint import Difference, difference, draws
 from lsc.inference.selection import probability_in_top
 from lsc.inference.validation import Gain, held_out_gain
+from lsc.references import known_values
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
@@ -63,7 +64,9 @@ def posterior(
         Positive numbers that may say how much a review is worth (a confidence, an expertise), by (reviewer, item) or
         by row of ``reviews``, shape (E,); how much they say is learned. None by default.
     references
-        Known quality of some items, on any scale: measurements with a noise of their own, never equalities.
+        Known quality of some items: measurements with a noise of their own, never equalities. The scale of three or
+        more is learned; fewer are read as scores. Qualities stay on the scale of a typical reviewer:
+        :meth:`~lsc.estimate.Estimate.on_scale_of` takes them to that of references.
     seed
         Of the random probes that estimate traces, 0 by default.
     progress
@@ -97,7 +100,8 @@ def posterior(
     if not rows.size:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
         raise InputError(message)
-    item, value = _references(reviews, references)
+    known = reviews.printed(known_values(reviews, references or {}))
+    item = np.flatnonzero(np.isfinite(known))
     weight = _weights(reviews, rows, weights)
     found = infer(
         reviews.reviewer[rows],
@@ -107,7 +111,7 @@ def posterior(
         reviews.n_items,
         weight=weight,
         reference_item=item,
-        reference_value=value,
+        reference_value=known[item],
         seed=seed,
         progress=tell,
     )
@@ -298,25 +302,6 @@ class PosteriorEstimate(Estimate):
             message = f"{argument}: expected an item with a score, found {label!r}"
             raise InputError(message)
         return int(code)
-
-
-def _references(
-    reviews: Reviews, references: Mapping[Label, float] | None
-) -> tuple[IntArray | None, FloatArray | None]:
-    """Return the codes and values of references, the values turned where lower is better."""
-    if not references:
-        return None, None
-    for label, value in references.items():
-        if label not in reviews.item_code:
-            message = f"references: expected an item of the reviews, found {label!r}; check its spelling"
-            raise InputError(message)
-        if not np.isfinite(value):
-            message = f"references: expected a finite quality, found {value} for item {label!r}"
-            raise InputError(message)
-    codes = np.array([reviews.item_code[label] for label in references], np.int64)
-    order = np.argsort(codes)
-    sign = -1.0 if reviews.lower_is_better else 1.0
-    return codes[order], sign * np.array(list(references.values()), np.float64)[order]
 
 
 def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | None:

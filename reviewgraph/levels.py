@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol
 
-from reviewgraph.errors import InputError
+from reviewgraph.naming import named
 
 
 class Findings(Protocol):
@@ -177,8 +177,4 @@ def level_named(name: str, argument: str = "level") -> Level:
     >>> level_named("double").words
     'comparable for certain'
     """
-    for level in LEVELS:
-        if level.name == name:
-            return level
-    message = f"{argument}: expected one of {', '.join(NAMES)}, found {name!r}"
-    raise InputError(message)
+    return named(LEVELS, name, argument)

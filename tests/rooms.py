@@ -16,7 +16,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "words": "",
         "clock": "",
         "results": "errors",
-        "levels": "errors",
+        "naming": "errors",
+        "levels": "naming",
         "labels": "arrays",
         "columns": "arrays labels words",
         "formats": "arrays labels errors words columns",
@@ -62,23 +63,26 @@ ROOMS: dict[str, dict[str, str]] = {
     },
     "lsc": {
         "errors": "",
-        "model": "errors",
+        "references": "",
+        "model": "errors references",
         "evidence": "errors model",
         "programs": "errors model",
         "solver": "errors model evidence programs",
-        "estimate": "",
+        "estimate": "references",
         "inference": "errors",
         "decisions": "",
-        "posteriors": "errors estimate evidence inference decisions",
-        "calibration": "errors estimate model evidence programs solver",
+        "posteriors": "errors references estimate evidence inference decisions",
+        "misfit": "model evidence solver",
+        "calibration": "errors estimate model evidence programs solver misfit",
         "methods": "errors estimate model evidence solver calibration posteriors",
         "metrics": "",
-        "words": "errors estimate model evidence calibration inference decisions posteriors",
+        "words": "errors references estimate model evidence misfit calibration inference decisions posteriors",
         "seriation": "errors estimate model calibration methods",
         "simulation": "errors",
         "experiments": "errors estimate model methods calibration metrics simulation",
         "commands": (
-            "errors estimate model methods calibration posteriors decisions metrics words simulation experiments"
+            "errors references estimate model methods calibration posteriors decisions metrics words simulation "
+            "experiments"
         ),
     },
 }

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lsc.commands.choosing import Choice, Share, choose, read_share
+from lsc.commands.extras import Extras, read_known
 from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
+from reviewgraph.cli.progress import telling
+from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
     from lsc.estimate import Estimate
+    from lsc.words.pages import Page
     from reviewgraph.reviews import Reviews
-
-#: Seconds between two words of progress.
-SILENCE = 3.0
 
 
 @click.command()
@@ -48,6 +48,11 @@ SILENCE = 3.0
     help="lsc: papers that one reviewer scored alike: she saw them alike [default], or one cannot tell.",
 )
 @click.option("--references", metavar="FILE", help="Papers of known quality (item,quality): measured, in lsc exact.")
+@click.option(
+    "--on-scale-of",
+    metavar="FILE",
+    help="Papers of known quality (item,quality): a straight line through three or more, drawn afterwards.",
+)
 @click.option("--weights", metavar="FILE", help="posterior: how much reviews may be worth (item,reviewer,weight).")
 @click.option("--select", callback=read_share, metavar="N|P%", help="Select the best N papers, or P percent of them.")
 @click.option(
@@ -59,7 +64,7 @@ SILENCE = 3.0
 )
 @click.option("--by-group-average", is_flag=True, help="Select across groups that no review connects.")
 @click.option("--lottery", is_flag=True, help="Draw lots among the papers that --select cannot tell apart.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the lots.")
+@click.option("--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
 @click.option("--explain", metavar="PAPER", help="What the quality of one paper is made of.")
 @output_option("Write all papers as CSV, one row each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -70,8 +75,9 @@ def calibrate(
     error_rate: float,
     by_group_average: bool,
     lottery: bool,
-    seed: int,
+    seed: int | None,
     explain: str | None,
+    on_scale_of: str | None,
     output: str | None,
     as_json: bool,
     **options: Any,
@@ -82,7 +88,6 @@ def calibrate(
     and the output opens with what the correction for reviewers is worth. With --select it says which papers are in,
     which are out, and which the scores cannot tell apart.
     """
-    from lsc.words.folding import folded, terminal_width
     from lsc.words.pages import Page, page_of
 
     name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain})
@@ -91,30 +96,47 @@ def calibrate(
         raise InputError(message)
     if explain is not None:
         _expect_scored(reviews, explain)
-    result = METHODS[name](reviews, **options_of(name, reviews, options, _progress()))
-    choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
-    extra = _extra(result, choice, seed if lottery else None, explain)
-    # One selection serves the page, the file and the JSON. An account alone needs no page, and so no withheld scores.
-    page = Page([], [], []) if explain is not None and not as_json else page_of(result, choice.selection)
+    known = None if on_scale_of is None else read_known(reviews, on_scale_of)
+    with telling() as tell:
+        clock = Clock(None)
+        result: Any = METHODS[name](reviews, **options_of(name, reviews, options, tell))
+        choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
+        extras = Extras()
+        if lottery:
+            extras.draw(choice, seed)
+        if explain is not None:
+            extras.explain(result, explain)
+        if known is not None:
+            extras.scale(result, known, heard=bool(options["references"]))
+        tell(Progress(clock.elapsed(), "what the correction is worth, and the page"))
+        # One selection serves page, file and JSON. An account alone needs no page, and so no withheld scores.
+        page = Page([], [], []) if explain is not None and not as_json else page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
     if output:
-        write_whole(output, csv_text(result.to_columns(*given)))
+        write_whole(output, csv_text({**result.to_columns(*given), **extras.columns(choice)}))
     if as_json:
         for line in page.opening:
             say(line)
         lists: dict[str, Any] = {"certain": [], "discuss": []} if name == DEFAULT else {}
-        print_json({"selected": choice.selected, **lists, **result.to_dict(*given), **extra.record})
+        found = {"selected": choice.selected, **lists, **result.to_dict(*given), **extras.record}
+        print_json({**found, "items": extras.placed(found["items"])})
     else:
-        opening = [*page.opening, ""] if page.opening else []
-        lines = extra.lines if explain is not None else [*opening, *page.body, *extra.lines]
-        width = terminal_width()
-        for line in [*lines, "", *_known(choice, page.closing, output)]:
-            click.echo("\n".join(folded(line, width)))
-        for line in _next(result, choice):
-            click.echo(line)
+        _print(page, extras, _known(choice, page.closing, output), _next(result, choice))
     if choice.refused:
         say(choice.refused)
         click.get_current_context().exit(1)
+
+
+def _print(page: Page, extras: Extras, known: list[str], following: list[str]) -> None:
+    """Print a page; sentences are broken where the terminal ends, commands to copy are not."""
+    from lsc.words.folding import folded, terminal_width
+
+    opening = [*page.opening, ""] if page.opening else []
+    width = terminal_width()
+    for line in [*opening, *page.body, *extras.lines, "", *known]:
+        click.echo("\n".join(folded(line, width)))
+    for line in following:
+        click.echo(line)
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:
@@ -123,50 +145,6 @@ def _expect_scored(reviews: Reviews, paper: str) -> None:
     if code is None or not (reviews.item[reviews.scored] == code).any():
         message = f"explain: expected a paper with a score, found {paper!r}; check its spelling"
         raise InputError(message)
-
-
-class Extra(NamedTuple):
-    """What was asked for beside the qualities: lines for people, keys of the JSON."""
-
-    lines: list[str]
-    record: dict[str, Any]
-
-
-def _extra(result: Any, choice: Choice, seed: int | None, paper: str | None) -> Extra:
-    """Draw lots, and explain a paper."""
-    from lsc.words.accounts import account_lines
-    from lsc.words.posterior_page import lottery_lines
-
-    lines: list[str] = []
-    record: dict[str, Any] = {}
-    if seed is not None and choice.selection is not None:
-        drawn, chances = choice.selection.draw(seed), choice.selection.lottery.tolist()
-        listed = {label: chance for label, chance in zip(result.items, chances, strict=True) if chance > 0}
-        lines += ["", *lottery_lines(drawn, listed, seed)]
-        record["lottery"] = {
-            "seed": seed,
-            "drawn": drawn,
-            "probabilities": [{"item": label, "probability": chance} for label, chance in listed.items()],
-        }
-    if paper is not None:
-        account = result.account(paper)
-        score = result.reviews.printed(result.reviews.score[result.reviews.scored])
-        scale = (float(score.min()), float(score.max()))
-        lines += account_lines(account, result.reviews.titles.get(paper, ""), scale)
-        record["account"] = account.to_dict()
-    return Extra(lines, record)
-
-
-def _progress() -> Callable[[Progress], None]:
-    last = 0.0
-
-    def tell(now: Progress) -> None:
-        nonlocal last
-        if now.seconds - last > SILENCE:
-            last = now.seconds
-            say(f"calibrating: {now.words}")
-
-    return tell
 
 
 def _known(choice: Choice, known: list[str], output: str | None) -> list[str]:

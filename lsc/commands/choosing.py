@@ -36,11 +36,16 @@ class Share:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was selected: labels best first, the three lists where there are chances, and why it was refused."""
+    """What was selected: labels best first, the selection where there are chances, why it was refused.
+
+    ``lists`` says of every paper whether it is in, to be discussed (``discuss``) or out; None for one without a score,
+    and as a whole where nothing was selected.
+    """
 
     selected: list[Any] = field(default_factory=list)
     selection: Selection | None = None
     refused: str | None = None
+    lists: list[str | None] | None = None
 
 
 def read_share(ctx: click.Context, param: click.Parameter, value: str | None) -> Share | None:
@@ -72,11 +77,19 @@ def choose(result: Estimate, share: Share | None, *, error_rate: float, across_g
     try:
         if isinstance(result, PosteriorEstimate):
             selection = result.selection(count, error_rate=error_rate, across_groups=across_groups)
-            return Choice(selection.named(selection.best), selection)
+            return Choice(selection.named(selection.best), selection, lists=selection.lists)
         if isinstance(result, Calibration):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UndeterminedWarning)  # the output opens with this warning
-                return Choice(result.select(count, by_group_average=across_groups))
+                return _chosen(result, result.select(count, by_group_average=across_groups))
     except Incomparable as refusal:
         return Choice(refused=str(refusal))
-    return Choice(result.select(count))
+    return _chosen(result, result.select(count))
+
+
+def _chosen(result: Estimate, selected: list[Any]) -> Choice:
+    """Put a paper in or out where the method knows no chances."""
+    inside = set(selected)
+    places = zip(result.items, (result.rank > 0).tolist(), strict=True)
+    lists = [("in" if label in inside else "out") if scored else None for label, scored in places]
+    return Choice(selected, lists=lists)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lsc.methods.registry import METHODS
-from lsc.model.hypotheses import HYPOTHESES
+from lsc.model.hypotheses import CLASSES, HYPOTHESES
 from reviewgraph.cli.output import say
 from reviewgraph.errors import InputError
+from reviewgraph.naming import named
 
 if TYPE_CHECKING:
     from lsc.model.hypotheses import HypothesisLike
@@ -78,7 +79,5 @@ def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisL
         if label not in everyone:
             message = f"hypotheses: expected reviewers of the reviews who gave a score, found {label!r}"
             raise InputError(message)
-        if name not in HYPOTHESES:
-            message = f"hypotheses: reviewer {label!r}: expected one of {', '.join(HYPOTHESES)}, found {name!r}"
-            raise InputError(message)
+        named(CLASSES, name, f"hypotheses: reviewer {label!r}")
     return everyone | given

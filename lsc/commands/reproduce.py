@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from reviewgraph.cli.output import Refusal, print_json, refusing, say
-from reviewgraph.results import Progress
+from reviewgraph.cli.progress import telling
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 PEER_GRADING = "peer-grading"
-#: Seconds between two words of progress.
-SILENCE = 5.0
 #: One thread in each process: two processes on two cores, and sums in one order whatever the number of processes.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -93,8 +90,8 @@ def _simulated(
         chosen = [experiment.scaled(papers) for experiment in chosen]
     # One thread a process: the processes share the cores.
     folder = folder_of(output)
-    with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
-        results = run(chosen, trials, folder=folder, progress=_progress())
+    with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1), telling() as tell:
+        results = run(chosen, trials, folder=folder, progress=tell)
     found = []
     for experiment in chosen:
         cells = cells_of(experiment, results)
@@ -136,15 +133,3 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
     if not quiet:
         click.echo("\n".join([*peer_grading.table(cells), ""]))
     return cells
-
-
-def _progress() -> Callable[[Progress], None]:
-    last = time.monotonic()
-
-    def tell(now: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last > SILENCE or now.done == 1.0:
-            last = time.monotonic()
-            say(now.words)
-
-    return tell

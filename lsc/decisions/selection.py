@@ -81,6 +81,15 @@ class Selection:
         return self.ranked[self._hopeless[self.ranked]]
 
     @property
+    def lists(self) -> list[str | None]:
+        """Where each paper is, N of ``"in"``, ``"discuss"`` and ``"out"``; None without a score."""
+        found: list[str | None] = [None] * self.chance.size
+        for name, papers in (("in", self.certain), ("discuss", self.discuss), ("out", self.out)):
+            for paper in papers.tolist():
+                found[paper] = name
+        return found
+
+    @property
     def expected_wrong(self) -> float:
         """How many of the n best by quality are expected not to be among the n truly best."""
         return float((1.0 - self.chance[self.best]).sum())

@@ -14,11 +14,15 @@ FLAT = 1e-8
 
 
 class ReportingScale(NamedTuple):
-    """``reported = slope * quality + offset``, shapes (G,), or the same number for all of a group that is ``flat``."""
+    """``reported = slope * quality + offset``, shapes (G,), or the same number for all of a group that is ``flat``.
+
+    ``known`` says which groups are on the scale of their references.
+    """
 
     slope: FloatArray
     offset: FloatArray
     flat: BoolArray
+    known: BoolArray
 
     def apply(self, quality: FloatArray, group: IntArray) -> FloatArray:
         """Move qualities of items in these groups (from 1) to the reported scale."""
@@ -75,7 +79,7 @@ def reporting_scale(
     slope = np.divide(deviation, width, out=np.full(groups, max_slope), where=stretched & ~flat)
     slope[~stretched] = 1.0
     offset = np.where(own, 0.0, mean - np.where(flat, 0.0, slope * middle))
-    return ReportingScale(slope, offset, flat & ~own)
+    return ReportingScale(slope, offset, flat & ~own, own)
 
 
 def _moments(value: FloatArray, place: IntArray, size: int) -> tuple[FloatArray, FloatArray]:

@@ -47,7 +47,7 @@ PAPER_METHODS = ("average", "qp", "bayesian", "lsc-monotone", "lsc-linear")
 #: The methods that are tried on real scores: those, what products ship, and QP as its authors state it.
 GRADED_METHODS = (
     *("average", "centring", "z-score", "ridge", "qp", "qp-unbounded", "bayesian"),
-    *("lsc-monotone", "lsc-linear"),
+    *("lsc-monotone", "lsc-linear", "posterior"),
 )
 
 #: What people read.

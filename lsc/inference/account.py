@@ -20,7 +20,7 @@ class Part:
     reviewer
         Label, for a review and for likeness.
     score
-        As given; None but for reviews and references.
+        As given, that of a reference on its own scale; None but for reviews and references.
     severity, stretch
         What is added to the score for the reviewer's severity, and for how widely she spreads her scores and what
         her other papers taught of her.

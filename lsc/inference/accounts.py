@@ -22,29 +22,31 @@ def account_of(beliefs: Posterior, reviews: Reviews, item: int) -> Account:
     sign = float(reviews.printed([1.0])[0])
     middle, variance = beliefs.location, float(beliefs.variance[item])
 
-    def part(source: str, precision: float, shift: float, reviewer: int | None = None, row: int | None = None) -> Part:
+    def part(
+        source: str, precision: float, shift: float, reviewer: int | None = None, score: float | None = None
+    ) -> Part:
         weight, moves = variance * precision, beliefs.scale * variance * shift
         says = middle + (moves / weight if weight > NOTHING else 0.0)
-        score = severity = None
-        if row is not None and reviewer is not None:
-            score, severity = float(reviews.score[row]), float(beliefs.reviewers.severity.mean[reviewer])
-        stretch = says - score - severity if score is not None and severity is not None else 0.0
+        severity = stretch = 0.0
+        if score is not None and reviewer is not None:
+            severity = float(beliefs.reviewers.severity.mean[reviewer])
+            stretch = says - score - severity
         return Part(
             source,
             None if reviewer is None else reviews.reviewers[reviewer],
-            None if score is None else sign * score,
-            sign * (severity or 0.0),
+            None if score is None else sign * float(score),
+            sign * severity,
             sign * stretch,
             sign * says,
             weight,
             sign * moves,
         )
 
-    scored = np.flatnonzero(reviews.scored)
+    score = reviews.score[reviews.scored]
     mine = np.flatnonzero(beliefs.item == item)
     mine = mine[np.argsort(beliefs.reviewer[mine], kind="stable")]
     parts = [
-        part("review", beliefs.precision[r], beliefs.shift[r], int(beliefs.reviewer[r]), int(scored[r]))
+        part("review", beliefs.precision[r], beliefs.shift[r], int(beliefs.reviewer[r]), float(score[r]))
         for r in mine.tolist()
     ]
     parts += [
@@ -53,16 +55,15 @@ def account_of(beliefs: Posterior, reviews: Reviews, item: int) -> Account:
         if beliefs.kappa > 0
     ]
     parts += [
-        part("reference", beliefs.reference_precision[q], beliefs.reference_shift[q])
+        part("reference", beliefs.reference_precision[q], beliefs.reference_shift[q], None, beliefs.reference_value[q])
         for q in np.flatnonzero(beliefs.reference_item == item).tolist()
     ]
     parts.append(part("middle", beliefs.prior, 0.0))
-    scores = reviews.score[scored[mine]]
     return Account(
         reviews.items[item],
         sign * float(beliefs.quality[item]),
         float(beliefs.standard_error[item]),
-        sign * float(scores.mean()) if scores.size else float("nan"),
+        sign * float(score[mine].mean()) if mine.size else float("nan"),
         sign * middle,
         tuple(parts),
         reviews.lower_is_better,

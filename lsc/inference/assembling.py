@@ -49,8 +49,8 @@ def from_messages(
     noise = np.exp(who.log_noise)
     return Posterior(
         *sums,
-        location=references.location if references.own else scores.location + scores.spread * offset,
-        scale=references.scale if references.own else scores.spread * slope,
+        location=scores.location + scores.spread * offset,
+        scale=scores.spread * slope,
         reviewer=reviewer,
         item=item,
         precision=precision,
@@ -58,6 +58,7 @@ def from_messages(
         likeness_precision=alike,
         likeness_shift=drawn,
         reference_item=references.item,
+        reference_value=references.value,
         reference_precision=references.precision,
         reference_shift=references.shift,
         prior=prior,
@@ -94,8 +95,8 @@ def from_averages(
     same, one, equal = (Quantity(value, value, value) for value in (0 * alike, alike, noise))
     return Posterior(
         *_sums(1.0, item, precision, shift, references, layout.n_items),
-        location=references.location if references.own else scores.location + scores.spread * averages.mean,
-        scale=references.scale if references.own else scores.spread * averages.slope,
+        location=scores.location + scores.spread * averages.mean,
+        scale=scores.spread * averages.slope,
         reviewer=reviewer,
         item=item,
         precision=precision,
@@ -103,6 +104,7 @@ def from_averages(
         likeness_precision=np.zeros(item.size),
         likeness_shift=np.zeros(item.size),
         reference_item=references.item,
+        reference_value=references.value,
         reference_precision=references.precision,
         reference_shift=references.shift,
         prior=1.0,
@@ -175,6 +177,7 @@ def without_scores(n_reviewers: int, n_items: int) -> Posterior:
         likeness_precision=NOBODY,
         likeness_shift=NOBODY,
         reference_item=none,
+        reference_value=NOBODY,
         reference_precision=NOBODY,
         reference_shift=NOBODY,
         prior=1.0,

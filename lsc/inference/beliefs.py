@@ -100,8 +100,8 @@ class Posterior:
     likeness_precision, likeness_shift
         Shape (E,): what an item learns from the other items of each of its reviewers because like papers go to like
         reviewers; 0 throughout where ``kappa`` is 0.
-    reference_item, reference_precision, reference_shift
-        Shape (R,): the same for references.
+    reference_item, reference_value, reference_precision, reference_shift
+        Shape (R,): the same for references, and their values as given.
     prior
         Precision of the prior of each item: ``1 - kappa``.
     kappa
@@ -135,6 +135,7 @@ class Posterior:
     likeness_precision: FloatArray
     likeness_shift: FloatArray
     reference_item: IntArray
+    reference_value: FloatArray
     reference_precision: FloatArray
     reference_shift: FloatArray
     prior: float

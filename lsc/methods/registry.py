@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph.errors import InputError
+from reviewgraph.naming import named
 
 if TYPE_CHECKING:
     from lsc.calibration import Calibration
@@ -164,7 +165,4 @@ def method_named(name: str, argument: str = "method") -> Method:
     >>> method_named("lsc").title
     'LSC'
     """
-    if name not in METHODS:
-        message = f"{argument}: expected one of {', '.join(METHODS)}, found {name!r}"
-        raise InputError(message)
-    return METHODS[name]
+    return named(METHODS.values(), name, argument)

@@ -12,6 +12,7 @@ import numpy as np
 from lsc.model.classes.hypothesis import MAX_SLOPE
 from lsc.model.hypotheses import CODES, HypothesisLike, hypothesis_of
 from lsc.model.programme import Minimiser, Programme
+from lsc.references import known_values
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray, Reviews
@@ -85,7 +86,9 @@ def formulate(
     if ties == "free" and np.isfinite(upper).any():
         message = "ties='free': expected no min_slope, found one; a function that rises everywhere gives no tied scores"
         raise InputError(message)
-    is_reference, reference = _references(reviews, references or {})
+    known = known_values(reviews, references or {})
+    is_reference = np.isfinite(known)
+    reference = np.where(is_reference, reviews.printed(known), 0.0)
     programme = Programme(
         n_items=reviews.n_items,
         start=start,
@@ -169,20 +172,6 @@ def _classes(
         kind[code[label]] = CODES[type(hers)]
         low[code[label]], high[code[label]] = hers.bounds
     return kind, low, high
-
-
-def _references(reviews: Reviews, references: References) -> tuple[BoolArray, FloatArray]:
-    known, value = np.zeros(reviews.n_items, np.bool_), np.zeros(reviews.n_items)
-    for label, quality in references.items():
-        if label not in reviews.item_code:
-            message = f"references: expected an item of the reviews, found {label!r}; check its spelling"
-            raise InputError(message)
-        if not math.isfinite(quality):
-            message = f"references: expected a finite quality, found {quality} for item {label!r}"
-            raise InputError(message)
-        known[reviews.item_code[label]] = True
-        value[reviews.item_code[label]] = quality
-    return known, np.where(known, reviews.printed(value), 0.0)
 
 
 class Units(NamedTuple):

@@ -14,8 +14,8 @@ from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
 from lsc.model.classes.linear import Linear
 from lsc.model.classes.monotone import Monotone
 from lsc.model.classes.offset import Offset
-from reviewgraph.errors import InputError
 from reviewgraph.levels import LEVELS, Level
+from reviewgraph.naming import named
 
 #: All classes, in the order in which help lists them. The place in it is the code of a class in arrays.
 CLASSES: tuple[type[Hypothesis], ...] = (Linear, Monotone, Convex, Concave, Offset)
@@ -44,10 +44,7 @@ def hypothesis_of(given: str | Hypothesis, *, max_slope: float = MAX_SLOPE) -> H
     """
     if type(given) in CLASSES:
         return given  # type: ignore[return-value]
-    if not isinstance(given, str) or given not in HYPOTHESES:
-        message = f"hypothesis: expected one of {', '.join(HYPOTHESES)}, found {given!r}"
-        raise InputError(message)
-    return HYPOTHESES[given].up_to(max_slope)
+    return named(CLASSES, given, "hypothesis").up_to(max_slope)
 
 
 def level_of(kinds: Iterable[type[Hypothesis]]) -> Level:

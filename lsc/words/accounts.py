@@ -24,7 +24,7 @@ def account_lines(account: Account, title: str = "", scale: tuple[float, float] 
         f"  {account.middle:8.2f}  where every paper starts: the middle of all papers",
     ]
     lines += [
-        f"  {part.moves:+8.2f}  {_source(part, lower_is_better=account.lower_is_better)}"
+        f"  {_rounded(part.moves):+8.2f}  {_source(part, lower_is_better=account.lower_is_better)}"
         for part in account.parts
         if part.source != "middle"
     ]
@@ -33,8 +33,8 @@ def account_lines(account: Account, title: str = "", scale: tuple[float, float] 
     lines.append(f"  {account.total:8.2f}  the sum")
     lines += [
         "",
-        f"The scores of this paper together weigh {_share(1.0 - rest)}, the middle {_share(rest)}: the fewer and the "
-        "less consistent the scores, the closer a paper stays to the middle.",
+        f"What is known of this paper weighs {_share(1.0 - rest)} together, the middle {_share(rest)}: the fewer and "
+        "the less consistent the scores, the closer a paper stays to the middle.",
     ]
     said = [part.says for part in account.parts if part.source == "review" and _is_corrected(part)]
     if scale and said and (min(said) < scale[0] or max(said) > scale[1]):
@@ -49,9 +49,14 @@ def _source(part: Part, *, lower_is_better: bool) -> str:
     if part.source == "likeness":
         return f"like papers go to like reviewers: the other papers of {part.reviewer} (weight {_share(part.weight)})"
     if part.source == "reference":
-        return f"its known quality, taken as a measurement (weight {_share(part.weight)})"
+        return f"its known quality {part.score:g}, as a score {part.says:.2f}; weight {_share(part.weight)}"
     counts = f", counts as {part.says:.2f}{_why(part, lower_is_better)}" if _is_corrected(part) else ""
     return f"{part.reviewer} gave {part.score:g}{counts}; weight {_share(part.weight)}"
+
+
+def _rounded(points: float) -> float:
+    """Round to what is printed, so that what moves nothing has no minus."""
+    return round(points, 2) + 0.0
 
 
 def _share(weight: float) -> str:

@@ -6,8 +6,10 @@ import numpy as np
 
 from lsc.calibration import Calibration, Status
 from lsc.words.habits import Habits, habits
+from lsc.words.references import misfit_line
 from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, table
 from reviewgraph.labels import IntArray
+from reviewgraph.words import listed
 
 #: Papers that moved most, and reviewers of a kind, that are named.
 MOVED = 5
@@ -45,6 +47,8 @@ def warnings_of(calibration: Calibration) -> list[str]:
         )
     if calibration.status is not Status.OPTIMAL:
         found.append(f"{calibration.status.text} ({calibration.message}).")
+    if calibration.misfit is not None and calibration.misfit.fights:
+        found.append(misfit_line(calibration.misfit))
     if missing := int((~scored).sum()):
         papers = "1 paper has no score and gets" if missing == 1 else f"{missing} papers have no score and get"
         found.append(f"{papers} none here.")
@@ -73,7 +77,7 @@ def paper_table(calibration: Calibration, papers: IntArray) -> list[str]:
 def report(calibration: Calibration) -> list[str]:
     """Return the lines that the command prints: the papers, what moved most and why, the reviewers behind it."""
     best = best_by_group(calibration)
-    lines = [f"Calibrated scores of {best.size} papers ({calibration.hypothesis} reviewers):", ""]
+    lines = [f"Calibrated scores of {best.size} papers ({calibration.hypothesis} reviewers){_scale(calibration)}:", ""]
     lines += paper_table(calibration, best[:SHOWN])
     if best.size > SHOWN:
         lines.append(f"... and {best.size - SHOWN} more; -o FILE writes all of them, --json prints them.")
@@ -83,6 +87,15 @@ def report(calibration: Calibration) -> list[str]:
         lines += ["", "What moved most against the plain average, and why:"]
         lines += [f"  {paper_name(calibration, i)}: {_move(calibration, of_reviewers, i)}" for i in moved.tolist()]
     return lines + _reviewer_lines(calibration, of_reviewers)
+
+
+def _scale(calibration: Calibration) -> str:
+    """Name the scale where it is not that of the scores."""
+    known = calibration.solution.scale.known
+    if not known.any():
+        return ""
+    groups = "" if known.all() else f" in group {listed(1 + np.flatnonzero(known))}"
+    return f", on the scale of the references{groups}"
 
 
 def most_moved(calibration: Calibration) -> IntArray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsc.words.references import measured_line
 from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, summed_up, table
 from reviewgraph.words import counted, listed, noun
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from lsc.inference.beliefs import Quantity
     from lsc.posteriors import PosteriorEstimate
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray
+    from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Changes of a selection that are named one by one.
 CHANGES = 5
@@ -35,6 +36,8 @@ def opening(result: PosteriorEstimate) -> list[str]:
             f"Papers of different groups cannot be compared: no review connects the {groups} groups; the largest has "
             f"{sizes.max()} of {scored.sum()} papers. Ranks are within a group."
         )
+    if known := result.beliefs.reference_item.size:
+        lines.append(measured_line(known))
     if missing := int((~scored).sum()):
         lines.append(
             f"{counted(missing, 'paper has', 'papers have')} no score yet and {noun(missing, 'gets', 'get')} none."
@@ -82,7 +85,8 @@ def papers(result: PosteriorEstimate, selection: Selection | None = None) -> lis
         chance = selection.chance
         columns.append((f"among best {selection.n}", lambda i: percent(float(chance[i]))))
     return [
-        f"Quality of {counted(best.size, 'paper')}: the score that a typical reviewer would give.",
+        f"Quality of {counted(best.size, 'paper')}: the score to expect of a typical reviewer. High and low averages "
+        "are partly luck, so qualities lie nearer to the middle; those of few scores most.",
         "",
         *table(by_group(result, columns), best[:SHOWN]),
         *summed_up(SHOWN, best.size),
@@ -123,8 +127,8 @@ def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
         ]
         if _blurred(result, selection):
             lines.append(
-                "Nothing in these scores tells any two of them apart for certain: discuss them, add reviews, or draw "
-                "lots (--lottery)."
+                f"Not even the first and the last of these can be told apart ({stated} sure): discuss them, add "
+                "reviews, or draw lots (--lottery)."
             )
         elif discuss.size > 1:
             lines.append(
@@ -182,8 +186,10 @@ def reviewer_lines(result: PosteriorEstimate) -> list[str]:
     return [f"Reviewers who differ from what is usual (90 % sure of each), of {judged:,}:", *lines]
 
 
-def lottery_lines(drawn: Sequence[object], chances: Mapping[object, float], seed: int) -> list[str]:
-    """Return what a lottery drew, and with which probabilities."""
+def lottery_lines(
+    drawn: Sequence[object], chances: Mapping[object, float], seed: int, *, given: bool = True
+) -> list[str]:
+    """Return what a lottery drew, and with which probabilities; whether the seed was given or is the default."""
     free = {label: chance for label, chance in chances.items() if chance < 1.0}
     if not free:
         return [f"Lots: nothing to draw, {counted(len(drawn), 'paper is', 'papers are')} in for certain."]
@@ -195,8 +201,10 @@ def lottery_lines(drawn: Sequence[object], chances: Mapping[object, float], seed
         f"Lots (seed {seed}): {sure}{places} drawn among {counted(len(free), 'paper')}, the likelier the better they "
         "look:",
         f"  {listed([f'{label} ({percent(free[label])})' for label in likeliest], DISCUSSED)}",
-        f"Drawn: {listed([str(label) for label in drawn], len(drawn))}",
-        "The same seed draws the same papers: agree on the seed before you draw.",
+        f"Drawn: {listed([str(label) for label in drawn if label in free], len(drawn))}",
+        "The same seed draws the same papers: agree on the seed before you draw."
+        if given
+        else f"No --seed was given, so it is {seed}, for everybody and every time: agree on a seed before you draw.",
     ]
 
 
@@ -219,15 +227,24 @@ def selection_labels(result: PosteriorEstimate, who: IntArray) -> list[str]:
 
 
 def _chances(result: PosteriorEstimate, selection: Selection) -> list[str]:
+    """List papers with their chances; of many those nearest to the cut, where discussion changes most."""
     discuss = selection.discuss
+    first = _nearest_to_cut(selection.chance[discuss])
+    shown = discuss[first : first + DISCUSSED]
     lines = [
         f"  {percent(float(selection.chance[i])):>6}  {paper_name(result, i)}"
         f"{'' if selection.comparable[i] else '  (no review connects it to most others)'}"
-        for i in discuss[:DISCUSSED].tolist()
+        for i in shown.tolist()
     ]
-    if discuss.size > DISCUSSED:
-        lines.append(f"  and {discuss.size - DISCUSSED} more")
+    if left := discuss.size - shown.size:
+        lines.append(f"  and {first} likelier, {left - first} less likely; -o FILE writes all (list: in, discuss, out)")
     return lines
+
+
+def _nearest_to_cut(chance: FloatArray) -> int:
+    """Return where a window of papers begins, given chances from high to low, that is centred at one half."""
+    middle = int((chance >= 0.5).sum())
+    return max(0, min(middle - DISCUSSED // 2, chance.size - DISCUSSED))
 
 
 def _blurred(result: PosteriorEstimate, selection: Selection) -> bool:

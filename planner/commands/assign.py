@@ -11,6 +11,7 @@ from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.levels import AIMS
 from reviewgraph.cli.options import output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
+from reviewgraph.cli.progress import say_progress
 from reviewgraph.levels import NAMES
 from reviewgraph.words import counted
 
@@ -128,7 +129,7 @@ def _assign(
         allow_unscored=options["allow_unscored"] or affinity is None,
         seed=seed,
         time_limit=time_limit,
-        progress=lambda now: say(now.words),
+        progress=say_progress,
     )
 
 

@@ -9,11 +9,11 @@ import click
 
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
+from reviewgraph.cli.progress import say_progress
 from reviewgraph.levels import LEVELS, NAMES, Double
 
 if TYPE_CHECKING:
     from planner.plans.plan import Plan
-    from reviewgraph.results import Progress
     from reviewgraph.reviews import Reviews
 
 #: Options that :func:`reviewgraph.cli.options.given_table` tells.
@@ -81,7 +81,7 @@ def plan(
         time_limit=time_limit,
         seed=seed,
         use_scores=use_scores,
-        progress=_tell,
+        progress=say_progress,
         **_side_files(reviews, **files),
     )
     # A file is written for what can be acted on, a part of the way included.
@@ -126,10 +126,6 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
     if unknown:
         rows = "row names" if unknown == 1 else "rows name"
         say(f"{path}: {unknown} {rows} a reviewer or paper that is not in the reviews; ignored")
-
-
-def _tell(now: Progress) -> None:
-    say(f"{now.seconds:6.1f} s   {now.words}")
 
 
 def _next(ctx: click.Context, found: Plan, output: str | None) -> str:

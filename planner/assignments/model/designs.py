@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from reviewgraph.errors import InputError
+from reviewgraph.naming import named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,8 +76,4 @@ def design_named(name: str) -> Design:
     >>> design_named("random").words
     'at random (Algorithm 2 of the paper)'
     """
-    for design in DESIGNS:
-        if design.name == name:
-            return design
-    message = f"design: expected one of {', '.join(repr(design.name) for design in DESIGNS)}, found {name!r}"
-    raise InputError(message)
+    return named(DESIGNS, name, "design")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from reviewgraph.errors import InputError
 from reviewgraph.levels import LEVELS, Level, level_named
+from reviewgraph.naming import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,9 +174,4 @@ def aim_named(name: str, argument: str = "target") -> Aim:
     >>> aim_named("connected").joins
     'k - 1'
     """
-    for aim in AIMS:
-        if aim.name == name:
-            return aim
-    expected = ", ".join(repr(aim.name) for aim in AIMS)
-    message = f"{argument}: expected one of {expected}, found {name!r}"
-    raise InputError(message)
+    return named(AIMS, name, argument)

@@ -242,7 +242,11 @@ def test_the_file_has_the_ends_of_intervals_and_the_chances(tmp_path: Path) -> N
     with target.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0])[:6] == ["item", "quality", "average", "rank", "standard_error", "group"]
-    assert list(rows[0])[6:] == ["interval_low", "interval_high", "probability"]
+    assert list(rows[0])[6:] == ["interval_low", "interval_high", "probability", "list"]
+    certain, discuss = set(found["certain"]), {paper["item"] for paper in found["discuss"]}
+    for row in rows:
+        expected = "in" if row["item"] in certain else "discuss" if row["item"] in discuss else "out"
+        assert row["list"] == expected
     for row, item in zip(rows, found["items"], strict=True):
         assert row["item"] == item["item"]
         assert [float(row["interval_low"]), float(row["interval_high"])] == pytest.approx(item["interval"])
@@ -356,3 +360,79 @@ def test_other_methods_select_without_chances(method: str, tmp_path: Path) -> No
     printed = run(path, "--method", method, "--select", "2").stdout.splitlines()
     assert printed[0] == f"Quality of 10 papers by {method}:"
     assert f"Selected, best first: {', '.join(found['selected'])}" in printed
+
+
+def test_a_line_through_references_leads_to_their_scale_and_leaves_the_qualities(tmp_path: Path) -> None:
+    path, known, target = table(tmp_path, NOISY), tmp_path / "known.csv", tmp_path / "calibrated.csv"
+    known.write_text("item,quality\np0,10\np4,52\np9,98\n", encoding="utf-8")
+    plain = answer(path)["items"]
+    for words in ([], ["--method", "average"], ["--method", "lsc"]):
+        found = answer(path, *words, "--on-scale-of", str(known), "-o", str(target))
+        line = found["scale"]
+        assert set(line) == {"slope", "intercept", "error", "references"}
+        for row in found["items"]:
+            assert row["scaled"] == pytest.approx(line["intercept"] + line["slope"] * row["quality"])
+        with target.open(encoding="utf-8", newline="") as file:
+            assert [float(row["scaled"]) for row in csv.DictReader(file)] == [row["scaled"] for row in found["items"]]
+        if not words:
+            assert [row["quality"] for row in found["items"]] == [row["quality"] for row in plain]
+    page = " ".join(run(path, "--on-scale-of", str(known)).stdout.split())
+    assert "On the scale of 3 references: " in page
+    assert "had a say" not in page
+    assert "had a say" in run(path, "--on-scale-of", str(known), "--references", str(known)).stdout
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("p0,10\np4,52\n", "--on-scale-of {known}: expected 3 or more that have a score"),
+        ("p0,98\np4,52\np9,10\n", "--on-scale-of {known}: expected values that rise with quality"),
+        ("zebra,1\n", "--on-scale-of {known}: expected an item of the reviews, found 'zebra'"),
+    ],
+)
+def test_a_line_that_nothing_holds_is_refused(rows: str, message: str, tmp_path: Path) -> None:
+    known = tmp_path / "known.csv"
+    known.write_text(f"item,quality\n{rows}", encoding="utf-8")
+    done = run(table(tmp_path, NOISY), "--on-scale-of", str(known))
+    assert done.exit_code == 2
+    assert message.format(known=known) in done.stderr
+
+
+def test_references_on_no_scale_are_refused_and_measured_ones_named(tmp_path: Path) -> None:
+    known = tmp_path / "known.csv"
+    known.write_text("item,quality\np0,1000\n", encoding="utf-8")
+    done = run(table(tmp_path, NOISY), "--references", str(known))
+    assert done.exit_code == 2
+    assert f"--references {known}: expected 3 or more whose values rise with their scores" in done.stderr
+    known.write_text("item,quality\np0,3\n", encoding="utf-8")
+    page = " ".join(run(table(tmp_path, NOISY), "--references", str(known)).stdout.split())
+    assert "1 paper of known quality counts as a measurement with an error, not as exact" in page
+
+
+def test_lsc_says_that_it_is_on_the_scale_of_references_and_that_they_fight(tmp_path: Path) -> None:
+    path, known = table(tmp_path, PANEL), tmp_path / "known.csv"
+    known.write_text("item,quality\np0,10\np2,40\np4,70\n", encoding="utf-8")
+    page = " ".join(run(path, "--method", "lsc", "--references", str(known)).stdout.split())
+    assert "on the scale of the references:" in page
+    assert "fight" not in page
+    known.write_text("item,quality\np0,70\np2,10\np4,40\n", encoding="utf-8")
+    page = " ".join(run(path, "--method", "lsc", "--references", str(known)).stdout.split())
+    assert "the references fight the scores" in page
+
+
+def test_methods_without_chances_say_who_is_in_and_who_is_out(tmp_path: Path) -> None:
+    target = tmp_path / "calibrated.csv"
+    found = answer(
+        table(tmp_path, [*PANEL, ("ann", "p9", "")]), "--method", "average", "--select", "2", "-o", str(target)
+    )
+    with target.open(encoding="utf-8", newline="") as file:
+        lists = {row["item"]: row["list"] for row in csv.DictReader(file)}
+    assert {item for item, where in lists.items() if where == "in"} == set(found["selected"])
+    assert lists["p9"] == ""
+
+
+def test_the_default_seed_of_lots_is_named(tmp_path: Path) -> None:
+    words = [table(tmp_path, NOISY), "--select", "4", "--error-rate", "0.01", "--lottery"]
+    assert "No --seed was given, so it is 0" in run(*words).stdout
+    assert "No --seed was given" not in run(*words, "--seed", "0").stdout
+    assert answer(*words)["lottery"] == answer(*words, "--seed", "0")["lottery"]

@@ -173,14 +173,17 @@ def test_a_reviewer_who_gives_everyone_the_same_moves_nobody() -> None:
         assert (after.precision[who.size :] == 0).all()
 
 
-def test_references_bring_their_scale_and_are_measurements() -> None:
+def test_references_are_measurements_on_a_scale_of_their_own() -> None:
     who, what, score, truth = table(5)
     item = np.arange(0, 200, 5)
+    alone = infer(who, what, score, 200, 200)
     posterior = infer(who, what, score, 200, 200, reference_item=item, reference_value=100 + 10 * truth[item])
+    # Whatever their scale, qualities stay on that of a typical reviewer.
+    assert (posterior.location, posterior.scale) == pytest.approx((alone.location, alone.scale), abs=0.1)
     other = np.setdiff1d(np.arange(200), item)
-    off = posterior.quality - (100 + 10 * truth)
+    off = posterior.mean - (truth - truth.mean()) / truth.std()
     assert np.abs(off[item]).mean() < 0.5 * np.abs(off[other]).mean()
-    assert 0.8 < (np.abs(off[other]) < 1.645 * posterior.standard_error[other]).mean() <= 1.0
+    assert 0.8 < (np.abs(off[other]) < 1.645 * np.sqrt(posterior.variance[other])).mean() <= 1.0
     assert abs(account(posterior, 5)[0] - posterior.mean[5]) < 1e-12
 
 

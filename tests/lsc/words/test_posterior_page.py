@@ -144,7 +144,7 @@ def test_every_kind_of_part_has_words() -> None:
     parts = (
         Part("review", "ann", 7.0, 0.0, 0.01, 7.01, 0.4, 0.8),
         Part("likeness", "ann", None, 0.0, 0.0, 6.0, 0.1, 0.1),
-        Part("reference", None, None, 0.0, 0.0, 6.5, 0.2, 0.3),
+        Part("reference", None, 83.0, 0.0, 0.0, 6.5, 0.2, 0.3),
         Part("middle", None, None, 0.0, 0.0, 5.0, 0.3, 0.0),
     )
     lines = account_lines(Account("p1", 6.2, 0.3, 7.0, 5.0, parts))
@@ -152,10 +152,10 @@ def test_every_kind_of_part_has_words() -> None:
         "      5.00  where every paper starts: the middle of all papers",
         "     +0.80  ann gave 7; weight 40 %",
         "     +0.10  like papers go to like reviewers: the other papers of ann (weight 10 %)",
-        "     +0.30  its known quality, taken as a measurement (weight 20 %)",
+        "     +0.30  its known quality 83, as a score 6.50; weight 20 %",
         "      6.20  the sum",
     ]
-    assert "together weigh 70 %, the middle 30 %" in lines[-1]
+    assert "weighs 70 % together, the middle 30 %" in lines[-1]
 
 
 def test_decisions_count_every_paper_once(found: PosteriorEstimate) -> None:
@@ -187,9 +187,11 @@ def test_lots_say_what_was_drawn_among_whom() -> None:
         "Lots (seed 7): 1 paper is in without drawing; the other 1 place is drawn among 2 papers, the likelier the "
         "better they look:",
         "  c (75 %), b (25 %)",
-        "Drawn: a, c",
+        "Drawn: c",
         "The same seed draws the same papers: agree on the seed before you draw.",
     ]
+    default = posterior_page.lottery_lines(["a", "c"], {"a": 1.0, "b": 0.25, "c": 0.75}, 0, given=False)
+    assert default[-1].startswith("No --seed was given, so it is 0, for everybody and every time")
     assert posterior_page.lottery_lines(["a"], {"a": 1.0}, 7) == ["Lots: nothing to draw, 1 paper is in for certain."]
 
 

@@ -1,0 +1,97 @@
+"""What ``calibrate`` is asked for beside the qualities: lots, an account, the scale of references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from reviewgraph.cli.output import say
+from reviewgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from lsc.commands.choosing import Choice
+    from lsc.estimate import Estimate
+    from lsc.posteriors import PosteriorEstimate
+    from lsc.references import ReferenceLine
+    from reviewgraph.reviews import Reviews
+
+
+@dataclass
+class Extras:
+    """Lines for people, keys of the JSON, columns of the file."""
+
+    lines: list[str] = field(default_factory=list)
+    record: dict[str, Any] = field(default_factory=dict)
+    line: ReferenceLine | None = None
+
+    def draw(self, choice: Choice, given: int | None) -> None:
+        """Draw lots among the papers that a selection cannot tell apart, with a seed that is 0 unless given."""
+        from lsc.words.posterior_page import lottery_lines
+
+        if choice.selection is None:
+            return
+        seed = given or 0
+        drawn, chances = choice.selection.draw(seed), choice.selection.lottery.tolist()
+        listed = {label: chance for label, chance in zip(choice.selection.labels, chances, strict=True) if chance > 0}
+        self.lines += ["", *lottery_lines(drawn, listed, seed, given=given is not None)]
+        self.record["lottery"] = {
+            "seed": seed,
+            "drawn": drawn,
+            "probabilities": [{"item": label, "probability": chance} for label, chance in listed.items()],
+        }
+
+    def explain(self, result: PosteriorEstimate, paper: str) -> None:
+        """Account for the quality of one paper."""
+        from lsc.words.accounts import account_lines
+
+        account = result.account(paper)
+        score = result.reviews.printed(result.reviews.score[result.reviews.scored])
+        scale = (float(score.min()), float(score.max()))
+        self.lines += account_lines(account, result.reviews.titles.get(paper, ""), scale)
+        self.record["account"] = account.to_dict()
+
+    def scale(self, result: Estimate, known: Mapping[str, float], *, heard: bool) -> None:
+        """Draw a straight line through papers of known quality, which the calibration may have ``heard`` of."""
+        from lsc.words.references import line_lines
+
+        with _as_option():
+            self.line = result.on_scale_of(known)
+        self.lines += ["", *line_lines(result, self.line, heard=heard)]
+        self.record["scale"] = self.line.to_dict()
+
+    def columns(self, choice: Choice) -> dict[str, list[Any]]:
+        """Return what a file has beside the columns of the result."""
+        return {**self.scaled(), **({} if choice.lists is None else {"list": choice.lists})}
+
+    def placed(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the items of the JSON, with their places on the scale of references."""
+        for name, values in self.scaled().items():
+            items = [{**row, name: value} for row, value in zip(items, values, strict=True)]
+        return items
+
+    def scaled(self) -> dict[str, list[Any]]:
+        """Return the places of papers on the scale of references, where they were asked for."""
+        return {} if self.line is None else {"scaled": self.line.value.tolist()}
+
+
+def read_known(reviews: Reviews, path: str) -> dict[str, float]:
+    """Read papers of known quality; those that are not in the reviews are refused before the work begins."""
+    from lsc.references import known_values
+    from reviewgraph.formats.side import read_references
+
+    with _as_option():
+        found = read_references(path, note=say)
+        known_values(reviews, found)
+    return found
+
+
+@contextmanager
+def _as_option() -> Iterator[None]:
+    """Say ``on_scale_of`` where the library says ``references``: another option bears that name."""
+    try:
+        yield
+    except InputError as error:
+        message = f"on_scale_of: {str(error).removeprefix('references: ')}"
+        raise InputError(message) from error

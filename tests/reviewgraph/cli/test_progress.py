@@ -1,0 +1,50 @@
+"""Progress on stderr: silence for short work, new words soon, old words ever more rarely."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from reviewgraph.cli import progress
+from reviewgraph.cli.progress import say_progress, telling
+from reviewgraph.results import Progress
+
+
+def test_one_line_has_seconds_and_words(capsys) -> None:
+    say_progress(Progress(12.34, "counting"))
+    assert capsys.readouterr() == ("", "  12.3 s   counting\n")
+
+
+def test_short_work_says_nothing_and_its_end_is_told(capsys) -> None:
+    with telling(silence=60.0) as tell:
+        tell(Progress(0.0, "beginning"))
+    assert capsys.readouterr().err == ""
+    with telling(silence=60.0) as tell:
+        tell(Progress(1.0, "3 of 3", 1.0))
+    assert capsys.readouterr().err == "   1.0 s   3 of 3\n"
+
+
+def test_long_work_is_told_while_it_lasts_even_without_further_words(monkeypatch) -> None:
+    said: list[str] = []
+    heard = threading.Event()
+
+    def hear(line: str) -> None:
+        said.append(line)
+        heard.set()
+
+    monkeypatch.setattr(progress, "say", hear)
+    with telling(silence=0.01) as tell:
+        for words in ("first", "second"):
+            heard.clear()
+            tell(Progress(0.0, words))
+            assert heard.wait(30.0)
+    assert any("first" in line for line in said)
+    assert "second" in said[-1]
+
+
+def test_ctrl_c_ends_the_watch() -> None:
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt), telling(silence=60.0):
+        raise KeyboardInterrupt
+    assert threading.active_count() == before
