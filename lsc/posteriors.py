@@ -26,6 +26,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray, Reviews
+from reviewgraph.words import listed
 
 if TYPE_CHECKING:
     from lsc.inference.beliefs import Reviewers
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _FLAT = ("interval_low", "interval_high")
 #: Scores of a table below which nothing tells how noisy they are.
 LEAST_SCORES = 3
+#: Entries of an argument that name no review which a message shows.
+EXAMPLES = 3
 #: Probability that the intervals of the command and of ``to_dict`` hold.
 LEVEL = 0.9
 
@@ -315,12 +318,7 @@ def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | Non
             raise InputError(message)
         found = given[rows]
     else:
-        pairs = zip(reviews.reviewer[rows].tolist(), reviews.item[rows].tolist(), strict=True)
-        named = [weights.get((reviews.reviewers[j], reviews.items[i])) for j, i in pairs]
-        if weights and all(weight is None for weight in named):
-            message = f"weights: expected (reviewer, item) pairs of the reviews, found none among {len(weights)}"
-            raise InputError(message)
-        found = np.array([1.0 if weight is None else float(weight) for weight in named])
+        found = _weights_by_pair(reviews, weights)[rows]
     wrong = np.flatnonzero(~np.isfinite(found) | (found <= 0))
     if wrong.size:
         row = rows[wrong[0]]
@@ -328,3 +326,18 @@ def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | Non
         message = f"weights: expected positive finite numbers, found {found[wrong[0]]:g} for {who!r} and {what!r}"
         raise InputError(message)
     return np.asarray(found)
+
+
+def _weights_by_pair(reviews: Reviews, weights: Mapping[tuple[Label, Label], float]) -> FloatArray:
+    """Return the weight of each review, shape (E,); planned reviews may have one too."""
+    coded = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
+    pairs = [(reviews.reviewers[j], reviews.items[i]) for j, i in coded]
+    known = set(pairs)
+    strange = [pair for pair in weights if pair not in known]
+    if strange:
+        message = (
+            f"weights: expected (reviewer, item) pairs of the reviews, found {len(strange)} of {len(weights)} that no "
+            f"review has: {listed(strange, EXAMPLES)}; check their spelling, or leave them out"
+        )
+        raise InputError(message)
+    return np.array([float(weights.get(pair, 1.0)) for pair in pairs])

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsc.inference.describing import middle_half
 from lsc.words.references import measured_line
 from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, summed_up, table
 from reviewgraph.words import counted, listed, noun
 
 if TYPE_CHECKING:
     from lsc.decisions.selection import Selection
-    from lsc.inference.beliefs import Quantity
     from lsc.posteriors import PosteriorEstimate
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray, FloatArray
+    from reviewgraph.reviews import BoolArray, FloatArray, Reviews
 
 #: Changes of a selection that are named one by one.
 CHANGES = 5
@@ -24,6 +24,10 @@ CHANGES = 5
 DISCUSSED = 40
 #: Reviewers of a kind that are named.
 NAMED = 5
+#: With fewer scores than that little is known of a reviewer.
+LEAST_LOAD = 3
+
+_AGAINST = "do not rely on the correction alone"
 
 
 def opening(result: PosteriorEstimate) -> list[str]:
@@ -54,17 +58,21 @@ def worth(result: PosteriorEstimate) -> str:
         )
     gain = result.gain
     if not np.isfinite(gain.relative):
-        return "Too few papers have two scores to say what the correction is worth."
+        return (
+            "Too few reviewers scored two papers that others scored too: what the correction is worth cannot be told "
+            "from these scores."
+        )
     better, error = 100.0 * gain.relative, 100.0 * gain.standard_error
+    digits = 0 if error >= 1.0 else 1
     less = "less" if better >= 0 else "more"
     found = (
-        f"Correcting for reviewers predicts withheld scores with {abs(better):.0f} % {less} squared error than the "
-        f"average of a paper's other scores does, give or take {error:.0f}"
+        "How each reviewer orders her papers is predicted from the scores of the others, corrected for reviewers, with "
+        f"{abs(better):.{digits}f} % {less} squared error than from averages, give or take {error:.{digits}f}"
     )
     if better > 2 * error:
         return f"{found}: the correction helps."
-    verdict = "the correction may not help" if better >= -2 * error else "do not rely on the correction alone"
-    return f"{found}: {verdict}. Where its order and the average's differ, look at the paper."
+    told = "these scores cannot tell whether the correction helps" if better >= -2 * error else _AGAINST
+    return f"{found}: {told}. Where its order and the average's differ, look at the paper."
 
 
 def papers(result: PosteriorEstimate, selection: Selection | None = None) -> list[str]:
@@ -159,31 +167,36 @@ def changes(result: PosteriorEstimate, selection: Selection) -> list[str]:
 
 
 def reviewer_lines(result: PosteriorEstimate) -> list[str]:
-    """Name the reviewers whose intervals exclude what is usual, by what they do."""
+    """Name the reviewers whose intervals lie outside the middle half of all reviewers, by what they do."""
     if not result.beliefs.signal:
         return []
-    found, names = result.reviewers, result.reviews.reviewers
-    usual = float(np.nanmedian(found.noise.mean))
-    # Only who lies outside what is usual with the whole interval is named.
-    kinds: list[tuple[str, BoolArray, Quantity, float]] = [
-        ("harsh", found.severity.low > 0, found.severity, -1.0),
-        ("lenient", found.severity.high < 0, found.severity, 1.0),
-        ("scores far apart", found.stretch.low > 1, found.stretch, -1.0),
-        ("scores close together", found.stretch.high < 1, found.stretch, 1.0),
-        ("erratic", found.noise.low > usual, found.noise, -1.0),
-        ("steady", found.noise.high < usual, found.noise, 1.0),
-    ]
+    found, reviews = result.reviewers, result.reviews
+    kinds = [(found.severity, "harsh", "lenient"), (found.stretch, "scores far apart", "scores close together")]
+    # Unless reviewers have a noise of their own it follows from their stretch, and tells nothing more.
+    if result.beliefs.extent.own:
+        kinds.append((found.noise, "erratic", "steady"))
     lines = []
-    for word, stands_out, quantity, direction in kinds:
-        who = np.flatnonzero(stands_out)
-        if who.size:
-            order = who[np.argsort(direction * quantity.mean[who], kind="stable")][:NAMED]
-            most = f"{who.size}, most of all " if who.size > NAMED else ""
-            lines.append(f"  {word}: {most}{listed([names[j] for j in order.tolist()])}")
-    judged = int(np.isfinite(found.severity.mean).sum())
-    if not lines:
-        return [f"None of the {counted(judged, 'reviewer')} differs from what is usual (90 % sure)."]
-    return [f"Reviewers who differ from what is usual (90 % sure of each), of {judged:,}:", *lines]
+    for quantity, above, below in kinds:
+        low, high = middle_half(quantity)
+        lines += _named(reviews, above, quantity.low > high, -quantity.mean)
+        lines += _named(reviews, below, quantity.high < low, quantity.mean)
+    judged = counted(int(np.isfinite(found.severity.mean).sum()), "reviewer")
+    if lines:
+        lines = [f"Outside the middle half of {judged} (90 % sure of each):", *lines]
+    else:
+        lines = [f"None of {judged} stands out from the middle half (90 % sure)."]
+    loads = reviews.only_scored().loads
+    if few := int(((loads > 0) & (loads < LEAST_LOAD)).sum()):
+        lines.append(f"{counted(few, 'reviewer')} gave one or two scores, which say little of a reviewer.")
+    return lines
+
+
+def _named(reviews: Reviews, word: str, stands_out: BoolArray, order: FloatArray) -> list[str]:
+    """Return the line that names the reviewers who stand out in a way, the first by ``order``, if there are any."""
+    who = np.flatnonzero(stands_out)
+    first = who[np.argsort(order[who], kind="stable")][:NAMED].tolist()
+    most = f"{who.size}, most of all " if who.size > NAMED else ""
+    return [f"  {word}: {most}{listed([reviews.reviewers[j] for j in first])}"] if who.size else []
 
 
 def lottery_lines(

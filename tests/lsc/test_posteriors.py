@@ -191,7 +191,8 @@ def test_groups_are_compared_only_on_request(apart: PosteriorEstimate) -> None:
 def test_the_gain_is_what_held_out_scores_say(found: PosteriorEstimate) -> None:
     gain = found.gain
     assert gain.relative == pytest.approx(1 - (gain.error / gain.average_error) ** 2)
-    assert gain.relative > 2 * gain.standard_error > 0
+    # Eight reviewers tell that the correction helps, not for certain.
+    assert 0 < gain.relative < 2 * gain.standard_error
     assert gain.reviews == 40
     assert found.to_dict()["gain"] == gain._asdict()
 
@@ -219,9 +220,9 @@ def test_weights_come_by_pair_or_by_row() -> None:
     planned = int(np.flatnonzero(~REVIEWS.scored)[0])
     by_row[planned] = np.nan  # nothing is asked of a planned review
     pairs = zip(REVIEWS.reviewer.tolist(), REVIEWS.item.tolist(), by_row.tolist(), strict=True)
-    # A pair that is left out, and one that is not known, count 1.
+    # A pair that is left out counts 1; of a planned review nothing is asked.
     by_pair = {(REVIEWS.reviewers[j], REVIEWS.items[i]): weight for j, i, weight in pairs if weight == 4.0}
-    by_pair["stranger", "p1"] = 9.0
+    by_pair["pr0", "new"] = 9.0
     one, other = posterior(REVIEWS, weights=by_row), posterior(REVIEWS, weights=by_pair)
     assert np.array_equal(one.quality, other.quality, equal_nan=True)
     assert one.gain == other.gain
@@ -232,7 +233,14 @@ def test_weights_come_by_pair_or_by_row() -> None:
     ("weights", "message"),
     [
         (np.ones(3), r"weights: expected one a review, shape \(41,\), found shape \(3,\)"),
-        ({("eve", "p1"): 2.0}, r"weights: expected \(reviewer, item\) pairs of the reviews, found none among 1"),
+        (
+            {("eve", "p1"): 2.0},
+            r"weights: expected \(reviewer, item\) pairs of the reviews, found 1 of 1 that no review",
+        ),
+        (
+            {("pr0", "new"): 2.0} | {("eve", f"p{k}"): 2.0 for k in range(5)},
+            r"found 5 of 6 that no review has: \('eve', 'p0'\), \('eve', 'p1'\), \('eve', 'p2'\), \.\.\.; check",
+        ),
         (np.zeros(41), "weights: expected positive finite numbers, found 0 for 'pr0' and"),
         (np.full(41, np.inf), "weights: expected positive finite numbers, found inf for 'pr0' and"),
     ],

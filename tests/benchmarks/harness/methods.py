@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TypeAlias
+from unittest import mock
 
 import numpy as np
 
@@ -35,6 +36,7 @@ __all__ = [
     "Setting",
     "Simulation",
     "available",
+    "common_noise",
     "random_assignment",
     "read_reviews",
     "read_truth",
@@ -57,6 +59,13 @@ def _named(name: str, **options: object) -> Method:
 def _posterior(reviews: Reviews, n: int, rng: np.random.Generator) -> Estimate:
     """Whatever this version calls so: its name is looked up when it is used."""
     found: Estimate = getattr(lsc, OURS)(reviews)
+    return found
+
+
+def common_noise(reviews: Reviews) -> Estimate:
+    """The posterior where no reviewer has a noise of her own: what that is worth."""
+    with mock.patch("lsc.inference.stages.OWN_UP_TO", -1):
+        found: Estimate = getattr(lsc, OURS)(reviews)
     return found
 
 

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from lsc.inference.account import Account, Part
+from lsc.inference.beliefs import Quantity, Reviewers
 from lsc.inference.validation import Gain
 from lsc.posteriors import PosteriorEstimate, posterior
 from lsc.words import posterior_page
 from lsc.words.accounts import account_lines
 from lsc.words.pages import page_of
 from reviewgraph import Reviews
+from reviewgraph.reviews import FloatArray
 
 
 def scores(name: str = "p", seed: int = 0) -> list[tuple[str, str, float]]:
@@ -63,17 +65,13 @@ def with_gain(found: PosteriorEstimate, relative: float, error: float) -> Poster
 @pytest.mark.parametrize(
     ("relative", "error", "expected"),
     [
-        (
-            0.25,
-            0.03,
-            "with 25 % less squared error than the average of a paper's other scores does, give or take 3: the",
-        ),
-        (0.25, 0.03, "the correction helps."),
+        (0.25, 0.03, "with 25 % less squared error than from averages, give or take 3: the correction helps."),
         (0.04, 0.03, "4 % less squared error than"),
-        (0.04, 0.03, "give or take 3: the correction may not help. Where"),
+        (0.04, 0.03, "give or take 3: these scores cannot tell whether the correction helps. Where"),
         (-0.04, 0.03, "4 % more squared error than"),
+        (0.0016, 0.004, "with 0.2 % less squared error than from averages, give or take 0.4: these"),
         (-0.2, 0.03, "give or take 3: do not rely on the correction alone. Where"),
-        (np.nan, np.nan, "Too few papers have two scores to say what the correction is worth."),
+        (np.nan, np.nan, "Too few reviewers scored two papers that others scored too: what"),
     ],
 )
 def test_the_first_line_is_what_the_correction_is_worth(
@@ -105,10 +103,40 @@ def stands_out(result: PosteriorEstimate, word: str) -> str:
 def test_harsh_and_lenient_change_places_with_the_direction(
     found: PosteriorEstimate, turned: PosteriorEstimate
 ) -> None:
-    assert stands_out(found, "harsh").startswith("  harsh: pr0, ")
-    assert stands_out(found, "lenient").startswith("  lenient: pr5, ")
-    assert stands_out(turned, "harsh").startswith("  harsh: pr5, ")
-    assert stands_out(turned, "lenient").startswith("  lenient: pr0, ")
+    assert stands_out(found, "harsh") == "  harsh: pr0"
+    assert stands_out(found, "lenient") == "  lenient: pr5"
+    assert stands_out(turned, "harsh") == "  harsh: pr5"
+    assert stands_out(turned, "lenient") == "  lenient: pr0"
+
+
+def test_only_who_lies_outside_the_crowd_with_the_whole_interval_stands_out(found: PosteriorEstimate) -> None:
+    centre = np.array([-3.0, -1.0, 0.0, 0.0, 1.0, 3.0])
+
+    def lines(severity: FloatArray, reach: float, own: bool) -> list[str]:
+        quantity = Quantity(severity, severity - reach, severity + reach)
+        level = Quantity(*np.ones((3, 6)))
+        told = Reviewers(quantity, level, Quantity(*(np.exp(side) for side in quantity)), np.zeros(6))
+        beliefs = replace(found.beliefs, reviewers=told, extent=found.beliefs.extent._replace(own=own))
+        return posterior_page.reviewer_lines(replace(found, beliefs=beliefs))
+
+    assert lines(centre, 0.5, False) == [
+        "Outside the middle half of 6 reviewers (90 % sure of each):",
+        "  harsh: pr5",
+        "  lenient: pr0",
+    ]
+    # Without a noise of her own a reviewer's noise says nothing that her stretch does not.
+    assert [line for line in lines(centre, 0.5, True) if "erratic" in line or "steady" in line] == [
+        "  erratic: pr5",
+        "  steady: pr0",
+    ]
+    # Nobody is sure to be unusual where little is known of each.
+    assert lines(centre, 5.0, False) == ["None of 6 reviewers stands out from the middle half (90 % sure)."]
+
+
+def test_reviewers_of_few_scores_are_counted_not_named() -> None:
+    rows = [*scores(), ("one", "p3", 1.0), ("two", "p4", 9.0), ("two", "p5", 9.5)]
+    lines = posterior_page.reviewer_lines(posterior(Reviews.from_pairs(rows)))
+    assert lines[-1] == "2 reviewers gave one or two scores, which say little of a reviewer."
 
 
 def account(found: PosteriorEstimate, who: str) -> tuple[str, str]:
