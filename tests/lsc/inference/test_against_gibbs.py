@@ -32,7 +32,7 @@ def against(drawn, n_reviewers, sweeps):
 
 
 SCALE_USERS = table(0), 200
-OWN_NOISE = table(1, 200, 60, 20, own=0.6, noise=1.0), 60
+OWN_NOISE = table(1, 200, 100, 12, own=0.6, noise=0.8), 100
 ORDERING = ordering(2, 200, 200, 6), 200
 
 
