@@ -23,10 +23,11 @@ NOBODY = np.empty(0)
 
 
 class Sums(NamedTuple):
-    """Mean, variance and bend of each item, shape (N,); NaN where nothing speaks of it."""
+    """Mean, variance, loops (none yet) and bend of each item, shape (N,); NaN where nothing speaks of it."""
 
     mean: FloatArray
     variance: FloatArray
+    loops: FloatArray
     bend: FloatArray
 
 
@@ -138,7 +139,7 @@ def _sums(
     mean = np.where(known, (np.bincount(item, shift, n_items) + drawn) / total, np.nan)
     bend = np.full(n_items, np.nan)
     bend[known] = bend_variance(mean[known])
-    return Sums(mean, np.where(known, 1 / total, np.nan), bend)
+    return Sums(mean, np.where(known, 1 / total, np.nan), np.ones(n_items), bend)
 
 
 def with_unheard(found: Posterior, reviewer: IntArray, item: IntArray, heard: BoolArray) -> Posterior:
@@ -167,6 +168,7 @@ def without_scores(n_reviewers: int, n_items: int) -> Posterior:
     return Posterior(
         mean=unknown,
         variance=unknown,
+        loops=unknown,
         bend=unknown,
         location=0.0,
         scale=1.0,

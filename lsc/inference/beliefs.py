@@ -86,7 +86,10 @@ class Posterior:
     ----------
     mean, variance
         Shape (N,), internal scale; NaN for an item of which no score or reference tells anything. The variance is that
-        of the *order*: by it papers are compared and selected.
+        of messages, one paper at a time.
+    loops
+        Shape (N,): factor, at least 1, by which doubt that papers share raises the variance
+        (:mod:`lsc.inference.loops`).
     bend
         Shape (N,), internal scale: added variance of a paper's place on the scale from a bend that all reviewers might
         share, which no score can show. It moves all papers together and leaves their order alone: it belongs into the
@@ -125,6 +128,7 @@ class Posterior:
 
     mean: FloatArray
     variance: FloatArray
+    loops: FloatArray
     bend: FloatArray
     location: float
     scale: float
@@ -161,12 +165,12 @@ class Posterior:
     @property
     def standard_error(self) -> FloatArray:
         """Shape (N,): of a single paper's place on the scale of a typical reviewer, a common bend included."""
-        return self.scale * np.sqrt(self.variance + self.bend)
+        return self.scale * np.sqrt(self.variance * self.loops + self.bend)
 
     @property
     def order_error(self) -> FloatArray:
         """Shape (N,): standard error without a common bend, for what depends on the order of papers only."""
-        return self.scale * np.sqrt(self.variance)
+        return self.scale * np.sqrt(self.variance * self.loops)
 
     @property
     def signal(self) -> bool:

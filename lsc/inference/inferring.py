@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from lsc.inference.assembling import from_averages, from_messages, with_unheard,
 from lsc.inference.averages import fit_averages
 from lsc.inference.beliefs import Posterior
 from lsc.inference.checking import check
+from lsc.inference.loops import loop_factors
 from lsc.inference.preparing import Rows, idle, prepare
 from lsc.inference.references import read_references
 from lsc.inference.stages import run_stages, settled_with
@@ -84,6 +86,7 @@ def infer(
     heard = ~idle(reviewer, score, n_reviewers)[reviewer]
     rows = Rows(reviewer[heard], item[heard], score[heard], None if weight is None else weight[heard])
     found = _infer(rows, n_reviewers, n_items, reference_item, reference_value, seed, progress or (lambda _: None))
+    found = replace(found, loops=loop_factors(found))
     return found if heard.all() else with_unheard(found, reviewer, item, heard)
 
 

@@ -1,10 +1,8 @@
 """Joint draws of qualities and differences of two: papers that share a reviewer move together.
 
 Expectation propagation gives each paper's mean and variance. How papers move together is taken from the linear model
-around it: with reviewer j's scores ``y = b + a x + e`` linearised in her slope, her papers have the precision
-``a^2 V^-1``, ``V = s^2 I + U diag(omega^2, sigma_a^2) U'``, U the columns 1 and ``x + g1``. Summed over reviewers and
-with the prior that is ``Q = D - W W'``, D diagonal and W sparse. Its correlations, with the standard errors of
-expectation propagation, make the joint distribution.
+around it (:mod:`lsc.inference.linear`), whose precision is ``Q = D - W W'``, D diagonal and W sparse. Its
+correlations, with the standard errors of the posterior, make the joint distribution.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsc.inference.beliefs import Posterior
+from lsc.inference.linear import heard_reviews, parts_of, perturbation
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -29,8 +28,8 @@ DENSE = 2500
 #: Relative accuracy of conjugate gradients for one difference and for draws, whose own noise is far above, and the
 #: most steps.
 ACCURACY, ROUGH, MOST_STEPS = 1e-6, 1e-3, 2000
-#: Columns solved at a time, and probes for the variances of Q^-1 (each then known to a twentieth).
-BATCH, PROBES = 64, 256
+#: Columns solved at a time, which are also the probes for the variances of Q^-1.
+BATCH = 64
 
 
 class Difference(NamedTuple):
@@ -65,22 +64,31 @@ class Joint:
         return np.linalg.cholesky(np.diag(self.diagonal) - wide.toarray())
 
     @cached_property
-    def _error(self) -> FloatArray:
-        """Square roots of the diagonal of Q^-1, exact or from probes: E z (Q^-1 z) over random signs z."""
-        if self.item.size <= DENSE:
-            from scipy.linalg import solve_triangular
+    def variance(self) -> FloatArray:
+        """Shape (n,): the diagonal of Q^-1, exact or from probes.
 
-            inverse = solve_triangular(self._cholesky, np.eye(self.item.size), lower=True)
-            return np.asarray(np.sqrt((inverse**2).sum(axis=0)))
-        rng, total = np.random.default_rng(0), np.zeros(self.item.size)
-        for _ in range(0, PROBES, BATCH):
-            total += (self._noise(BATCH, rng) ** 2).sum(axis=1)
-        return np.sqrt(total / PROBES)
+        Of a draw from N(0, Q^-1) only the mean of a paper given all others is used: to its variance, which probes
+        estimate, ``1 / Q_ii`` is added exactly (Siden, Lindgren, Bolin and Villani 2018).
+        """
+        if self.item.size <= DENSE:
+            from scipy.linalg.lapack import dtrtri
+
+            inverse, _ = dtrtri(self._cholesky, lower=1)
+            return np.asarray((inverse**2).sum(axis=0))
+        rest = perturbation(self.posterior, self.item, BATCH, np.random.default_rng(0))
+        x = conjugate_gradients(self._product, rest, self.diagonal, ROUGH)
+        own = self.diagonal - np.asarray((self.factor**2).sum(axis=1)).ravel()
+        given_rest = x - self._product(x) / own[:, None]
+        return np.asarray(1 / own + (given_rest**2).mean(axis=1))
 
     def _noise(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw from N(0, Q^-1), shape (n_items, n), by solving against a draw from N(0, Q)."""
-        right = _perturbation(self.posterior, self.item, n, rng)
+        right = perturbation(self.posterior, self.item, n, rng)
         return conjugate_gradients(self._product, right, self.diagonal, ROUGH)
+
+    @property
+    def _sd(self) -> FloatArray:
+        return self.posterior.order_error / self.posterior.scale
 
     def _product(self, x: FloatArray) -> FloatArray:
         return np.asarray(self.diagonal[:, None] * x - self.factor @ (self.factor.T @ x))
@@ -88,7 +96,7 @@ class Joint:
     def draws(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw qualities jointly, shape (n, N); NaN for items that take no part."""
         found, size = np.full((n, self.posterior.mean.size), np.nan), self.item.size
-        mean, sd = self.posterior.mean[self.item], np.sqrt(self.posterior.variance[self.item])
+        mean, sd = self.posterior.mean[self.item], self._sd[self.item]
         for first in range(0, n, BATCH):
             count = min(BATCH, n - first)
             if size <= DENSE:
@@ -98,7 +106,7 @@ class Joint:
                 move = solve_triangular(self._cholesky, normal, lower=True, trans="T")
             else:
                 move = self._noise(count, rng)
-            inside = mean[:, None] + move * (sd / self._error)[:, None]
+            inside = mean[:, None] + move * (sd / np.sqrt(self.variance))[:, None]
             found[first : first + count, self.item] = inside.T
         return self.posterior.location + self.posterior.scale * found
 
@@ -117,7 +125,7 @@ class Joint:
         else:
             covariance = conjugate_gradients(self._product, unit, self.diagonal)[place]
         correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
-        mean, sd = self.posterior.mean[[first, second]], np.sqrt(self.posterior.variance[[first, second]])
+        mean, sd = self.posterior.mean[[first, second]], self._sd[[first, second]]
         variance = (sd**2).sum() - 2 * correlation * sd.prod()
         scale = self.posterior.scale
         return Difference(float(scale * (mean[0] - mean[1])), float(scale * np.sqrt(max(variance, 0.0))))
@@ -130,9 +138,9 @@ def joint(posterior: Posterior) -> Joint:
     item = np.flatnonzero(np.isfinite(posterior.mean))
     place = np.full(posterior.mean.size, -1)
     place[item] = np.arange(item.size)
-    parts = _parts(posterior)
+    parts = parts_of(posterior)
     n_reviewers = posterior.slope.size
-    who, what = _heard(posterior)
+    who, what = heard_reviews(posterior)
     row = place[what]
     own = np.asarray(np.bincount(row, parts.precision + parts.diagonal + parts.likeness, item.size), np.float64)
     # W: for each reviewer two columns a / s U C^(1/2), and one of the prior, sqrt(kappa / (dbar k)).
@@ -191,106 +199,6 @@ def difference(posterior: Posterior, first: int, second: int) -> Difference:
     True
     """
     return joint(posterior).difference(first, second)
-
-
-class Parts(NamedTuple):
-    """The linear model, one row a review.
-
-    Parameters
-    ----------
-    precision
-        a^2 / s^2 of reviewers who use the scale, by the probability that they do.
-    diagonal
-        Precision of what is only told of single papers: the message, by the probability that she only orders.
-    likeness
-        kappa / dbar.
-    load
-        Reviews of the reviewer.
-    design
-        U, shape (E, 2): columns 1 and x + g1, times their prior standard deviations omega and sigma_a.
-    half
-        Shape (E, 2): U C^(1/2), C = (s^2 I + U'U)^-1 with this U.
-    noise
-        s^2.
-    """
-
-    precision: FloatArray
-    diagonal: FloatArray
-    likeness: FloatArray
-    load: FloatArray
-    design: FloatArray
-    half: FloatArray
-    noise: FloatArray
-
-
-def _heard(posterior: Posterior) -> tuple[IntArray, IntArray]:
-    """Return reviewers and items of the reviews that say something."""
-    heard = posterior.precision > 0
-    return posterior.reviewer[heard], posterior.item[heard]
-
-
-def _parts(posterior: Posterior) -> Parts:
-    who, what = _heard(posterior)
-    hyper, n_reviewers = posterior.hyperparameters, posterior.slope.size
-    slope, noise = posterior.slope[who], posterior.noise_variance[who]
-    uses = 1.0 - posterior.reviewers.orders[who]
-    load = np.bincount(who, minlength=n_reviewers)[who].astype(np.float64)
-    design = np.zeros((who.size, 2))
-    if "omega" in hyper:
-        tau = np.sqrt(0.5 * (hyper["tau_left"].value ** 2 + hyper["tau_right"].value ** 2))
-        design[:, 0] = hyper["omega"].value
-        design[:, 1] = (posterior.mean[what] + hyper["g1"].value) * slope * tau
-    # C^(1/2) from the eigenvectors of s^2 I + U'U, 2 by 2 for each reviewer.
-    square = np.empty((n_reviewers, 2, 2))
-    for first in range(2):
-        for second in range(2):
-            square[:, first, second] = np.bincount(who, design[:, first] * design[:, second], n_reviewers)
-    level = np.where(np.isfinite(posterior.noise_variance), posterior.noise_variance, 1.0)
-    value, vector = np.linalg.eigh(square + level[:, None, None] * np.eye(2))
-    root = vector / np.sqrt(value)[:, None, :]
-    half = np.einsum("ep,epq->eq", design, root[who])
-    pairs = np.bincount(what, 1.0 - 1.0 / load, posterior.mean.size)
-    seen = pairs[np.isfinite(posterior.mean)]
-    likeness = np.full(who.size, posterior.kappa / seen.mean() if posterior.kappa else 0.0)
-    return Parts(
-        uses * slope**2 / noise,
-        (1 - uses) * posterior.precision[posterior.precision > 0],
-        likeness,
-        load,
-        design,
-        half,
-        noise,
-    )
-
-
-def _perturbation(posterior: Posterior, item: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
-    """Draw from N(0, Q), shape (items, n), as a sum of independent parts with the precisions that make up Q."""
-    import scipy.sparse
-
-    parts, (who, what) = _parts(posterior), _heard(posterior)
-    n_reviewers, n_reviews = posterior.slope.size, who.size
-    place = np.full(posterior.mean.size, -1)
-    place[item] = np.arange(item.size)
-    rows = np.arange(n_reviews)
-    to_item = scipy.sparse.csr_array((np.ones(n_reviews), (place[what], rows)), (item.size, n_reviews))
-    to_reviewer = scipy.sparse.csr_array((np.ones(n_reviews), (who, rows)), (n_reviewers, n_reviews))
-    # a V^-1 z with z ~ N(0, V): precision a^2 V^-1.
-    z = np.sqrt(parts.noise)[:, None] * rng.standard_normal((n_reviews, n))
-    for column in range(2):
-        z += parts.design[:, column, None] * rng.standard_normal((n_reviewers, n))[who]
-    inside = z.copy()
-    for column in range(2):
-        half = parts.half[:, column, None]
-        inside -= half * (to_reviewer @ (half * z))[who]
-    inside *= np.sqrt(parts.precision / parts.noise)[:, None]
-    inside += np.sqrt(parts.diagonal)[:, None] * rng.standard_normal((n_reviews, n))
-    if posterior.kappa:
-        z = rng.standard_normal((n_reviews, n))
-        z -= ((to_reviewer @ z) / np.maximum(to_reviewer.sum(axis=1), 1)[:, None])[who]
-        inside += np.sqrt(parts.likeness)[:, None] * z
-    alone = np.bincount(posterior.reference_item, posterior.reference_precision, posterior.mean.size)[item]
-    prior = np.sqrt(posterior.prior + alone)[:, None] * rng.standard_normal((item.size, n))
-    return np.asarray(to_item @ inside + prior)
 
 
 def conjugate_gradients(

@@ -12,8 +12,11 @@ from lsc.inference.layout import Block, Layout
 from lsc.inference.likeness import likeness_step
 from lsc.inference.mixture import Mixed, mixed_step, rows
 from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, SIZE, Extent, rescaled
-from lsc.inference.scale_users import Cavity, Message, Nodes, message, step
+from lsc.inference.scale_users import LEAST_PRECISION, Cavity, Message, Nodes, message, step
 from reviewgraph.reviews import BoolArray, FloatArray
+
+#: A message without precision moves a paper by so many standard deviations of the prior at most.
+FURTHEST = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +136,7 @@ def sweep(problem: Problem, state: State, *, learn: bool = True) -> Sweep:
     for given in inputs(problem, state):
         block, who = given.block, given.block.reviewer
         found = _block_step(problem, state, given, learn)
-        told = message(given.cavity, found.mean, found.second)
+        told = damped(message(given.cavity, found.mean, found.second), block, state.shift)
         _write(block, told, new.precision, new.shift)
         new.nodes[: len(found.nodes), who], new.fresh[: len(found.fresh), who] = found.nodes, found.fresh
         # One score tells of its reviewer only through the shape of all scores, which is not for slopes to explain.
@@ -184,6 +187,17 @@ def _likeness(problem: Problem, state: State, new: State) -> float:
         _write(block, Message(found.precision, found.shift), new.likeness_precision, new.likeness_shift)
         evidence += float(found.log_evidence.sum()) + _potential(cavity, block)
     return evidence
+
+
+def damped(told: Message, block: Block, shift: FloatArray) -> Message:
+    """Let messages without precision go half of the way from the old shift, and move a paper by ``FURTHEST`` at most.
+
+    They keep the tilted mean, each of them against the same cavity: all reviewers of a paper at once would throw it to
+    and fro, further each time.
+    """
+    old = shift[block.first : block.last].reshape(block.shape)
+    weak = told.precision <= LEAST_PRECISION
+    return Message(told.precision, np.where(weak, np.clip(0.5 * (old + told.shift), -FURTHEST, FURTHEST), told.shift))
 
 
 def _write(block: Block, told: Message, precision: FloatArray, shift: FloatArray) -> None:

@@ -24,3 +24,14 @@ def precision(quality, truth, part=0.1):
     n = round(part * truth.size)
     best = set(np.argsort(-truth, kind="stable")[:n])
     return len(best & set(np.argsort(-np.nan_to_num(quality, nan=-np.inf), kind="stable")[:n])) / n
+
+
+def ordering(seed=0, n_items=200, n_reviewers=200, load=6, share=0.5, perception=0.4):
+    """Draw a table in which a share of reviewers only order: they give evenly drawn scores in the order they see."""
+    who, what, score, truth = table(seed, n_items, n_reviewers, load)
+    rng = np.random.default_rng([seed, 1])
+    for reviewer in np.flatnonzero(rng.random(n_reviewers) < share):
+        rows = np.flatnonzero(who == reviewer)
+        order = np.argsort(truth[what[rows]] + perception * rng.standard_normal(rows.size))
+        score[rows[order]] = np.sort(rng.uniform(0, 10, rows.size))
+    return who, what, score, truth

@@ -11,8 +11,8 @@ from lsc.inference.likeness import likeness_step, spectrum
 from lsc.inference.model import LOG_OWN, START
 from lsc.inference.orders import order_step
 from lsc.inference.preparing import Rows, prepare
-from lsc.inference.scale_users import Cavity, Nodes, step
-from lsc.inference.sweeps import Extent, start, sweep
+from lsc.inference.scale_users import LEAST_PRECISION, Cavity, Message, Nodes, step
+from lsc.inference.sweeps import FURTHEST, Extent, damped, start, sweep
 from tests.lsc.inference.simulated_tables import table
 
 
@@ -233,3 +233,11 @@ def test_one_score_an_item_does_not_tell_quality_from_noise() -> None:
     rng = np.random.default_rng(0)
     found = fit_averages(np.arange(40), rng.standard_normal(40), 1e-4)
     assert found.slope**2 / found.noise == pytest.approx(1.0, rel=0.2)
+
+
+def test_messages_without_precision_are_damped_and_bounded_and_no_others() -> None:
+    block = block_of([[1.0, 2.0, 3.0]])
+    told = Message(np.array([[LEAST_PRECISION], [LEAST_PRECISION], [2.0]]), np.array([[1.0], [-80.0], [40.0]]))
+    found = damped(told, block, np.array([0.0, -20.0, 0.0]))
+    assert found.precision is told.precision
+    assert found.shift.ravel().tolist() == [0.5, -FURTHEST, 40.0]

@@ -7,6 +7,7 @@ from scipy import stats
 from lsc.inference import joint, validation
 from lsc.inference.bending import bend_variance
 from lsc.inference.inferring import infer
+from lsc.inference.loops import loop_factors, settled_variances
 from lsc.inference.selection import probability_in_top
 from lsc.inference.validation import held_out_gain
 from reviewgraph.errors import InputError
@@ -145,8 +146,58 @@ def test_the_gain_does_not_depend_on_the_order_of_rows() -> None:
 def test_a_bend_shows_in_the_shape_of_qualities_and_keeps_ties() -> None:
     normal = stats.norm.ppf((np.arange(200) + 0.5) / 200)
     assert bend_variance(normal).max() < 0.02
+    rng = np.random.default_rng(0)
+    assert max(bend_variance(rng.standard_normal(400)).mean() for _ in range(20)) < 0.01
     bent = bend_variance(np.exp(normal) / np.exp(normal).std())
     assert bent.max() > 1.0
     tied = np.array([0.0, 1.0, 1.0, 5.0])
     assert bend_variance(tied)[1] == bend_variance(tied)[2]
     assert bend_variance(np.zeros(5)).tolist() == [0] * 5
+
+
+def communities(seed: int, groups: int = 6, size: int = 30):
+    """Communities in a row, each joined to the next by one reviewer, with the truth."""
+    rng = np.random.default_rng(seed)
+    who, what, _, _ = table(seed, size, size, 4)
+    reviewer = np.concatenate([who + size * group for group in range(groups)])
+    item = np.concatenate([what + size * group for group in range(groups)])
+    for group in range(groups - 1):
+        row = np.flatnonzero(reviewer == size * group)[:2]
+        item[row] = size * (group + 1) + rng.choice(size, 2, replace=False)
+    truth, n = rng.standard_normal(groups * size), groups * size
+    score = rng.normal(0, 1.5, n)[reviewer] + rng.lognormal(0, 0.3, n)[reviewer] * truth[item]
+    return reviewer, item, score + 0.5 * rng.standard_normal(item.size), truth
+
+
+def test_loops_raise_errors_where_communities_hang_by_a_reviewer() -> None:
+    covered, alone, factor = [], [], []
+    for seed in range(6):
+        who, what, score, truth = communities(seed)
+        posterior = infer(who, what, score, 180, 180)
+        slope, middle = np.polyfit(posterior.quality, truth, 1)
+        off = np.abs((truth - middle) / slope - posterior.quality) / posterior.scale
+        factor.append(posterior.loops.mean())
+        covered.append((off < 1.645 * np.sqrt(posterior.variance * posterior.loops)).mean())
+        alone.append((off < 1.645 * np.sqrt(posterior.variance)).mean())
+    assert min(factor) > 1.1
+    assert 0.87 < np.mean(covered) < 0.93
+    assert np.mean(alone) < np.mean(covered) - 0.02
+
+
+def test_without_loops_messages_are_exact() -> None:
+    # A tree of reviews: every two papers of a reviewer are joined by her alone.
+    rng = np.random.default_rng(0)
+    who, what = np.repeat(np.arange(60), 2), np.column_stack([np.arange(60), np.arange(1, 61)]).ravel()
+    score = rng.normal(0, 1.5, 60)[who] + rng.standard_normal(61)[what] + 0.3 * rng.standard_normal(120)
+    posterior = infer(who, what, score, 60, 61)
+    exact = joint.joint(posterior).variance
+    np.testing.assert_allclose(settled_variances(posterior), exact, rtol=2e-3)
+
+
+def test_probes_find_the_variances_that_a_factorisation_finds(monkeypatch) -> None:
+    who, what, score, _ = communities(0)
+    posterior = infer(who, what, score, 180, 180)
+    monkeypatch.setattr(joint, "DENSE", 0)
+    ratio = loop_factors(posterior) / posterior.loops
+    assert abs(ratio.mean() - 1) < 0.08
+    assert np.abs(ratio - 1).max() < 0.35
