@@ -130,7 +130,7 @@ def rescaled(theta: FloatArray, centre: float, spread: float) -> FloatArray:
 
 
 def scale_moves(theta: FloatArray) -> FloatArray:
-    """Derivatives of :func:`rescaled` by log spread and centre at 1 and 0, shape (P, 2)."""
+    """Return the derivatives of :func:`rescaled` by log spread and centre at 1 and 0, shape (P, 2)."""
     moves = np.zeros((SIZE, 2))
     moves[[MU, LOG_S_R, G1], 0] = 1.0, -1.0, -theta[G1]
     moves[G1, 1] = 1.0

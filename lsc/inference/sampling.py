@@ -14,7 +14,7 @@ from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray
 
 #: Tables of more reviews than the first are begun with a part of about as many as the second.
-LARGE, PART = 20_000, 10_000
+LARGE, PART = 40_000, 20_000
 #: Reviews of a typical review's reviewer, above which papers are left out too: else few reviewers were many reviews.
 HEAVY = 50
 #: The part of the part that is drawn blindly, all over the table; and by how much it grows at a time.
@@ -44,9 +44,7 @@ def counts(rows: Rows) -> tuple[int, int]:
     return int(rows.reviewer.max()) + 1, int(rows.item.max()) + 1
 
 
-def _close(
-    reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, rng: np.random.Generator
-) -> BoolArray:
+def _close(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, rng: np.random.Generator) -> BoolArray:
     """Take reviewers one after another whose papers the others have, until they have ``PART`` reviews; shape (E,)."""
     load = np.bincount(reviewer, minlength=n_reviewers)
     lot = rng.random(n_reviewers)

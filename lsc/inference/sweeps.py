@@ -247,7 +247,7 @@ def learned(state: State, theta: FloatArray) -> State:
 
 def _prior_precisions(theta: FloatArray) -> FloatArray:
     """Precisions of the priors of log slope (on the wider side) and of log own noise, shape (2, 1)."""
-    return np.exp(-2 * np.array([[max(theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT])], [theta[LOG_OWN]]]))
+    return np.asarray(np.exp(-2 * np.array([[max(theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT])], [theta[LOG_OWN]]])))
 
 
 def standardised(problem: Problem, state: State) -> State:
