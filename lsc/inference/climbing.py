@@ -22,7 +22,7 @@ PLATEAU = 12
 WARM_UP = 2
 MOST_SWEEPS, MOST_ROUGH_SWEEPS = 150, 60
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
-LOSS, LOSS_A_REVIEW, SLOWER = 3.0, 0.005, 0.5
+LOSS, LOSS_A_REVIEW, SLOWER, SLOWEST = 3.0, 0.005, 0.5, 0.1
 
 
 class Best(NamedTuple):
@@ -77,21 +77,24 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     heights: list[float] = []
     slack = LOSS + LOSS_A_REVIEW * problem.layout.slot.size
     for count in range(1, most + 1):
-        found = sweep(problem, state, learn=bool(free.any()))
+        learn = bool(free.any()) and count > warm_up
+        found = sweep(problem, state, learn=learn)
         height = found.evidence + log_prior(state.theta).value
-        if best is not None and count > warm_up and height < best.height - slack:
+        if best is not None and height < best.height - slack:
             # The last steps led astray: go back to the best state, and go on from there more slowly.
-            step, best = at_rest(best.state.theta, step.limit * SLOWER), best._replace(height=best.height - slack)
+            step = at_rest(best.state.theta, max(step.limit * SLOWER, SLOWEST))
+            best = best._replace(height=best.height - slack)
             state, before = best.state, None
             continue
-        step = ascend(state.theta, found.gradient, free, step)
+        if learn:
+            step = ascend(state.theta, found.gradient, free, step)
         heights.append(height)
         level = len(heights) > PLATEAU and abs(height - heights[-PLATEAU]) < gain
-        settled = (step.gain < gain or level) and _moved(found, before) < still
+        settled = (not learn or step.gain < gain or level) and _moved(found, before) < still
         if (settled and count > warm_up) or count == most:
             break
         before, state = found, found.state
-        if count > warm_up and free.any():
+        if learn:
             if best is None or height > best.height:
                 best = Best(height, state)
             state = standardised(problem, learned(state, step.theta))

@@ -14,6 +14,7 @@ from lsc.inference.checking import check
 from lsc.inference.loops import loop_factors
 from lsc.inference.preparing import Rows, idle, prepare
 from lsc.inference.references import read_references
+from lsc.inference.sampling import counts, part_of
 from lsc.inference.stages import run_stages, settled_with
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -102,7 +103,11 @@ def _infer(
     """Infer from reviews that all are heard."""
     scores = prepare(rows, n_reviewers, n_items)
     averages = fit_averages(rows.item, scores.standard, scores.problem.rounding)
-    found = run_stages(scores.problem, np.random.default_rng(seed), tell)
+    rng = np.random.default_rng(seed)
+    some = part_of(rows, n_reviewers, n_items, rng)
+    # The unit of the scores stays that of all of them.
+    part = None if some is None else prepare(some, *counts(some), unit=scores).problem
+    found = run_stages(scores.problem, rng, tell, part)
     signal = found.last.evidence >= averages.evidence + SIGNAL
     assemble = from_messages if signal else from_averages
     alone = assemble(rows.reviewer, rows.item, scores, averages, found)

@@ -13,7 +13,7 @@ from reviewgraph.reviews import BoolArray, FloatArray
 EXACT_LOADS = 8
 WASTE = 7 / 6
 #: Reviews in a block: its arrays over 15 nodes then stay in the processor's cache.
-BLOCK = 2048
+BLOCK = 1024
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.inference.model import HIGHEST, LOWEST, SIZE, log_prior
+from lsc.inference.model import HIGHEST, LOWEST, SIZE, log_prior, scale_moves
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Part of the squared mean gradient that is taken out of the empirical information.
@@ -16,7 +16,7 @@ RIDGE, LEAST = 0.02, 1e-3
 #: No hyperparameter moves further in one step.
 LONGEST = 0.4
 #: A step that turns back may go half as far the next time, one that goes on so much further.
-GROWTH = 1.3
+GROWTH = 2.0
 #: Steps whose cosine (in the metric of the information) is below the first turn back, above the second they agree.
 TURNED, AGREED = -0.2, 0.5
 SLOWER, FASTER, SLOWEST = 0.6, 1.2, 0.05
@@ -30,11 +30,11 @@ class Ascent(NamedTuple):
     theta
         Shape (P,): where it leads.
     gain
-        The gain in log probability that a full step predicts.
+        The gain in log probability that a full step predicts, but for that of the scale of qualities.
     reach
         Shape (P,): how far each hyperparameter may move in the next step.
     move
-        Shape (P,): the step.
+        Shape (P,): the step, but for the scale of qualities.
     pace, limit
         Part of the full step that was gone, and the most that may be.
     information
@@ -52,7 +52,7 @@ class Ascent(NamedTuple):
 
 def at_rest(theta: FloatArray, limit: float = 1.0) -> Ascent:
     """Return the state of a climb before its first step."""
-    return Ascent(theta, np.inf, np.full(SIZE, LONGEST), np.zeros(SIZE), limit, limit, np.eye(SIZE))
+    return Ascent(theta, np.inf, np.full(SIZE, limit * LONGEST), np.zeros(SIZE), limit, limit, np.eye(SIZE))
 
 
 def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascent) -> Ascent:
@@ -83,12 +83,18 @@ def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascen
     part = free & ~((theta <= LOWEST) & (slope < 0)) & ~((theta >= HIGHEST) & (slope > 0))
     move = np.zeros(SIZE)
     move[part] = np.linalg.solve(information[np.ix_(part, part)], slope[part])
+    # Standardising after each sweep takes a change of the scale of qualities back, in part: the step along it never
+    # ends and says nothing of the pace of the rest.
+    along = scale_moves(theta) * part[:, None]
+    scale = along @ np.linalg.solve(along.T @ information @ along, along.T @ slope)
+    move -= scale
     gain = float(0.5 * move @ slope)
     pace = _pace(move, last, information)
     turned = move * last.move < 0
     reach = np.where(turned, 0.5 * np.minimum(last.reach, np.abs(last.move)), np.minimum(GROWTH * last.reach, LONGEST))
     move = np.clip(pace * move, -reach, reach)
-    return Ascent(np.clip(theta + move, LOWEST, HIGHEST), gain, reach, move, pace, last.limit, information)
+    moved = np.clip(theta + move + np.clip(pace * scale, -LONGEST, LONGEST), LOWEST, HIGHEST)
+    return Ascent(moved, gain, reach, move, pace, last.limit, information)
 
 
 def _pace(move: FloatArray, last: Ascent, information: FloatArray) -> float:

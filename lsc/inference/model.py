@@ -127,3 +127,11 @@ def rescaled(theta: FloatArray, centre: float, spread: float) -> FloatArray:
     moved[LOG_S_R] -= np.log(spread)
     moved[G1] = (theta[G1] + centre) / spread
     return moved
+
+
+def scale_moves(theta: FloatArray) -> FloatArray:
+    """Return the derivatives of :func:`rescaled` by log spread and centre at 1 and 0, shape (P, 2)."""
+    moves = np.zeros((SIZE, 2))
+    moves[[MU, LOG_S_R, G1], 0] = 1.0, -1.0, -theta[G1]
+    moves[G1, 1] = 1.0
+    return moves

@@ -23,11 +23,31 @@ KAPPAS, HOPELESS = (0.5, 0.75, 0.9, 0.96, 0.985), 3.0
 OWN_TRIAL, SHARE_TRIAL = 0.3, 0.1
 #: Nats that an extension must gain to stay.
 WORTH = 2.0
-#: Reviews up to which a noise of her own, and reviewers who only order, are looked for: learning takes minutes beyond.
-OWN_UP_TO, ORDERS_UP_TO = 200_000, 20_000
 
 
-def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]) -> Climb:
+def run_stages(
+    problem: Problem, rng: np.random.Generator, tell: Callable[[str], None], part: Problem | None = None
+) -> Climb:
+    """Find out what the model has to include, and fit it.
+
+    Parameters
+    ----------
+    part
+        A part of a large problem: what reviewers are like is learned there first, and improved on the whole.
+    """
+    if part is None:
+        found, free = _chosen(problem, rng, tell)
+    else:
+        tell(f"{part.layout.slot.size:,} of {problem.layout.slot.size:,} reviews first")
+        there, free = _chosen(part, rng, tell)
+        tell("all reviews")
+        extent = Extent(own=there.state.extent.own, orders=there.state.extent.orders)
+        found = climb(problem, start(problem, there.state.theta, extent), free, rough=True)
+        found = _with_likeness(problem, found, free, rng)
+    return climb(problem, found.state, free, warm_up=0)
+
+
+def _chosen(problem: Problem, rng: np.random.Generator, tell: Callable[[str], None]) -> tuple[Climb, BoolArray]:
     """Fit reviewers who use the scale; then try assortment, and own noise or reviewers who only order."""
     free: BoolArray = np.ones(SIZE, bool)
     free[[LOG_OWN, LOGIT_W, LOG_S_R]] = False
@@ -36,16 +56,12 @@ def run_stages(problem: Problem, rng: np.random.Generator, tell: Callable[[str],
     found = climb(problem, start(problem, START, Extent()), free, rough=True)
     tell("like papers to like reviewers")
     found = _with_likeness(problem, found, free, rng)
-    own = orders = found, free
-    if problem.layout.item.size <= OWN_UP_TO:
-        tell("a noise of her own for each reviewer")
-        own = _with_own_noise(problem, found, free)
-    if problem.layout.item.size <= ORDERS_UP_TO:
-        tell("reviewers who only put papers in order")
-        orders = _with_orders(problem, found, free)
+    tell("a noise of her own for each reviewer")
+    own = _with_own_noise(problem, found, free)
+    tell("reviewers who only put papers in order")
+    orders = _with_orders(problem, found, free)
     # A careless reviewer and one who only orders are hard to tell apart: one of the two, the likelier.
-    found, free = max((found, free), own, orders, key=lambda tried: tried[0].last.evidence)
-    return climb(problem, found.state, free, warm_up=0)
+    return max((found, free), own, orders, key=lambda tried: tried[0].last.evidence)
 
 
 def settled_with(problem: Problem, found: Climb, references: References) -> Climb:
@@ -111,7 +127,7 @@ def _with_orders(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Climb
 
 def _kept(problem: Problem, plain: Climb, tried: Climb, free: BoolArray, wider: BoolArray) -> tuple[Climb, BoolArray]:
     """Learn an extension, and keep it where the evidence rises by enough."""
-    found = climb(problem, tried.state, wider, rough=True)
+    found = climb(problem, tried.state, wider, rough=True, warm_up=0)
     return (found, wider) if found.last.evidence > plain.last.evidence + WORTH else (plain, free)
 
 

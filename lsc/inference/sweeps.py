@@ -241,19 +241,27 @@ def nodes_of(nodes: FloatArray, block: Block, extent: Extent) -> Nodes:
 
 
 def learned(state: State, theta: FloatArray) -> State:
-    """Take new hyperparameters, and let nodes follow as the posterior of a slope would.
+    """Take new hyperparameters, and let nodes follow as the posterior of a slope, or of own noise, would.
 
-    That is a prior of precision 1 / tau^2 (of the wider side) joined with what the scores said: a reviewer of whom
-    little is known moves with the mode.
+    That is a prior of precision 1 / tau^2 (of the wider side), or 1 / own^2, joined with what the scores said: a
+    reviewer of whom little is known moves with the mode.
     """
-    old = np.exp(-2 * max(state.theta[LOG_TAU_LEFT], state.theta[LOG_TAU_RIGHT]))
-    new = np.exp(-2 * max(theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT]))
+    old, new = _prior_precisions(state.theta), _prior_precisions(theta)
+    shift = np.array([[theta[MU] - state.theta[MU]], [0.0]])
     moved = []
     for nodes in (state.nodes, state.fresh):
-        told = np.maximum(nodes[1] ** -2 - old, 0.0)
-        centre = nodes[0] + (theta[MU] - state.theta[MU]) * new / (new + told)
-        moved.append(np.array([centre, (new + told) ** -0.5, *nodes[2:]]))
+        centre, spread = nodes[0::2], nodes[1::2]
+        told = np.maximum(spread**-2 - old, 0.0)
+        followed = np.empty_like(nodes)
+        followed[0::2] = centre + shift * new / (new + told)
+        followed[1::2] = (new + told) ** -0.5
+        moved.append(followed)
     return replace(state, nodes=moved[0], fresh=moved[1], theta=theta)
+
+
+def _prior_precisions(theta: FloatArray) -> FloatArray:
+    """Precisions of the priors of log slope (on the wider side) and of log own noise, shape (2, 1)."""
+    return np.asarray(np.exp(-2 * np.array([[max(theta[LOG_TAU_LEFT], theta[LOG_TAU_RIGHT])], [theta[LOG_OWN]]])))
 
 
 def standardised(problem: Problem, state: State) -> State:

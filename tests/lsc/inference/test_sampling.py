@@ -1,0 +1,71 @@
+"""Learning from a part: what it takes, and that the whole comes out as it does without."""
+
+import numpy as np
+
+from lsc.inference import sampling
+from lsc.inference.inferring import infer
+from lsc.inference.model import LOG_OWN, START, Extent, rescaled, scale_moves
+from lsc.inference.preparing import Rows, prepare
+from lsc.inference.sweeps import learned, start
+from tests.lsc.inference.simulated_tables import table
+
+
+def test_only_large_tables_are_begun_with_a_part() -> None:
+    who, what, score, _ = table()
+    assert sampling.part_of(Rows(who, what, score, None), 200, 200, np.random.default_rng(0)) is None
+
+
+def test_a_part_keeps_reviewers_whole_and_shares_papers(monkeypatch) -> None:
+    monkeypatch.setattr(sampling, "LARGE", 5_000)
+    monkeypatch.setattr(sampling, "PART", 1_000)
+    who, what, score, _ = table(n_items=2000, n_reviewers=2000)
+    part = sampling.part_of(Rows(who, what, score, score), 2000, 2000, np.random.default_rng(0))
+    assert part is not None
+    assert 1_000 <= part.score.size < 1_005
+    assert (np.bincount(part.reviewer) == 5).all()
+    # As many reviewers taken blindly would have 1.3 reviews a paper at most.
+    assert part.item.size / np.unique(part.item).size > 1.5
+    assert np.isin(part.score, score).all()
+    assert (part.weight == part.score).all()
+    other = sampling.part_of(Rows(who, what, -score, None), 2000, 2000, np.random.default_rng(0))
+    assert (other.score == -part.score).all()
+
+
+def test_few_reviewers_of_many_papers_lose_papers_instead(monkeypatch) -> None:
+    monkeypatch.setattr(sampling, "LARGE", 5_000)
+    monkeypatch.setattr(sampling, "PART", 1_000)
+    who, what = np.divmod(np.arange(10_000), 1000)
+    part = sampling.part_of(Rows(who, what, 1.0 * what, None), 10, 1000, np.random.default_rng(0))
+    assert part is not None
+    assert np.unique(part.reviewer).size == 10
+    assert np.bincount(part.item).min() == 10
+
+
+def test_the_whole_is_the_same_by_way_of_a_part(monkeypatch) -> None:
+    who, what, score, _ = table(3, 400, 400, 6, own=0.6)
+    direct = infer(who, what, score, 400, 400)
+    monkeypatch.setattr(sampling, "LARGE", 2_000)
+    monkeypatch.setattr(sampling, "PART", 1_200)
+    by_part = infer(who, what, score, 400, 400)
+    assert direct.extent.own
+    assert by_part.extent.own
+    sd = np.sqrt(direct.variance)
+    assert (np.abs(by_part.mean - direct.mean) < 0.05 * sd).all()
+    np.testing.assert_allclose(by_part.variance, direct.variance, rtol=0.02)
+
+
+def test_moves_of_the_scale_are_the_derivatives_of_rescaling() -> None:
+    theta = START + 0.1
+    moves = scale_moves(theta)
+    for column, (centre, spread) in enumerate([(0.0, np.exp(1e-6)), (1e-6, 1.0)]):
+        np.testing.assert_allclose(moves[:, column], (rescaled(theta, centre, spread) - theta) / 1e-6, atol=1e-5)
+
+
+def test_nodes_follow_the_spread_of_own_noise() -> None:
+    who, what, score, _ = table()
+    problem = prepare(Rows(who, what, score, None), 200, 200).problem
+    state = start(problem, START, Extent(own=True))
+    theta = START.copy()
+    theta[LOG_OWN] += 0.3
+    # Nothing is known of anybody: the nodes lie as the prior does.
+    np.testing.assert_allclose(learned(state, theta).nodes[3], np.exp(theta[LOG_OWN]))
