@@ -51,7 +51,7 @@ def test_means_and_standard_errors_are_those_of_a_gibbs_sampler() -> None:
     ids=["own noise", "some only order"],
 )
 def test_own_noise_and_order_as_a_gibbs_sampler_has_them(drawn, n_reviewers, extent, most) -> None:
-    # So short a chain knows means to a tenth of a standard error; tests/benchmarks/test_posterior.py has the long one.
+    # So short a chain knows means to a tenth of a standard error; the long ones: benchmarks/test_posterior_gibbs.py.
     posterior, off, ratio = against(drawn, n_reviewers, 400)
     assert (posterior.extent.own, posterior.extent.orders, posterior.kappa) == (*extent, 0.0)
     assert off < most
