@@ -84,9 +84,9 @@ def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascen
     move = np.zeros(SIZE)
     move[part] = np.linalg.solve(information[np.ix_(part, part)], slope[part])
     # Standardising after each sweep takes a change of the scale of qualities back, in part: the step along it never
-    # ends and says nothing of the pace of the rest.
+    # ends and says nothing of the pace of the rest. What lies at a bound takes no part, and may leave no such step.
     along = scale_moves(theta) * part[:, None]
-    scale = along @ np.linalg.solve(along.T @ information @ along, along.T @ slope)
+    scale = along @ (np.linalg.pinv(along.T @ information @ along, hermitian=True) @ (along.T @ slope))
     move -= scale
     gain = float(0.5 * move @ slope)
     pace = _pace(move, last, information)

@@ -7,8 +7,9 @@ from scipy import integrate, stats
 from lsc.inference import scale_users
 from lsc.inference.averages import fit_averages
 from lsc.inference.layout import lay_out
+from lsc.inference.learning import ascend, at_rest
 from lsc.inference.likeness import likeness_step, spectrum
-from lsc.inference.model import LOG_OWN, START
+from lsc.inference.model import G1, LOG_OWN, LOG_S_R, LOWEST, MU, SIZE, START
 from lsc.inference.orders import order_step
 from lsc.inference.preparing import Rows, prepare
 from lsc.inference.scale_users import LEAST_PRECISION, Cavity, Message, Nodes, step
@@ -241,3 +242,16 @@ def test_messages_without_precision_are_damped_and_bounded_and_no_others() -> No
     found = damped(told, block, np.array([0.0, -20.0, 0.0]))
     assert found.precision is told.precision
     assert found.shift.ravel().tolist() == [0.5, -FURTHEST, 40.0]
+
+
+@pytest.mark.parametrize("bounded", [[G1], [MU, G1], [MU, G1, LOG_S_R]])
+def test_a_step_from_a_bound(bounded) -> None:
+    """Where the scale of qualities moves nothing that is free, the step is that of the others."""
+    theta, free = START.copy(), np.ones(SIZE, bool)
+    theta[bounded] = LOWEST[bounded]
+    gradient = np.random.default_rng(0).standard_normal((SIZE, 50))
+    gradient[bounded] = -1.0
+    found = ascend(theta, gradient, free, at_rest(theta))
+    assert np.isfinite(found.theta).all()
+    assert (found.theta[bounded] == LOWEST[bounded]).all()
+    assert (found.theta != theta).any()
