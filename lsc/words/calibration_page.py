@@ -134,7 +134,10 @@ def _reviewer_lines(calibration: Calibration, of_reviewers: Habits) -> list[str]
         "compresses the scale": -of_reviewers.stretch,
         "stretches the scale": of_reviewers.stretch,
     }
-    lines = ["", f"Reviewers who stand out, of {int((loads >= 2).sum())} with two scores or more:"]
+    # A severity or slope fitted to a few noisy scores stands out by chance as well; this method has no interval for it.
+    judged = int((loads >= 2).sum())
+    lines = ["", f"Reviewers whose fitted lines stand out, of {judged} with two scores or more, by chance or not"]
+    lines.append("(--method posterior has intervals and names those who are sure to differ):")
     for word, value in strength.items():
         if who := sorted(kinds.get(word, []), key=lambda j: -value[j]):
             names = ", ".join(str(reviews.reviewers[j]) for j in who[:MOVED])
