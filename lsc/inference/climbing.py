@@ -23,6 +23,8 @@ WARM_UP = 2
 MOST_SWEEPS, MOST_ROUGH_SWEEPS = 150, 60
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
 LOSS, LOSS_A_REVIEW, SLOWER, SLOWEST = 3.0, 0.005, 0.5, 0.1
+#: From then on it may lose so many times more.
+DEEPER = 2.0
 
 
 class Best(NamedTuple):
@@ -81,9 +83,10 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
         found = sweep(problem, state, learn=learn)
         height = found.evidence + log_prior(state.theta).value
         if best is not None and height < best.height - slack:
-            # The last steps led astray: go back to the best state, and go on from there more slowly.
+            # The last steps led astray: go back to the best state, and go on from there more slowly. Where the way up
+            # leads through a dip it is gone at last, for the next one may be deeper.
             step = at_rest(best.state.theta, max(step.limit * SLOWER, SLOWEST))
-            best = best._replace(height=best.height - slack)
+            slack *= DEEPER
             state, before = best.state, None
             continue
         if learn:
