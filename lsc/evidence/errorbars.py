@@ -7,7 +7,7 @@ import numpy as np
 from lsc.evidence.support import Support
 from lsc.model.programme import Programme
 from reviewgraph.labels import IntArray
-from reviewgraph.precision import error_variances
+from reviewgraph.precision.conditioning import error_variances
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: A slope this close to its bound, relatively, lies on it.

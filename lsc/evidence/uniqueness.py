@@ -11,7 +11,7 @@ from lsc.model.constraints import equalities, free_ties, inequalities, pick
 from lsc.model.programme import Programme
 from lsc.model.rows import LevelRows
 from lsc.model.shapes import Shape
-from reviewgraph.precision import projections
+from reviewgraph.precision.conditioning import projections
 from reviewgraph.reviews import BoolArray, FloatArray
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from planner import assign
 from planner.assignments.steps.flow import cheapest_assignment, whole_costs
 from reviewgraph import doubly_connected_assignment, is_recovery_resilient, random_assignment
-from reviewgraph.precision import error_variances
+from reviewgraph.precision.conditioning import error_variances
 
 
 def similarity(n_items, n_reviewers, seed, *, communities=False, topics=25, rank=16, spread=0.7):

@@ -1,10 +1,10 @@
 """Exchanges that cost little or no affinity and make errors of the recovered qualities smaller.
 
 With ``L = sum_j (I - P_j)``, P_j the projection on span(1, x) over the items of reviewer j, noise of variance one
-leaves errors of covariance ``L^+`` (:mod:`reviewgraph.precision`), which depends on the unknown qualities x. Over
-independent normal x the mean of ``I - P_j`` is ``(k - 2) / (k - 1)`` times ``I - 1 1^T / k`` for k items: the sum is
-a graph Laplacian, and exchanges are to lower the trace of its inverse. They are ranked by how much they add for the
-eigenvectors of the smallest eigenvalues and taken in batches, each judged by the trace itself.
+leaves errors of covariance ``L^+`` (:mod:`reviewgraph.precision.conditioning`), which depends on the unknown qualities
+x. Over independent normal x the mean of ``I - P_j`` is ``(k - 2) / (k - 1)`` times ``I - 1 1^T / k`` for k items: the
+sum is a graph Laplacian, and exchanges are to lower the trace of its inverse. They are ranked by how much they add for
+the eigenvectors of the smallest eigenvalues and taken in batches, each judged by the trace itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner.assignments.model.network import fits, flip
-from reviewgraph.precision import error_variances
+from reviewgraph.precision.conditioning import error_variances
 
 if TYPE_CHECKING:
     from collections.abc import Callable

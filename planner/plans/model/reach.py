@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reviewgraph.precision import error_variances, projections
+from reviewgraph.precision.conditioning import error_variances, projections
 
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
@@ -64,7 +64,7 @@ def inside(table: Reviews, items: IntArray, least: int) -> tuple[IntArray, IntAr
 
 
 def information(owner: IntArray, item: IntArray, quality: FloatArray) -> FloatArray:
-    """Shape (N, N): sum over reviewers of I - P_j, see :func:`reviewgraph.precision.projections`."""
+    """Shape (N, N): sum over reviewers of I - P_j, see :func:`reviewgraph.precision.conditioning.projections`."""
     matrix, count = projections(owner, item, quality[item], quality.size)
     dense: FloatArray = np.diag(count) - (matrix @ matrix.T).toarray()
     return dense

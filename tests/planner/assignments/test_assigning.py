@@ -374,7 +374,7 @@ def test_malformed_affinities():
 
 
 def test_exchanges_for_smaller_errors_stay_within_their_part_of_the_affinity():
-    from reviewgraph.precision import error_variances
+    from reviewgraph.precision.conditioning import error_variances
 
     score = clustered(80, 64, 0, communities=True)
     before, after = assign(score, demand=3, load=5), assign(score, demand=3, load=5, conditioning=0.005)

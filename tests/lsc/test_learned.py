@@ -1,0 +1,55 @@
+"""What the posterior hands to checks and plans."""
+
+import numpy as np
+import pytest
+
+from lsc import posterior
+from reviewgraph import InputError, Reviews, random_assignment
+from reviewgraph.learned import learned_from
+
+NOISE, SEVERITY, STRETCH, POINTS = 0.7, 0.6, 0.3, 4.0
+
+
+@pytest.fixture(scope="module")
+def conference():
+    rng = np.random.default_rng(3)
+    design = random_assignment(500, 500, 8, rng)
+    x = rng.standard_normal(500)
+    a, b = rng.lognormal(0, STRETCH, 500), SEVERITY * rng.standard_normal(500)
+    score = b[design.reviewer] + a[design.reviewer] * x[design.item] + NOISE * rng.standard_normal(design.n_reviews)
+    return Reviews.from_codes(design.reviewer, design.item, 10 + POINTS * score, reviewers=500, items=500), x
+
+
+def test_assumptions_are_the_truth(conference) -> None:
+    found = learned_from(conference[0], 10).assumptions
+    assert found.noise == pytest.approx(NOISE, rel=0.15)
+    assert found.severity == pytest.approx(SEVERITY, rel=0.15)
+    assert found.stretch == pytest.approx(STRETCH, rel=0.35)
+    assert found.spread == pytest.approx(POINTS, rel=0.15)
+
+
+def test_arrays_are_those_of_the_posterior(conference) -> None:
+    reviews, _ = conference
+    found, result = learned_from(reviews, 400), posterior(reviews)
+    assert np.array_equal(found.mean, result.quality)
+    assert np.abs(found.draws.std(axis=0) / found.error - 1).mean() < 0.1
+
+
+def test_one_more_score_is_as_noisy_as_said(conference) -> None:
+    """New scores, severity taken off, miss the truth by the stated error."""
+    reviews, _ = conference
+    typical = np.median(learned_from(reviews, 10).review_error) / POINTS
+    assert NOISE < typical < np.hypot(NOISE, SEVERITY)
+
+
+def test_a_reviewer_without_scores_is_a_typical_one() -> None:
+    rows = [(f"r{j}", f"p{(j + k) % 20}", float((j + k) % 20 + 3 * (j % 2))) for j in range(20) for k in range(4)]
+    reviews = Reviews.from_pairs([*rows, ("new", "p0")])
+    found = learned_from(reviews, 10)
+    assert np.isfinite(found.review_error).all()
+    assert found.review_error[reviews.reviewer_code["new"]] >= np.median(found.review_error)
+
+
+def test_no_scores_is_an_error() -> None:
+    with pytest.raises(InputError, match="expected scores to learn from, found planned reviews only"):
+        learned_from(Reviews.from_pairs([("ann", 1), ("bob", 1)]))
