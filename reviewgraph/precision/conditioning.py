@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.labels import IntArray
+from reviewgraph.precision.inverses import EXACT_UP_TO, exact_diagonal, solve
 from reviewgraph.reviews import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-#: Items up to which the matrix is inverted: 2,000 take a second; beyond, its diagonal is estimated.
-EXACT_UP_TO = 2000
 #: Random probes of the diagonal; its relative error is near 1 / sqrt(probes), that of standard errors half of it.
 PROBES = 96
-#: Relative residual of the conjugate gradients, well below the error of the probes.
-PROBE_TOLERANCE = 1e-4
-PROBE_STEPS = 1000
 
 
 def error_variances(
@@ -77,8 +73,12 @@ def error_variances(
         matrix, count = projections(reviewer, item, quality[item], size)
         basis, _ = np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
     if size <= EXACT_UP_TO:
-        return _exact(matrix, count, basis)
-    return _estimate(matrix, count, basis, rng or np.random.default_rng(0))
+        # The inverse of L + B B^T is L^+ + B B^T.
+        variances = exact_diagonal(matrix, count, basis) - (basis**2).sum(axis=1)
+    else:
+        variances = _estimate(matrix, count, basis, rng or np.random.default_rng(0))
+    # A variance is never negative, whatever rounding and probes say.
+    return np.asarray(np.maximum(variances, 0.0))
 
 
 def projections(reviewer: IntArray, item: IntArray, value: FloatArray, n_items: int) -> tuple[sp.csr_array, FloatArray]:
@@ -102,41 +102,11 @@ def projections(reviewer: IntArray, item: IntArray, value: FloatArray, n_items: 
     return matrix, np.bincount(item, minlength=n_items).astype(np.float64)
 
 
-def _exact(matrix: sp.csr_array, count: FloatArray, basis: FloatArray) -> FloatArray:
-    """Invert ``L + basis basis^T``, which is ``L^+ + basis basis^T`` inverted, by Cholesky's factors."""
-    from scipy.linalg.lapack import dpotrf, dpotri
-
-    whole = np.diag(count) - (matrix @ matrix.T).toarray() + basis @ basis.T
-    factor, failed = dpotrf(whole, lower=True)
-    inverse, _ = dpotri(factor, lower=True)
-    diagonal = np.diag(inverse) - (basis**2).sum(axis=1)
-    sound = not failed and bool(np.isfinite(diagonal).all())
-    return np.maximum(diagonal, 0.0) if sound else np.full(count.size, np.nan)
-
-
 def _estimate(matrix: sp.csr_array, count: FloatArray, basis: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Average ``probe * (L^+ probe)`` over random signs, by conjugate gradients on all probes at once."""
     # Hutchinson: the mean of z * (M z) over random signs z is the diagonal of M.
     probe = rng.choice([-1.0, 1.0], (count.size, PROBES))
-    target = probe - basis @ (basis.T @ probe)
-    transposed = matrix.T.tocsr()
-    # Preconditioned by the diagonal; a probe that has reached its goal takes steps of zero.
-    weight = count[:, np.newaxis]
-    found, residual = np.zeros_like(target), target.copy()
-    direction = residual / weight
-    square = np.einsum("ij,ij->j", residual, direction)
-    goal = PROBE_TOLERANCE**2 * square
-    for _ in range(PROBE_STEPS):
-        image = weight * direction - matrix @ (transposed @ direction)
-        curvature = np.einsum("ij,ij->j", direction, image)
-        step = np.divide(square, curvature, out=np.zeros(PROBES), where=(curvature > 0) & (square > goal))
-        found += step * direction
-        residual -= step * image
-        before, square = square, np.einsum("ij,ij->j", residual, residual / weight)
-        if (square <= goal).all() or not step.any():
-            break
-        direction = residual / weight + np.divide(square, before, out=np.zeros(PROBES), where=before > 0) * direction
-    # What rounding has added of the null space is taken out again; a variance is never negative.
+    found = solve(matrix, count, probe - basis @ (basis.T @ probe))
+    # What rounding has added of the null space is taken out again.
     found -= basis @ (basis.T @ found)
-    estimate: FloatArray = np.maximum(np.mean(probe * found, axis=1), 0.0)
-    return estimate
+    return np.asarray(np.mean(probe * found, axis=1))
