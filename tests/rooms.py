@@ -17,6 +17,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "clock": "",
         "results": "errors",
         "naming": "errors",
+        "chances": "arrays errors",
         "levels": "naming",
         "labels": "arrays",
         "columns": "arrays labels words",
