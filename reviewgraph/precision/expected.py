@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Vectors of qualities over which variances are averaged, as many at least in the largest tables, and probes for each.
 DRAWS, FEWEST_DRAWS, PROBES = 8, 2, 4
 #: Reviews times draws beyond the exact ones: fewer draws are taken where they would be more.
-MOST_WORK = 2_000_000
+MOST_WORK = 400_000
 
 
 def expected_errors(
@@ -73,12 +73,9 @@ def expected_errors(
     >>> errors.round(2).tolist()
     [0.75, 0.62, 0.75]
     """
-    if like is not None and assumptions is not None:
-        message = "assumptions: expected none beside like, which they are learned from"
-        raise InputError(message)
-    assumed = assumptions_like(like) if like is not None else assumptions or Assumptions()
-    variances = expected_variances(reviews.reviewer, reviews.item, reviews.n_items, assumed, rng)
-    return assumed.spread * np.sqrt(variances)
+    given = assumed(like, assumptions)
+    variances = expected_variances(reviews.reviewer, reviews.item, reviews.n_items, given, rng)
+    return given.spread * np.sqrt(variances)
 
 
 def assumptions_like(reviews: Reviews) -> Assumptions:
@@ -90,6 +87,25 @@ def assumptions_like(reviews: Reviews) -> Assumptions:
         If there are no scores, or no calibration is installed.
     """
     return learned_from(reviews, n_draws=1).assumptions
+
+
+def assumed(like: Reviews | None, assumptions: Assumptions | None) -> Assumptions:
+    """Return the assumptions given, those learned from a table, or the default ones.
+
+    Raises
+    ------
+    InputError
+        If both are given, or nothing can be learned from the table.
+    """
+    if like is None:
+        return assumptions or Assumptions()
+    if assumptions is not None:
+        message = "assumptions: expected none beside like, from which they are learned"
+        raise InputError(message)
+    if not like.scored.any():
+        message = "like: expected a table with scores to learn from, found planned reviews only"
+        raise InputError(message)
+    return assumptions_like(like)
 
 
 def average_errors(reviews: Reviews, assumptions: Assumptions | None = None) -> FloatArray:
@@ -109,9 +125,9 @@ def average_errors(reviews: Reviews, assumptions: Assumptions | None = None) -> 
     >>> average_errors(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).round(2).tolist()
     [0.75, 0.63, 0.75]
     """
-    assumed = assumptions or Assumptions()
-    single = assumed.noise**2 + assumed.severity**2 + assumed.stretch**2
-    return assumed.spread / np.sqrt(1.0 + reviews.reviews_per_item / single)
+    given = assumptions or Assumptions()
+    single = given.noise**2 + given.severity**2 + given.stretch**2
+    return given.spread / np.sqrt(1.0 + reviews.reviews_per_item / single)
 
 
 def expected_variances(
