@@ -102,7 +102,7 @@ class Report(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""
         found = self.structure.to_dict()
-        found["expected_error"] = self.expected.to_dict()
+        found["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
         if self.as_of_now is not None:
             found["as_of_now"] = self.as_of_now.to_dict()
         if self.scored is not None:

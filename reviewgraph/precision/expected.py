@@ -153,6 +153,8 @@ def expected_variances(
     exact_up_to
         Items up to which the matrix is inverted.
     """
+    if not n_items:
+        return np.zeros(0)
     rng = rng or np.random.default_rng(0)
     exact = n_items <= exact_up_to
     affordable = DRAWS if exact else min(DRAWS, max(FEWEST_DRAWS, MOST_WORK // max(item.size, 1)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: A check is to stay quick: it inverts small matrices only.
 QUICK = Effort(exact_up_to=500, probes=2, steps=50)
-#: Draws of qualities for errors by the scores alone, of which the median is taken: coincidences make some very large.
+#: Draws of qualities for errors by the scores alone where they are exact: coincidences make some very large.
 DRAWS = 3
 #: Reviews added along the curve, as shares of the number of items.
 ADDED = (0.0, 0.25, 0.5, 1.0)
@@ -91,13 +91,15 @@ class Outlook:
         """Root mean square error where nothing is assumed of qualities and reviewers; None where it is not finite.
 
         That is what Least Square Calibration leaves; at level ``connected``, of reviewers who differ in severity only.
-        Median over three draws of qualities; beyond 500 items rather too small where few links join large parts.
+        Up to 500 items the median over three draws of qualities; beyond one draw and probes, rather too small than too
+        large where few links join large parts.
         """
         structure = self.structure
         if not structure.is_connected:
             return None
         reviews, rng = structure.reviews, np.random.default_rng(0)
-        drawn = [rng.standard_normal(reviews.n_items) for _ in range(DRAWS)] if structure.recoverable else [None]
+        draws = DRAWS if reviews.n_items <= QUICK.exact_up_to else 1
+        drawn = rng.standard_normal((draws, reviews.n_items)) if structure.recoverable else [None]
         found = [error_variances(reviews.reviewer, reviews.item, quality, rng, effort=QUICK) for quality in drawn]
         middle = float(np.median([variances.mean() for variances in found]))
         return self.assumptions.spread * self.assumptions.noise * math.sqrt(middle) if math.isfinite(middle) else None

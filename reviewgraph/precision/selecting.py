@@ -11,8 +11,8 @@ from reviewgraph.chances import cut_of
 if TYPE_CHECKING:
     from reviewgraph.arrays import FloatArray
 
-#: Nodes of the quadrature over the posterior mean of an item that is selected: exact to three digits.
-NODES = 32
+#: Nodes of the quadrature over the posterior mean of an item that is selected: exact to two digits.
+NODES = 16
 #: Least variance of a mean, and of what is unknown, in units of that of qualities.
 TRIFLE = 1e-9
 
