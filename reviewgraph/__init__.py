@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reviewgraph.exchange.to_graphs import to_igraph as to_igraph
     from reviewgraph.exchange.to_graphs import to_networkx as to_networkx
     from reviewgraph.exchange.to_matrices import to_biadjacency as to_biadjacency
+    from reviewgraph.precision.expected import expected_errors as expected_errors
     from reviewgraph.reading import read_reviews as read_reviews
     from reviewgraph.recoverable import Recoverability as Recoverability
     from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
@@ -53,6 +54,7 @@ _HOME = {
     "degrees_of_freedom": "recoverable",
     "doubly_connected_assignment": "designs",
     "doubly_connected_components": "components",
+    "expected_errors": "precision.expected",
     "from_review_multigraph": "exchange.multigraph",
     "is_recovery_resilient": "components",
     "overlap": "exchange.multigraph",

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from reviewgraph.assumptions import Assumptions
 from reviewgraph.components import covers_all, doubly_connected_components
 from reviewgraph.errors import InputError
 from reviewgraph.levels import level_named
 from reviewgraph.pages import page
+from reviewgraph.precision.expected import assumed
+from reviewgraph.precision.outlook import outlook_of
+from reviewgraph.precision.words import expectations
 from reviewgraph.results import Result
 from reviewgraph.structure import structure_of
 
 if TYPE_CHECKING:
     from reviewgraph.components import Components
+    from reviewgraph.precision.outlook import Outlook
     from reviewgraph.reviews import Reviews
     from reviewgraph.structure import Structure
 
@@ -31,11 +36,22 @@ class Report(Result):
         The same for the reviews that have scores, where some have and some have not.
     scored
         Components by the scores themselves, ties carrying no scale, where there are scores.
+    assumptions
+        Of the scores, for expected errors.
+    n_selected
+        How many of the best will be selected; a tenth by default.
     """
 
     structure: Structure
     as_of_now: Structure | None
     scored: Components | None
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    n_selected: int | None = None
+
+    @cached_property
+    def expected(self) -> Outlook:
+        """Expected errors of the items, and what more reviews would buy."""
+        return outlook_of(self.structure, self.assumptions, self.n_selected)
 
     @property
     def reviews(self) -> Reviews:
@@ -86,6 +102,7 @@ class Report(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""
         found = self.structure.to_dict()
+        found["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
         if self.as_of_now is not None:
             found["as_of_now"] = self.as_of_now.to_dict()
         if self.scored is not None:
@@ -103,12 +120,38 @@ class Report(Result):
 
     def page(self) -> str:
         """Return the check as a page for people, the verdict first."""
-        return page(self.structure, self.as_of_now, self.scored, certain=self.scored_recovery_resilient)
+        return "\n".join(
+            [
+                page(self.structure, self.as_of_now, self.scored, certain=self.scored_recovery_resilient),
+                *expectations(self.expected),
+            ]
+        )
 
 
-def check(reviews: Reviews) -> Report:
-    """Check whether reviews put all items on one scale, and what is missing if they do not.
+def check(
+    reviews: Reviews,
+    like: Reviews | None = None,
+    assumptions: Assumptions | None = None,
+    n_selected: int | None = None,
+) -> Report:
+    """Check whether reviews put all items on one scale, what is missing if they do not, and what errors to expect.
 
+    Parameters
+    ----------
+    reviews
+        The table to check.
+    like, assumptions
+        What is assumed of scores, as in :func:`expected_errors`.
+    n_selected
+        How many of the best will be selected: a tenth of the items by default.
+
+    Raises
+    ------
+    InputError
+        If ``like`` and ``assumptions`` are both given, or nothing can be learned from ``like``.
+
+    Notes
+    -----
     Takes time near-linear in the number of reviews on real and random tables.
 
     Examples
@@ -125,4 +168,6 @@ def check(reviews: Reviews) -> Report:
         structure=structure_of(reviews),
         as_of_now=structure_of(reviews.only_scored()) if 0 < n_scored < reviews.n_reviews else None,
         scored=doubly_connected_components(reviews, use_scores=True) if n_scored else None,
+        assumptions=assumed(like, assumptions),
+        n_selected=n_selected,
     )
