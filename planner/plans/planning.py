@@ -122,8 +122,8 @@ def plan_extra_reviews(
     Raises
     ------
     InputError
-        If an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both, or
-        affinities, institutions or seniors name nobody that we know.
+        If an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both,
+        or affinities, institutions or seniors name nobody that we know.
 
     Notes
     -----

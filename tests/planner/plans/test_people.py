@@ -15,7 +15,7 @@ from tests.planner.plans.people_cases import Case, best_plan, cases
 @settings(max_examples=60)
 def test_plans_with_people_are_as_good_as_brute_force(case: Case, target: Any) -> None:
     expected = best_plan(case, target, most_sets=2_000)
-    plan = plan_extra_reviews(case.reviews, target, time_limit=20, **case.options)
+    plan = plan_extra_reviews(case.reviews, target, time_limit=60, **case.options)
     verify_plan(plan)
     if expected is None:
         assert plan.status == "infeasible"
