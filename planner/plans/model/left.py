@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from planner.plans.model.task import Task
+    from planner.plans.model.constraints import Constraints
     from reviewgraph.labels import IntArray
 
 
 class Left:
-    """Loads, limits and institutions after the fixed and some more reviews.
+    """Loads, limits and institutions after some more reviews.
 
-    ``spare`` (M,) and ``room`` (N,) are what is left; ``held`` are the (item, institution) pairs of new reviews.
+    ``spare`` (M,) and ``room`` (N,) are what is left, of what the fixed reviews left at first; ``held`` are the
+    (item, institution) pairs of new reviews, fixed ones included.
     """
 
-    def __init__(self, task: Task, pairs: IntArray) -> None:
-        self.task = task
-        self.institution = task.constraints.people.institution
-        self.spare = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size)
-        self.room = task.room - np.bincount(pairs[:, 1], minlength=task.room.size)
+    def __init__(self, rules: Constraints, spare: IntArray, room: IntArray, pairs: IntArray) -> None:
+        self.institution = rules.people.institution
+        self.spare = spare - np.bincount(pairs[:, 0], minlength=spare.size)
+        self.room = room - np.bincount(pairs[:, 1], minlength=room.size)
         self.held: set[tuple[int, int]] = set()
-        if task.constraints.people.has_institutions:
-            everything = np.concatenate([task.constraints.fixed, pairs])
+        if rules.people.has_institutions:
+            everything = np.concatenate([rules.fixed, pairs])
             self.held = set(zip(everything[:, 1].tolist(), self.institution[everything[:, 0]].tolist(), strict=True))
 
     def open(self, reviewer: int, item: int) -> bool:
@@ -50,13 +50,13 @@ class Left:
             self.held.discard((item, int(self.institution[reviewer])))
 
 
-def clashes(task: Task, pairs: IntArray) -> bool:
+def clashes(rules: Constraints, pairs: IntArray) -> bool:
     """Whether two of some reviews, or one and a fixed one, are of one item by people of one institution."""
-    own = task.constraints.people.institution
-    if not task.constraints.people.has_institutions:
+    own = rules.people.institution
+    if not rules.people.has_institutions:
         return False
     counted = pairs[own[pairs[:, 0]] >= 0]
     key = counted[:, 1] * own.size + own[counted[:, 0]]
-    fixed = task.constraints.fixed[own[task.constraints.fixed[:, 0]] >= 0]
+    fixed = rules.fixed[own[rules.fixed[:, 0]] >= 0]
     held = fixed[:, 1] * own.size + own[fixed[:, 0]]
     return bool(np.unique(key).size < key.size or np.isin(key, held).any())

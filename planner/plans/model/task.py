@@ -134,7 +134,7 @@ class Task:
 
     def left(self, pairs: IntArray) -> Left:
         """Return what loads, limits and institutions leave after some more reviews."""
-        return Left(self, pairs)
+        return Left(self.constraints, self.spare, self.room, pairs)
 
     def table(self, pairs: IntArray) -> Reviews:
         """Return existing, fixed and these reviews."""

@@ -170,7 +170,7 @@ def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng:
 
 def _offer(target: Target, task: Task, ledger: Ledger, pairs: IntArray) -> bool:
     """Offer a plan without what it can do without; whether it does what is asked for."""
-    if clashes(task, pairs) or not holds(target, task, pairs):
+    if clashes(task.constraints, pairs) or not holds(target, task, pairs):
         return False
     place = len(pairs) - 1
     while place >= 0 and len(pairs) > ledger.lower_bound and ledger.in_time:

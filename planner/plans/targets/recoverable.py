@@ -120,7 +120,7 @@ def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
         return False
     if answer.pairs is not None:
         # Institutions would be a third matroid: what heeds them by itself is cheapest, anything else says nothing.
-        if clashes(oracle.task, answer.pairs):
+        if clashes(oracle.task.constraints, answer.pairs):
             return False
         ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
         ledger.tell()
