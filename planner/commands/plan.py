@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner.commands.people import people_options, read_people
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
 from reviewgraph.cli.progress import say_progress
@@ -41,13 +42,14 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 )
 @click.option("--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
 @click.option("--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
+@people_options
 @click.option("--max-per-item", type=click.IntRange(0), metavar="N", help="At most N extra reviews a paper.")
 @click.option(
     "--max-reviews", type=click.IntRange(0), metavar="N", help="A budget: the best N reviews, fixed included."
 )
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
-@output_option("Write the plan as CSV (item,reviewer,cost,joins).")
+@output_option("Write the plan as CSV (item,reviewer,cost or affinity,joins).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def plan(
@@ -57,6 +59,8 @@ def plan(
     target: str,
     use_scores: bool,
     spare: int | None,
+    min_affinity: float | None,
+    min_reviews: int,
     max_per_item: int | None,
     max_reviews: int | None,
     time_limit: float,
@@ -76,6 +80,8 @@ def plan(
         reviews,
         target,
         spare=spare,
+        min_affinity=min_affinity,
+        min_reviews=min_reviews,
         max_per_item=max_per_item,
         max_reviews=max_reviews,
         time_limit=time_limit,
@@ -100,7 +106,12 @@ def plan(
 
 
 def _side_files(
-    reviews: Reviews, conflicts: str | None, capacity: str | None, fixed: str | None, cost: str | None
+    reviews: Reviews,
+    conflicts: str | None,
+    capacity: str | None,
+    fixed: str | None,
+    cost: str | None,
+    **people: str | None,
 ) -> dict[str, Any]:
     """Read the side files that are given; unknown names in conflicts and costs are counted on stderr."""
     from reviewgraph.formats.side import read_capacity, read_cost, read_pairs
@@ -108,7 +119,8 @@ def _side_files(
     given: dict[str, Any] = {}
     if capacity:
         given["capacity"] = read_capacity(capacity, note=say)
-    known = set(reviews.reviewers) | set(given.get("capacity", ()))
+    given |= read_people(reviews, {*reviews.reviewers, *given.get("capacity", ())}, **people)
+    known = {*reviews.reviewers, *given.get("capacity", ()), *given.get("willing", ())}
     if conflicts:
         given["conflicts"] = read_pairs(conflicts, note=say)
         _count_unknown(conflicts, given["conflicts"], known, reviews)
@@ -131,7 +143,8 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
 def _next(ctx: click.Context, found: Plan, output: str | None) -> str:
     """Return the next command to type."""
     table, lower = given_table(), NAMES[NAMES.index(found.target) + 1 :]
-    if found.status == "infeasible" and lower and (found.constraints.spare > 0).any():
+    rules = found.constraints
+    if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
         return f"{_again(ctx, lower[0])}   (to ask for less)"
     if not found.reviews:
         return f"reviewgraph check {table}"
