@@ -72,7 +72,7 @@ def solve(case: dict[str, object], target: str) -> Plan:
     reviews = Reviews.from_pairs(rows or case["pairs"], reviewers=range(case["M"]), items=range(case["N"]))
     options = {name: case[name] for name in ("capacity", "conflicts", "cost", "max_per_item") if case[name] is not None}
     return plan_extra_reviews(
-        reviews, "double" if by_scores else target, time_limit=20, use_scores=by_scores, **options
+        reviews, "double" if by_scores else target, time_limit=60, use_scores=by_scores, **options
     )
 
 

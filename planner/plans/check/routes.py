@@ -1,4 +1,4 @@
-"""The flow bound once more: the units are sent again, source by source, and what they leave of the shares is factorised.
+"""The flow bound once more: the units are sent again, source by source; what they leave of the shares is factorised.
 
 Whatever the weights, the units go from every item to every other, so any weights prove what they prove; those of the
 bound say only which flow was meant.
@@ -48,7 +48,7 @@ def holds(reviews: Reviews, claimed: int, weights: Sequence[float]) -> bool:
 
 
 def _sent(covers: list[list[int]], weights: Sequence[float], n_items: int) -> FloatArray | None:
-    """What leaves each item into each component if all send one unit to all others; None if some cannot be reached."""
+    """Return what leaves each item into each component if all send a unit to all others; None if they cannot."""
     of_item: list[list[tuple[int, int, float]]] = [[] for _ in range(n_items)]
     of_component: list[list[tuple[int, int, float]]] = []
     slot = 0

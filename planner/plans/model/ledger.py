@@ -24,8 +24,8 @@ class Bound:
     value
         The number; ``math.inf`` is never used: what cannot be done at all is said by the status.
     kind
-        ``degrees of freedom``, ``loads``, ``expansion``, ``flow``, ``parts``, ``groups`` (made by few reviews), ``pieces``,
-        ``cuts`` or ``unfinished``.
+        ``degrees of freedom``, ``loads``, ``expansion``, ``flow``, ``parts``, ``groups`` (made by few reviews),
+        ``pieces``, ``cuts`` or ``unfinished``.
     words
         The proof in a sentence.
     parts

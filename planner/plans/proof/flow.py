@@ -95,7 +95,9 @@ def bound(cover_start: IntArray, cover_item: IntArray, n_items: int, clock: Cloc
             best = (1.0 / float(crowd.max()), weight, sent)
         if clock.over():
             break
-        weight = np.clip(weight * (crowd.mean() / np.maximum(crowd, crowd.mean() / RANGE)) ** STRENGTH, 1 / RANGE, RANGE)
+        weight = np.clip(
+            weight * (crowd.mean() / np.maximum(crowd, crowd.mean() / RANGE)) ** STRENGTH, 1 / RANGE, RANGE
+        )
     theta = best[0] * (1.0 - FLOW_SLACK)
     slope = n_items * theta + second_eigenvalue(_left_over(graph, graph.share - theta * best[2]))
     value = needed_half_way(cover_start, cover_item, n_items, slope)

@@ -111,7 +111,7 @@ class Closure:
         return bool(items & ~self.alike[reviewer].get(first.bit_length() - 1, first))
 
     def _merged(self, groups: list[int]) -> list[int]:
-        """Groups once each has taken in those of the ones before it that share items of two tie classes with it."""
+        """Return the groups once each has taken in those of the ones before it that share items of two tie classes."""
         merged: list[int] = []
         for group in groups:
             apart = []
@@ -128,15 +128,10 @@ class Closure:
 def every_candidate(task: Task) -> IntArray:
     """Return all allowed pairs, shape (K, 2)."""
     return as_pairs(
-        (j, i)
-        for j in np.flatnonzero(task.spare > 0).tolist()
-        for i in _unfixed(task, j)
-        if task.room[i] > 0
+        (j, i) for j in np.flatnonzero(task.spare > 0).tolist() for i in _unfixed(task, j) if task.room[i] > 0
     )
 
 
 def _unfixed(task: Task, reviewer: int) -> list[int]:
     fixed = task.constraints.fixed
-    return [
-        i for i in task.constraints.readable(reviewer).tolist() if not ((fixed == (reviewer, i)).all(axis=1)).any()
-    ]
+    return [i for i in task.constraints.readable(reviewer).tolist() if not ((fixed == (reviewer, i)).all(axis=1)).any()]

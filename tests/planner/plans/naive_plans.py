@@ -94,7 +94,9 @@ def double_by_scores(scores: list[dict[int, float]]) -> Callable[[list[int], int
             {i: own.get(i, ("new", i)) for i in range(n_items) if cover >> i & 1}
             for own, cover in zip([*scores, *[{}] * (len(covers) - len(scores))], covers, strict=True)
         ]
-        tied = {(u, v) for own in given for u in own for v in own if own[u] == own[v]} | {(u, u) for u in range(n_items)}
+        tied = {(u, v) for own in given for u in own for v in own if own[u] == own[v]} | {
+            (u, u) for u in range(n_items)
+        }
         for through in range(n_items):
             tied |= {(u, v) for u in range(n_items) for v in range(n_items) if {(u, through), (through, v)} <= tied}
         if n_items > 1 and len(tied) == n_items**2:
