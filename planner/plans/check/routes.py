@@ -37,7 +37,7 @@ def holds(reviews: Reviews, claimed: int, weights: Sequence[float]) -> bool:
     if not all(np.isfinite(weight) and weight > 0.0 for weight in weights):
         return False
     share = np.concatenate([np.full(len(cover), (len(cover) - 2) / len(cover)) for cover in covers])
-    held = np.bincount(np.concatenate(covers), weights=share, minlength=reviews.n_items)
+    held = np.bincount(np.concatenate(covers), weights=share, minlength=reviews.n_items).astype(np.float64)
     slope, sent = spread.least_slope(held, found.largest_cover, claimed), _sent(covers, weights, reviews.n_items)
     if slope is None or sent is None:
         return False
