@@ -4,13 +4,18 @@
 
     ReviewGraphError
     ├── InputError             an argument, a label or a side file that cannot be used
+    ├── InternalError          the planner broke a promise that its own proofs rest on
     └── CertificateError
         └── InvalidPlan        a plan that does not do what it claims
 """
 
 from __future__ import annotations
 
-from reviewgraph.errors import CertificateError
+from reviewgraph.errors import CertificateError, ReviewGraphError
+
+
+class InternalError(ReviewGraphError):
+    """The planner broke a promise that its proofs rest on: a fault of the program, never of the input."""
 
 
 class InvalidPlan(CertificateError):

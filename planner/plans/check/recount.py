@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.plans.check import spread
+from planner.plans.check import routes, spread
 from planner.plans.check.replay import most_links, replay_parts
 from planner.plans.check.trying import TooMany, smallest_cost
 from reviewgraph.levels import LEVELS, Connected, Double, Recoverable, level_named
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
     """A kind of bound: the weakest level it holds for, and what says whether a number beyond the fixed is right."""
 
     weakest: type[Level]
-    holds: Callable[[Case, int], bool]
+    holds: Callable[[Case, int, Bound], bool]
 
 
 def check_bound(case: Case, bound: Bound) -> str | None:
@@ -44,7 +44,7 @@ def check_bound(case: Case, bound: Bound) -> str | None:
     if kind is None or not _implies(case.level, kind.weakest):
         return f"unknown kind {bound.kind!r} of bound for the target {case.level.name}"
     claimed = bound.value - len(case.rules.fixed)
-    if claimed > 0 and not kind.holds(case, claimed):
+    if claimed > 0 and not kind.holds(case, claimed, bound):
         return f"a bound says {bound.value} ({bound.kind}), and that many are not needed by it"
     return None
 
@@ -59,11 +59,11 @@ def _implies(level: Level, weakest: type[Level]) -> bool:
     return LEVELS.index(level) <= LEVELS.index(level_named(weakest.name))
 
 
-def _unfinished(case: Case, claimed: int) -> bool:
+def _unfinished(case: Case, claimed: int, bound: Bound) -> bool:
     return claimed <= 1 and not case.reached()
 
 
-def _pieces(case: Case, claimed: int) -> bool:
+def _pieces(case: Case, claimed: int, bound: Bound) -> bool:
     """Search the graph piece by piece: each but one needs a link of its own, and an item that nobody reads one too."""
     table = case.table
     seen, count, linked = np.zeros(table.n_items, np.bool_), 0, False
@@ -81,31 +81,35 @@ def _pieces(case: Case, claimed: int) -> bool:
     return claimed <= max(count - 1, int(count == 1 and not linked))
 
 
-def _coverage(case: Case, claimed: int) -> bool:
+def _coverage(case: Case, claimed: int, bound: Bound) -> bool:
     """Add up what the items lack: no review serves two of them."""
     return claimed <= sum(case.short)
 
 
-def _links(case: Case, claimed: int) -> bool:
+def _links(case: Case, claimed: int, bound: Bound) -> bool:
     return claimed <= case.links
 
 
-def _loads(case: Case, claimed: int) -> bool:
+def _loads(case: Case, claimed: int, bound: Bound) -> bool:
     """Whether one review fewer would leave too few links, whoever of fewer than two reviews is asked."""
     usable = np.array([case.takes(j) for j in range(len(case.spare))], np.int64)
     return claimed <= case.links or most_links(case.table.loads, usable, claimed - case.links - 1) < case.links
 
 
-def _spread(case: Case, claimed: int) -> bool:
+def _spread(case: Case, claimed: int, bound: Bound) -> bool:
     return spread.holds(case.table, claimed)
 
 
-def _listed(case: Case, claimed: int) -> bool:
+def _flow(case: Case, claimed: int, bound: Bound) -> bool:
+    return routes.holds(case.table, claimed, bound.weights)
+
+
+def _listed(case: Case, claimed: int, bound: Bound) -> bool:
     """Parts and groups are checked together, by :func:`check_parts`: the largest of them carries the others."""
     return True
 
 
-def _cuts(case: Case, claimed: int) -> bool:
+def _cuts(case: Case, claimed: int, bound: Bound) -> bool:
     """Try all smaller plans, where those are few; longer ones are taken on trust."""
     if claimed > TRIED_UP_TO:
         return True
@@ -122,6 +126,7 @@ KINDS = {
     "degrees of freedom": Kind(Recoverable, _links),
     "loads": Kind(Recoverable, _loads),
     "expansion": Kind(Double, _spread),
+    "flow": Kind(Double, _flow),
     "parts": Kind(Double, _listed),
     "groups": Kind(Double, _listed),
     "cuts": Kind(Connected, _cuts),

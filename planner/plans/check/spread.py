@@ -28,16 +28,30 @@ def holds(reviews: Reviews, claimed: int) -> bool:
     Takes O(N^3) for the factorisation and O(N^2) for each halving.
     """
     laplacian, largest = _laplacian(reviews)
-    weight, top = np.diag(laplacian), float(2 * np.diag(laplacian).max(initial=0.0))
+    slope = least_slope(np.diag(laplacian), largest, claimed)
+    return slope is not None and (slope == 0.0 or rises(laplacian, slope))
+
+
+def least_slope(weight: FloatArray, largest: int, claimed: int) -> float | None:
+    """Return a slope, rounded up, that a claim needs; 0 if it needs none, None if none suffices.
+
+    ``weight`` holds what each item has of the components, ``largest`` is the largest of them.
+    """
     if claimed <= 0:
-        return True
-    if _needed(weight, top, largest) < claimed:
-        return False
-    low, high = 0.0, top
+        return 0.0
+    low, high = 0.0, float(2 * weight.max(initial=0.0))
+    if _needed(weight, high, largest) < claimed:
+        return None
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if _needed(weight, middle, largest) >= claimed else (middle, high)
-    lifted = laplacian + (top + 1.0) / weight.size - (high + SLACK * top) * np.eye(weight.size)
+    return high
+
+
+def rises(laplacian: FloatArray, slope: float) -> bool:
+    """Whether no eigenvalue of a Laplacian but that of the constant vector is below a slope."""
+    n_items, top = len(laplacian), float(2 * np.diag(laplacian).max(initial=0.0))
+    lifted = laplacian + (top + slope + 1.0) / n_items - (slope + SLACK * top) * np.eye(n_items)
     try:
         np.linalg.cholesky(lifted)
     except np.linalg.LinAlgError:

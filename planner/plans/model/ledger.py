@@ -24,18 +24,21 @@ class Bound:
     value
         The number; ``math.inf`` is never used: what cannot be done at all is said by the status.
     kind
-        ``degrees of freedom``, ``loads``, ``expansion``, ``parts``, ``groups`` (made by few reviews), ``pieces``,
-        ``cuts``, ``coverage`` or ``unfinished``.
+        ``degrees of freedom``, ``loads``, ``expansion``, ``flow``, ``parts``, ``groups`` (made by few reviews),
+        ``pieces``, ``cuts``, ``coverage`` or ``unfinished``.
     words
         The proof in a sentence.
     parts
         For the kinds ``parts`` and ``groups``: what each part of the contracted graph takes.
+    weights
+        For the kind ``flow``: by item of each component of three items or more, how the flow divides among ways.
     """
 
     value: int
     kind: str
     words: str
     parts: tuple[int, ...] = ()
+    weights: tuple[float, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

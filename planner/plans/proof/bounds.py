@@ -15,6 +15,8 @@ from planner.plans.model.ledger import Bound
 from reviewgraph.recoverable import degrees_of_freedom
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from planner.plans.model.constraints import Constraints
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import FloatArray, Reviews
@@ -84,27 +86,46 @@ def expansion(cover_start: IntArray, cover_item: IntArray, n_items: int) -> Boun
     ``|B| - 2 - sum over components inside B of (n_c - 2)`` new reviews. With weights
     ``(n_c - 2) / (n_c (n_c - 1))`` on the pairs of items of each component, that sum is the weight inside B, which
     ``lambda_2 |B| (N - |B|) / N`` bounds, lambda_2 the second smallest eigenvalue of their Laplacian. Some block of
-    t items or more is first, joined from two smaller ones; the bound is the best t.
+    t items or more is first, joined from two smaller ones; the bound is the best t. A block that grows by a review
+    of its own counts as one joined with a block of one item.
 
     Takes the time of a few hundred products with the Laplacian, and O(N^2).
     """
     sizes = np.diff(cover_start)
-    if not 8 <= n_items <= EXPANSION_UP_TO or sizes.size < 3 or not (sizes > 2).any():
+    if not spreads(cover_start, cover_item, n_items):
         return None
-    useful = np.maximum(sizes - 2, 0) / np.maximum(sizes, 1)
-    degree = np.bincount(cover_item, weights=np.repeat(useful, sizes), minlength=n_items)
-    spread = np.cumsum(np.sort(1.0 - degree))
-    if spread[n_items // 2 - 1] < -0.25 * n_items:
-        return None
-    slope = _second_eigenvalue(cover_start, cover_item, n_items)
-    b = np.arange(1, n_items + 1)
-    alone = np.maximum(spread + slope * b * (n_items - b) / n_items - 2.0, 0.0)
-    value = _first_large_block(alone, int(sizes.max()))
+    weight = np.maximum(sizes - 2, 0) / np.maximum(sizes * (sizes - 1), 1)
+    slope = second_eigenvalue(pairs_together(cover_start, cover_item, n_items, weight))
+    value = needed_half_way(cover_start, cover_item, n_items, slope)
     words = (
         f"the reviews spread too widely for fewer: any group of papers half-way to all of them needs {value} new "
         f"reviews (expansion, second eigenvalue {slope:.4f})"
     )
     return Bound(value, "expansion", words)
+
+
+def spreads(cover_start: IntArray, cover_item: IntArray, n_items: int) -> bool:
+    """Whether a table is of a size, and its components so few and small, that its expansion may tell something."""
+    sizes = np.diff(cover_start)
+    if not 8 <= n_items <= EXPANSION_UP_TO or sizes.size < 3 or not (sizes > 2).any():
+        return False
+    return bool(_least_surplus(cover_start, cover_item, n_items)[n_items // 2 - 1] >= -0.25 * n_items)
+
+
+def needed_half_way(cover_start: IntArray, cover_item: IntArray, n_items: int, slope: float) -> int:
+    """Reviews needed where the components that b items cut weigh at least ``slope * b * (N - b) / N``, for all b."""
+    b = np.arange(1, n_items + 1)
+    surplus = _least_surplus(cover_start, cover_item, n_items)
+    alone = np.maximum(surplus + slope * b * (n_items - b) / n_items - 2.0, 0.0)
+    return _first_large_block(alone, int(np.diff(cover_start).max()))
+
+
+def _least_surplus(cover_start: IntArray, cover_item: IntArray, n_items: int) -> FloatArray:
+    """Shape (N,): least of b items less their shares ``(n_c - 2) / n_c`` of the components, for b = 1, ..., N."""
+    sizes = np.diff(cover_start)
+    share = np.repeat(np.maximum(sizes - 2, 0) / np.maximum(sizes, 1), sizes)
+    surplus: FloatArray = np.cumsum(np.sort(1.0 - np.bincount(cover_item, weights=share, minlength=n_items)))
+    return surplus
 
 
 def _first_large_block(alone: FloatArray, largest: int) -> int:
@@ -118,15 +139,20 @@ def _first_large_block(alone: FloatArray, largest: int) -> int:
     return int(np.ceil(best_value - 1e-9))
 
 
-def _second_eigenvalue(cover_start: IntArray, cover_item: IntArray, n_items: int) -> float:
-    """Second smallest eigenvalue of the items' Laplacian, rounded down."""
+def pairs_together(cover_start: IntArray, cover_item: IntArray, n_items: int, weight: FloatArray) -> csr_array:
+    """Shape (N, N): for each pair of items, the ``weight`` of the components that cover both."""
     from scipy.sparse import csr_array, diags_array
+
+    member = csr_array((np.ones(cover_item.size), cover_item, cover_start), shape=(weight.size, n_items))
+    return (member.T @ (diags_array(weight) @ member)).tocsr()
+
+
+def second_eigenvalue(together: csr_array) -> float:
+    """Second smallest eigenvalue of the Laplacian of weights on pairs of items, rounded down."""
+    from scipy.sparse import diags_array
     from scipy.sparse.linalg import eigsh
 
-    sizes = np.diff(cover_start)
-    weight = np.maximum(sizes - 2, 0) / np.maximum(sizes * (sizes - 1), 1)
-    member = csr_array((np.ones(cover_item.size), cover_item, cover_start), shape=(sizes.size, n_items))
-    together = (member.T @ (diags_array(weight) @ member)).tocsr()
+    n_items = together.shape[0]
     degree = np.asarray(together.sum(axis=1)).ravel()
     top = 2.0 * float(degree.max())
     flipped = diags_array(top - degree) + together

@@ -5,8 +5,9 @@ subject to  spare loads and limits, and for every closed structure X that misses
             the reviews that leave X (whose item the reviewer's block in X does not cover) are at least r(X)
 
 with r(X) = max(1, links missing in X). A review that is needed to bring a reviewer to as many items as a link takes
-is lost and does not count. The structures come from an oracle: solve, close the chosen reviews, stop if the target is
-reached, otherwise cut the structure off, and for *double* larger ones made from it.
+is lost and does not count; this is sound as long as X holds none of his new reviews. The structures come from an
+oracle: solve, close the chosen reviews, stop if the target is reached, otherwise cut the structure off, and for
+*double* larger ones made from it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.errors import InternalError
 from planner.plans.model.tables import no_pairs
 
 if TYPE_CHECKING:
@@ -107,13 +109,18 @@ class Master:
         threshold = self.oracle.threshold
         cover = self.task.start.cover[self.task.block_labels(self.task.start)[self.task.home]]
         for j, group in self._groups(0):
-            if cover[j] < threshold < self.task.n_items:
-                active = self.model.new_bool_var("")
-                self.lost[j] = (active, int(threshold - cover[j]))
-                if self.task.needs.total:
-                    group = [self._link(number[variable.index]) for variable in group]
-                self.model.add(sum(group) >= int(threshold + 1 - cover[j]) * active)
-                self.model.add(sum(group) <= len(group) * active)
+            if not cover[j] < threshold < self.task.n_items:
+                continue
+            least = int(threshold + 1 - cover[j])
+            if self.task.needs.total:
+                group = [self._link(number[variable.index]) for variable in group]
+            if len(group) < least:
+                self.model.add(sum(group) == 0)
+                continue
+            active = self.model.new_bool_var("")
+            self.lost[j] = (active, least - 1)
+            self.model.add(sum(group) >= least * active)
+            self.model.add(sum(group) <= len(group) * active)
 
     def _link(self, k: int) -> Any:
         """Return a variable for a review that links: it must be taken."""
@@ -122,12 +129,28 @@ class Master:
         return self.links[k]
 
     def demand(self, cut: Cut) -> None:
-        """At least ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost."""
+        """At least ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost.
+
+        Raises
+        ------
+        InternalError
+            If a reviewer alone has new reviews inside the structure: fewer of those outside would be lost then, and
+            the cut would forbid plans.
+        """
         reviewer, leaves = self.candidates[:, 0].tolist(), np.flatnonzero(cut.leaves).tolist()
-        terms = [self.take[k] for k in leaves]
-        if cut.least > 1:
-            terms = [self.links[k] if reviewer[k] in cut.alone else self.take[k] for k in leaves]
-            terms += [-lost * active for j, (active, lost) in self.lost.items() if j in cut.alone]
+        linking = cut.alone if cut.least > 1 else set()
+        terms = [self.links[k] if reviewer[k] in linking else self.take[k] for k in leaves]
+        inside = set(self.candidates[cut.leaves == 0, 0].tolist())
+        for j, (active, lost) in self.lost.items():
+            if cut.least == 1 or j not in cut.alone:
+                continue
+            if j in inside:
+                message = (
+                    f"{type(self.oracle).__name__}: a cut says that the first {lost} reviews of reviewer {j} are lost, "
+                    "and holds some of them"
+                )
+                raise InternalError(message)
+            terms.append(-lost * active)
         self.model.add(sum(terms) >= cut.least)
 
     def cut(self, pairs: IntArray) -> None:
@@ -135,7 +158,7 @@ class Master:
 
         Raises
         ------
-        RuntimeError
+        InternalError
             If no cut is new: the search would go round for ever.
         """
         before = len(self.seen)
@@ -146,7 +169,7 @@ class Master:
                 self.demand(cut)
         if len(self.seen) == before:
             message = f"{type(self.oracle).__name__}: no cut forbids {len(pairs)} reviews that miss the target"
-            raise RuntimeError(message)
+            raise InternalError(message)
 
     def solve(self, seconds: float, goal: Any, hint: IntArray | None, seed: int) -> tuple[str, IntArray, int]:
         """Return the status (optimal, feasible, infeasible, unknown), the reviews taken and the bound on the goal."""

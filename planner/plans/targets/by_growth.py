@@ -10,7 +10,7 @@ import numpy as np
 from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.ledger import Bound
 from planner.plans.model.tables import no_pairs, with_extra
-from planner.plans.proof import bounds, hitting_set
+from planner.plans.proof import bounds, flow, hitting_set
 from planner.plans.search import cascading
 from planner.plans.search.substitutes import polish
 from planner.plans.targets import by_groups
@@ -38,6 +38,8 @@ POLISH = 3_000_000
 GRACE = 1.0
 #: Share of the time left that listing groups may take where plan and bound are ``NEAR``; and otherwise, and improving.
 GROUPS, SHARE, NEAR = 0.8, 0.35, 15
+#: Share of the time left that the weights of a flow may take.
+FLOW = 0.25
 
 
 def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
@@ -119,7 +121,11 @@ def _dear_bounds(task: Task, ledger: Ledger) -> None:
         return
     rules = task.constraints
     live = doubly_connected_components(with_extra(rules.reviews, rules.fixed)) if len(rules.fixed) else task.components
-    ledger.prove(bounds.expansion(live.cover_start, live.cover_item, task.n_items))
+    spread = bounds.expansion(live.cover_start, live.cover_item, task.n_items)
+    ledger.prove(spread)
+    # The flow takes longer: where the expansion says little, it would hardly say more.
+    if spread is not None and spread.value >= ledger.lower_bound and not ledger.closed:
+        ledger.prove(flow.bound(live.cover_start, live.cover_item, task.n_items, ledger.clock.share(FLOW)))
 
 
 def _improve(found: cascading.Search, ledger: Ledger, share: float) -> None:

@@ -59,7 +59,7 @@ class DoubleTarget(SearchedTarget):
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Plan by the structure, or by the scores where these count."""
         if task.use_scores:
-            scored.fill(task, ledger)
+            scored.fill(task, ledger, rng)
         else:
             by_growth.fill(task, ledger, rng)
 

@@ -1,35 +1,39 @@
-"""Plans for the target *double* when tied scores carry no scale: a greedy that asks the score-aware closure each step.
+"""Plans and bounds for the target *double* when tied scores carry no scale.
 
-A new review is taken to be scored unlike the others of its reviewer. So a reviewer j of the main group who shares
-item u with a reviewer j' elsewhere joins the two groups by reading an item that j' scored otherwise than u; and one who
-shares nothing, by reading two items that j' scored differently.
+1. A bound by the structure alone, which scores can only raise.
+2. Greedy plans in several orders; reviews that are not needed taken out; some taken out and the plan completed anew.
+3. The implicit hitting set with the score-aware closure, where it is small enough.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from planner.plans.model.ledger import Bound
-from planner.plans.model.tables import as_pairs, no_pairs
+from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
+from planner.plans.proof import hitting_set
+from planner.plans.search.by_scores import completed, exchanged, pruned, reached
 from planner.plans.targets.by_growth import cheap_bounds
-from reviewgraph.components import doubly_connected_components, is_recovery_resilient
+from planner.plans.targets.scored_oracle import ScoredOracle, every_candidate
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from planner.plans.model.ledger import Ledger
     from planner.plans.model.task import Task
-    from reviewgraph.components import Components
-    from reviewgraph.labels import IntArray
 
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
 RELAX_UP_TO = 200_000
+#: Candidate reviews up to which the integer programme is stated.
+EXACT_UP_TO = 1_500
+#: Greedy orders tried, and exchanges before and after the integer programme; the share of time left for each.
+ORDERS, BEFORE, AFTER, SHARE = 6, 20, 400, 0.3
 
 
-def fill(task: Task, ledger: Ledger) -> None:
-    """Find a plan; the lower bounds are those of the structure, which scores can only raise."""
-    if _done(task, no_pairs()):
+def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Find a plan, prove bounds, improve the plan, until both meet or time is over."""
+    if reached(task, no_pairs()):
         ledger.nothing_to_do(no_pairs())
         return
     # What joins with ties joins without them, so a bound of the structure alone holds here too.
@@ -38,139 +42,62 @@ def fill(task: Task, ledger: Ledger) -> None:
         ledger.prove(Bound(1, "unfinished", "tied scores leave papers apart"))
     else:
         cheap_bounds(structural, ledger)
-    if task.n_items > 1 and not task.start.class_of.any():
+    if _impossible(task, ledger):
         ledger.infeasible = True
+        return
+    ledger.cheapest = not task.constraints.cost
+    _search(task, ledger, rng)
+    _improve(task, ledger, rng, BEFORE)
+    _exact(task, ledger, rng)
+    if not ledger.infeasible:
+        _improve(task, ledger, rng, AFTER)
+
+
+def _impossible(task: Task, ledger: Ledger) -> bool:
+    """Whether ties chain all papers together, or all allowed reviews would not do."""
+    if task.n_items > 1 and not task.start.class_of.any():
         ledger.reasons.append(
             "reviewers' tied scores chain all papers together, so that no two have different qualities"
         )
+        return True
+    return _candidates_up_to(task) <= RELAX_UP_TO and not reached(task, every_candidate(task))
+
+
+def _search(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Complete nothing to a plan, by size first and then in random orders."""
+    share = ledger.clock.share(SHARE)
+    for order in range(ORDERS):
+        if ledger.closed or (order and share.over()):
+            return
+        found = completed(task, no_pairs(), ledger.clock, rng if order else None)
+        if found is not None:
+            ledger.offer(pruned(task, found, ledger.clock))
+
+
+def _improve(task: Task, ledger: Ledger, rng: np.random.Generator, rounds: int) -> None:
+    """Exchange reviews, as long as time and rounds last; a plan as long may lead to a shorter one."""
+    clock, pairs = ledger.clock.share(SHARE), ledger.pairs
+    for _ in range(rounds):
+        if pairs is None or len(pairs) < 2 or ledger.closed or clock.over():
+            return
+        pairs = exchanged(task, pairs, clock, rng)
+        ledger.offer(pairs)
+
+
+def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Run the implicit hitting set, where it is small enough."""
+    if not ledger.in_time or (ledger.closed and ledger.cheapest) or _candidates_up_to(task) > EXACT_UP_TO:
         return
-    if not _possible(task):
+    outcome = hitting_set.solve(ScoredOracle(task, rng), ledger.pairs, ledger.lower_bound, ledger.clock)
+    if outcome.infeasible and ledger.pairs is None:
         ledger.infeasible = True
         return
-    # Greedily: each round adds what joins most now, until all is joined; then what is not needed goes.
-    pairs = no_pairs()
-    while ledger.in_time:
-        if _done(task, pairs):
-            ledger.offer(_pruned(task, pairs, ledger))
-            ledger.cheapest = not task.constraints.cost
-            return
-        more = _next(task, pairs)
-        if not more:
-            return
-        pairs = np.vstack([pairs, np.array(more, np.int64)])
+    ledger.prove(Bound(outcome.lower, "cuts", "every smaller plan leaves some group of papers apart (cuts)"))
+    if outcome.pairs is not None:
+        ledger.pairs = outcome.pairs
+        ledger.tell()
+    ledger.cheapest = ledger.cheapest or outcome.proved
 
 
-def _done(task: Task, pairs: IntArray) -> bool:
-    return is_recovery_resilient(task.table(pairs), use_scores=True)
-
-
-def _possible(task: Task) -> bool:
-    if int((task.spare > 0).sum()) * task.n_items > RELAX_UP_TO:
-        return True
-    return _done(task, _every_candidate(task))
-
-
-def _every_candidate(task: Task) -> IntArray:
-    """Return all allowed pairs; an item of the reviewer's own group may help, for its score is a new one."""
-    rules = task.constraints
-    taken = set(map(tuple, rules.fixed.tolist()))
-    found = [
-        (j, i)
-        for j in np.flatnonzero(task.spare > 0).tolist()
-        for i in rules.readable(j).tolist()
-        if task.room[i] > 0 and (j, i) not in taken
-    ]
-    return as_pairs(found)
-
-
-def _pruned(task: Task, pairs: IntArray, ledger: Ledger) -> IntArray:
-    """Remove reviews that are not needed, the first ones first."""
-    place = 0
-    while place < len(pairs) and ledger.in_time:
-        fewer = np.delete(pairs, place, axis=0)
-        if _done(task, fewer):
-            pairs = fewer
-        else:
-            place += 1
-    return pairs
-
-
-def _next(task: Task, pairs: IntArray) -> list[tuple[int, int]]:
-    """One review that joins a group to the main one, or two, or one that brings an item; or none."""
-    groups = doubly_connected_components(task.table(pairs), use_scores=True)
-    rules = _Rules(task, pairs, groups)
-    best, chosen = 0, None
-    for other in np.flatnonzero(groups.labels != rules.main).tolist():
-        gain = rules.gain(int(groups.labels[other]))
-        if gain > best:
-            join = rules.join(other)
-            if join is not None:
-                best, chosen = gain, [join]
-    return chosen or rules.join_by_two() or rules.bring()
-
-
-class _Rules:
-    """What may be read next, and what the groups are."""
-
-    def __init__(self, task: Task, pairs: IntArray, groups: Components) -> None:
-        self.constraints, self.groups, self.table = task.constraints, groups, groups.reviews
-        self.main = int(np.argmax(groups.cover_sizes))
-        self.left = task.left(pairs)
-        self.spare = self.left.spare
-        self.inside = set(groups.covers[self.main].tolist())
-        self.members = sorted(np.flatnonzero(groups.labels == self.main).tolist(), key=lambda j: -int(self.spare[j]))
-        self.scores = dict(
-            zip(zip(self.table.reviewer.tolist(), self.table.item.tolist(), strict=True), self.table.score, strict=True)
-        )
-
-    def gain(self, group: int) -> int:
-        """Items a group would bring."""
-        return len(set(self.groups.covers[group].tolist()) - self.inside)
-
-    def free(self, reviewer: int, item: int) -> bool:
-        """Whether a pair may still be read."""
-        return (
-            self.left.open(reviewer, item)
-            and (reviewer, item) not in self.scores
-            and self.constraints.may_read(reviewer, item)
-        )
-
-    def join(self, other: int) -> tuple[int, int] | None:
-        """Find a review by a member of the main group that joins the group of ``other``."""
-        items = self.table.items_of(other).tolist()
-        for u in items:
-            for j in self.table.reviewers_of(u).tolist():
-                if self.groups.labels[j] == self.main and self.spare[j] > 0:
-                    for i in items:
-                        if self.scores[other, i] != self.scores[other, u] and self.free(j, i):
-                            return j, i
-        return None
-
-    def join_by_two(self) -> list[tuple[int, int]]:
-        """Two reviews by one member of the main group, of items that an outsider scored differently."""
-        outside = [j for j in range(self.table.n_reviewers) if self.groups.labels[j] != self.main]
-        for other in sorted(outside, key=lambda j: -self.gain(int(self.groups.labels[j]))):
-            items = self.table.items_of(other).tolist()
-            if self.gain(int(self.groups.labels[other])) < 2:
-                break
-            for j in self.members:
-                if self.spare[j] < 2:
-                    break
-                free = [i for i in items if self.free(j, i)]
-                differ = [i for i in free if self.scores[other, i] != self.scores[other, free[0]]]
-                if differ:
-                    return [(j, free[0]), (j, differ[0])]
-        return []
-
-    def bring(self) -> list[tuple[int, int]]:
-        """Find a review by the main group of an item that it lacks, or one that enlists an outsider."""
-        lacking = [i for i in range(self.table.n_items) if i not in self.inside]
-        for j in self.members:
-            for i in lacking:
-                if self.free(j, i):
-                    return [(j, i)]
-        for j in np.flatnonzero((self.groups.labels != self.main) & (self.spare > 1)).tolist():
-            for i in sorted(self.inside):
-                if self.free(j, i):
-                    return [(j, i)]
-        return []
+def _candidates_up_to(task: Task) -> int:
+    return int((task.spare > 0).sum()) * task.n_items

@@ -59,7 +59,7 @@ def _all_together(task: Task, target: Target) -> str:
     table = with_extra(task.constraints.reviews, task.constraints.fixed)
     pairs = allowed_pairs(task.constraints, table, task.spare)
     pairs = pairs[task.room[pairs[:, 1]] > 0]
-    if not target.reaches(with_extra(table, pairs)):
+    if not target.reaches(task.table(pairs), use_scores=task.use_scores):
         return f"even if every allowed review were written, some papers would not be {target.apart}; {remedy}"
     useful = np.minimum(task.spare, np.bincount(pairs[:, 0], minlength=task.spare.size))
     limits = "" if (task.room >= task.spare.size).all() else " and the limits of the papers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from math import comb
 
@@ -85,6 +86,40 @@ def _rank(rows: list[list[int]], prime: int) -> int:
     return rank
 
 
+def double_by_scores(scores: list[dict[int, float]]) -> Callable[[list[int], int], bool]:
+    """The level *double* where ties carry no scale; items that a cover has beyond the scores are scored unlike all."""
+
+    def reached(covers: list[int], n_items: int) -> bool:
+        given = [
+            {i: own.get(i, ("new", i)) for i in range(n_items) if cover >> i & 1}
+            for own, cover in zip([*scores, *[{}] * (len(covers) - len(scores))], covers, strict=True)
+        ]
+        tied = {(u, v) for own in given for u in own for v in own if own[u] == own[v]} | {
+            (u, u) for u in range(n_items)
+        }
+        for through in range(n_items):
+            tied |= {(u, v) for u in range(n_items) for v in range(n_items) if {(u, through), (through, v)} <= tied}
+        if n_items > 1 and len(tied) == n_items**2:
+            return False
+        groups = [[own] for own in given]
+        while True:
+            pair = next(((a, b) for a in groups for b in groups if a is not b and _one_scale(a, b, tied)), None)
+            if pair is None:
+                return n_items == 0 or any(len(set().union(*group)) == n_items for group in groups)
+            groups = [group for group in groups if group is not pair[0] and group is not pair[1]] + [pair[0] + pair[1]]
+
+    return reached
+
+
+def _one_scale(a: list[dict[int, object]], b: list[dict[int, object]], tied: set[tuple[int, int]]) -> bool:
+    shared = set().union(*a) & set().union(*b)
+    if any((u, v) not in tied for u in shared for v in shared):
+        return True
+    return any(
+        x[u] != x[v] and y[u] != y[v] for x in a for y in b for u in x.keys() & y.keys() for v in x.keys() & y.keys()
+    )
+
+
 LEVELS = {"double": is_double, "connected": is_connected, "recoverable": is_recoverable}
 
 
@@ -95,11 +130,11 @@ def smallest_plan(
     spare: list[int],
     room: list[int],
     cost: dict[tuple[int, int], float],
-    target: str,
+    target: str | Callable[[list[int], int], bool],
     most_sets: int = 60_000,
 ) -> tuple[int, float] | str | None:
     """Count and cost of the best plan, None if there is none, ``"too many"`` if that takes too many sets."""
-    reached = LEVELS[target]
+    reached = LEVELS[target] if isinstance(target, str) else target
     if not reached(_with(covers, allowed), n_items):
         return None
     tried = 0

@@ -13,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
-from planner.plans.check import recount, spread
+from planner.plans.check import recount, routes, spread
 from planner.plans.check.case import case_of
 from planner.plans.model.ledger import Bound
 from planner.plans.model.status import PlanStatus
 from planner.plans.proof import bounds as claims
+from planner.plans.proof import flow
 from reviewgraph import Reviews
+from reviewgraph.clock import Clock
 from reviewgraph.components import doubly_connected_components
 from reviewgraph.designs import random_assignment
 from reviewgraph.levels import NAMES
@@ -173,6 +175,49 @@ def test_the_expansion_of_a_claim_is_proved_and_no_more(N: int, M: int, k: int) 
     laplacian, largest = spread._laplacian(table)
     slope = float(np.sort(np.linalg.eigvalsh(laplacian))[1])
     assert most == spread._needed(np.diag(laplacian), slope, largest)
+
+
+@pytest.mark.parametrize(("N", "M", "k"), [(60, 60, 3), (100, 100, 3), (60, 40, 4)])
+def test_a_flow_is_sent_again_and_proves_no_more_than_its_claim(N: int, M: int, k: int) -> None:
+    table = random_assignment(N, M, k, np.random.default_rng(1))
+    live = doubly_connected_components(table)
+    claim = flow.bound(live.cover_start, live.cover_item, N, Clock(60))
+    spectral = claims.expansion(live.cover_start, live.cover_item, N)
+    if claim is None or spectral is None:
+        assert k > 3
+        return
+    assert claim.value >= spectral.value
+    assert routes.holds(table, claim.value, claim.weights)
+    assert not routes.holds(table, claim.value + 2, claim.weights)
+    # The flow is that of the search, by other code; weights of other slots, none or not positive are refused.
+    graph = flow.slots(live.cover_start, live.cover_item, N)
+    covers = [cover.tolist() for cover in live.covers if cover.size > 2]
+    sent = routes._sent(covers, claim.weights, N)
+    assert sent is not None
+    assert np.allclose(sent, flow.send(graph, np.array(claim.weights)), rtol=1e-10)
+    for weights in ((), claim.weights[1:], (0.0, *claim.weights[1:]), (float("nan"), *claim.weights[1:])):
+        assert not routes.holds(table, 1, weights)
+
+
+@given(st.integers(0, 1_000))
+@settings(max_examples=20)
+def test_what_a_flow_crosses_is_no_more_than_what_a_cut_keeps(seed: int) -> None:
+    """For any set of papers, theta b (N - b) and what the left-over pairs cut are at most the shares kept."""
+    rng = np.random.default_rng(seed)
+    live = doubly_connected_components(random_assignment(24, 24, 3, rng))
+    graph = flow.slots(live.cover_start, live.cover_item, 24)
+    sent = flow.send(graph, rng.uniform(0.1, 1.0, graph.item.size))
+    if sent is None:
+        return
+    theta = 1.0 / (sent / graph.share).max()
+    pairs = flow._left_over(graph, graph.share - theta * sent).toarray()
+    for _ in range(20):
+        inside = rng.random(24) < rng.random()
+        within = np.bincount(graph.owner, weights=inside[graph.item])
+        sizes = np.diff(graph.start)
+        kept = (within * (sizes - 2) / sizes)[within < sizes].sum()
+        crossing = theta * inside.sum() * (~inside).sum() + pairs[np.ix_(inside, ~inside)].sum()
+        assert crossing <= kept + 1e-9
 
 
 @given(cases())
