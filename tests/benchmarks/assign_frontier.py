@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import json
 import warnings
 from pathlib import Path
@@ -130,38 +131,39 @@ def report(rows):
 
 
 def picture(rows, place):
-    """Shares against affinity lost, one panel for each kind of instances and setting."""
+    """Draw shares against affinity lost, one panel for each setting and kind that has been tried throughout."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 6.5), layout="constrained")
-    grid = figure.subplots(2, 2, sharex=True, sharey="row")
-    words = {"default": "noise 1, severity 0.5, stretch 0.2", "paper": "noise 0.45, severity 1.7, stretch 0.7"}
-    for line, setting in zip(grid, SETTINGS, strict=True):
-        for axes, kind in zip(line, KINDS[:2], strict=True):
-            names = ["affinity alone", *(f"{part:g}" for part in CONDITIONING)]
-            row = [rows[f"{setting}|{kind.name}|{name}"] for name in names]
-            lost = np.array([values[0] for values in row])
-            shares = np.array([np.mean(values[3], axis=0) for values in row])
-            doubt = np.array([np.std(values[3], axis=0, ddof=1) / len(values[3]) ** 0.5 for values in row])
-            for column, (label, mark, colour) in enumerate(
-                (("found by the posterior", "o", "#000000"), ("found by averages", "s", "#e69f00"))
-            ):
-                axes.errorbar(
-                    lost, shares[:, column], doubt[:, column], marker=mark, markersize=5, color=colour, capsize=2,
-                    linewidth=1.2, label=label,
-                )  # fmt: skip
-            axes.plot(lost, [values[2] for values in row], "--", color="#56b4e9", marker="d", label="expected")
-            axes.axhline(rows[f"{setting}|{kind.name}|Algorithm 2"][2], color="#009e73", linewidth=1, linestyle=":",
-                         label="expected of an assignment at random")  # fmt: skip
-            axes.set_xscale("symlog", linthresh=0.01)
-            axes.set_title(f"{kind.name}; {words[setting]}", fontsize=10)
-            axes.spines[["top", "right"]].set_visible(False)
-        line[0].set_ylabel("best 100 papers found, %")
-    for axes in grid[1]:
-        axes.set_xlabel("affinity lost, %")
-    handles = grid[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+    panels = [
+        (setting, kind.name)
+        for setting, kind in itertools.product(SETTINGS, KINDS)
+        if kind.tried == ALL and all(f"{setting}|{kind.name}|{part:g}" in rows for part in CONDITIONING[:4])
+    ]
+    figure = Figure(figsize=(4.6 * len(panels), 4.2), layout="constrained")
+    for axes, (setting, kind) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        found_rows = [rows[f"{setting}|{kind}|{name}"] for name in ALL[:-1] if f"{setting}|{kind}|{name}" in rows]
+        _panel(axes, found_rows, SETTINGS[setting])
+        axes.set_title(kind, fontsize=10)
+    handles = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
+    figure.axes[0].set_ylabel("best 100 papers found, %")
     figure.savefig(place, metadata={"Date": None})
+
+
+def _panel(axes, found_rows, assumptions):
+    """Draw expected, posterior and average, with one standard error each way."""
+    lost = np.array([row[0] for row in found_rows])
+    shares = np.array([np.mean(row[3], axis=0) for row in found_rows])
+    doubt = np.array([np.std(row[3], axis=0, ddof=1) / len(row[3]) ** 0.5 for row in found_rows])
+    for column, (label, mark, colour) in enumerate((("the posterior", "o", "#000000"), ("averages", "s", "#e69f00"))):
+        style = {"marker": mark, "markersize": 5, "color": colour, "capsize": 2, "linewidth": 1.2}
+        axes.errorbar(lost, shares[:, column], doubt[:, column], label=f"found by {label}", **style)
+    axes.plot(lost, [row[2] for row in found_rows], "--", color="#0072b2", marker="d", label="expected")
+    axes.set_xscale("symlog", linthresh=0.01)
+    given = f"noise {assumptions.noise:g}, severity {assumptions.severity:g}, stretch {assumptions.stretch:g}"
+    axes.set_xlabel(f"affinity lost, % ({given})", fontsize=9)
+    axes.set_ylim(45, 80)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def main():

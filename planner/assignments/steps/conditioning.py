@@ -3,8 +3,8 @@
 Before any score the posterior of the qualities has precision ``I + sum_j F_j`` in units of their spread: I the
 prior's, F_j the information of reviewer j with her severity and stretch integrated out. Averaged over qualities it is
 ``w (I - 1 1^T / k) + c 1 1^T / k`` on her k papers (:func:`reviewgraph.precision.averaged.mean_information`): w counts
-what her differences say and c what her sum does. Exchanges are to lower the trace of the inverse, the sum of the papers'
-error variances. Each is judged alone, exactly; they are made in batches, and the trace has the last word.
+what her differences say and c what her sum does. Exchanges are to lower the trace of the inverse, the sum of error
+variances. Each is judged alone, exactly; they are made in batches, and the trace has the last word.
 
 As information is averaged before it is inverted, the errors come out a little small: by 0.1 % at the default
 assumptions, by 8 % at noise 0.45, severity 1.7 and stretch 0.7 (:func:`reviewgraph.expected_errors` averages after).
