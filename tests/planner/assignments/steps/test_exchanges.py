@@ -30,9 +30,9 @@ def market(seed, n=16, m=12):
 def naive_total(net, counts, assumptions):
     """Trace of the inverse, with the information of each reviewer written out."""
     precision = np.eye(counts.size)
-    for j in range(net.n_held.size):
+    weights = np.transpose(mean_information(np.bincount(net.reviewer[net.assigned], minlength=12), assumptions))
+    for j, (within, common) in enumerate(weights):
         own = net.item[np.flatnonzero(net.assigned & (net.reviewer == j))]
-        within, common = (values[0] for values in mean_information(np.array([own.size]), assumptions))
         level = np.full((own.size, own.size), 1.0 / max(own.size, 1))
         precision[np.ix_(own, own)] += within * (np.eye(own.size) - level) + common * level
     return np.diag(np.linalg.inv(precision))[counts].sum()
@@ -41,7 +41,7 @@ def naive_total(net, counts, assumptions):
 @pytest.mark.parametrize("assumptions", ASSUMED)
 @pytest.mark.parametrize("seed", range(3))
 def test_gains_of_exchanges_are_what_inverting_again_gives(seed, assumptions, monkeypatch):
-    monkeypatch.setattr(exchanges, "DRAWN", 400)
+    monkeypatch.setattr(exchanges, "DRAWN", 60)
     monkeypatch.setattr(exchanges, "BLOCK", 7)
     problem, net = market(seed)
     counts = np.arange(problem.n_items) % 4 > 0
@@ -49,7 +49,7 @@ def test_gains_of_exchanges_are_what_inverting_again_gives(seed, assumptions, mo
     assert now.total == pytest.approx(naive_total(net, counts, assumptions), rel=1e-10)
     swaps = exchanges.candidates(net, problem, 10.0, np.random.default_rng(seed))
     gain = exchanges.gains(net, swaps, now)
-    assert gain.size > 20
+    assert gain.size > 10
     for s in range(gain.size):
         pairs = np.concatenate([swaps.off[s], swaps.on[s]])
         before = problem.affinity[net.assigned].sum()
