@@ -6,10 +6,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.assignment import Assignment
+from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import AIMS, Aim, aim_named
 from planner.assignments.model.pairs import scored_pairs
 from planner.assignments.stages import Run
+from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
@@ -35,7 +37,8 @@ def assign(
     survive: int = 0,
     phase_one: Pairs | None = None,
     allow_unscored: bool = False,
-    conditioning: float = 0.0,
+    conditioning: float = CONDITIONING,
+    assumptions: Assumptions | None = None,
     seed: int = 0,
     time_limit: float | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -54,7 +57,7 @@ def assign(
     3. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
        network, cheapest first; then those no longer needed are freed again.
     4. If it shall survive a reviewer: the same for what is missing without her.
-    5. Exchanges that cost nothing, or what ``conditioning`` allows, for a better conditioned graph.
+    5. Exchanges that cost what ``conditioning`` allows, or nothing, for smaller expected errors.
 
     Parameters
     ----------
@@ -86,8 +89,11 @@ def assign(
     allow_unscored
         Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
     conditioning
-        Part of the affinity, from 0 to 1, that may be given up for smaller errors of the recovered qualities. By
-        default reviews change places only where that costs nothing. Up to 2,000 papers, for ``double``.
+        Part of the affinity, from 0 to 1, that may be given up for smaller expected errors of the qualities: 0.0005 by
+        default. With 0 reviews change places only where that costs nothing. Up to 2,000 papers, for ``double``.
+    assumptions
+        What is assumed of the scores for these errors: a :class:`reviewgraph.assumptions.Assumptions`, by default noise
+        1, severity 0.5 and stretch 0.2 in units of the spread of qualities.
     seed
         Breaks ties between equal affinities: the same seed gives the same assignment.
     time_limit
@@ -136,7 +142,7 @@ def assign(
     wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
     with clock.stopped_by_interrupts(say):
-        return Run(problem, aim, survive, seed, clock, say, conditioning).result()
+        return Run(problem, aim, survive, seed, clock, say, conditioning, assumptions or Assumptions()).result()
 
 
 def _check_options(aim: Aim, survive: int, conditioning: float) -> None:

@@ -12,6 +12,7 @@ from reviewgraph.results import Result, Status
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from planner.assignments.model.exchanged import Exchanges
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 
@@ -26,7 +27,7 @@ class AssignmentStatus(Status):
     OPTIMAL = "optimal", "no assignment within the constraints has more affinity, and it reaches the level"
     FEASIBLE = (
         "feasible",
-        "the constraints hold and the level is reached; the affinity lost for that may not be the least",
+        "the constraints hold and the level is reached; the affinity lost for the level may not be the least",
     )
     LEVEL_MISSED = (
         "level_missed",
@@ -63,9 +64,10 @@ class Assignment(Result):
         Pairs that the level forced in, beyond what affinity chose.
     explanation
         Why the assignment is infeasible or misses the level; empty otherwise.
-    standard_error
-        Expected standard error of a paper's quality (root mean square, as a multiple of the noise in the scores)
-        before and after exchanges for a better conditioned graph; None if these were not looked for.
+    exchanges
+        What exchanges for smaller errors gave up and bought; None if these were not looked for.
+    not_exchanged
+        Why they were not looked for, where the assignment is too large for them; empty otherwise.
     least_loss
         Affinity that the level costs at least, whatever the assignment; None where that is not known.
     loads
@@ -80,7 +82,8 @@ class Assignment(Result):
     critical: tuple[Label, ...] | None = None
     forced: int = 0
     explanation: str = ""
-    standard_error: tuple[float, float] | None = None
+    exchanges: Exchanges | None = None
+    not_exchanged: str = ""
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -101,7 +104,6 @@ class Assignment(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the assignment as the command's ``--json`` prints it."""
         columns = self.to_columns()
-        error = self.standard_error
         return {
             "status": self.status,
             "target": self.target,
@@ -115,7 +117,9 @@ class Assignment(Result):
             "forced": self.forced,
             "critical": self.critical,
             "survives": self.survives,
-            "standard_error": None if error is None else {"before": error[0], "after": error[1]},
+            "exchanges": None if self.exchanges is None else self.exchanges.to_dict(),
+            "price_percent_of_exchanges": self.price_of_exchanges,
+            "not_exchanged": self.not_exchanged,
             "explanation": self.explanation,
         }
 
@@ -140,6 +144,13 @@ class Assignment(Result):
         if self.status is AssignmentStatus.INFEASIBLE:
             return float("nan")
         lost = self.affinity_unconstrained - self.affinity
+        scale = abs(self.affinity_unconstrained)
+        return 100.0 * lost / scale if scale > 0 else 0.0
+
+    @property
+    def price_of_exchanges(self) -> float:
+        """The part of the price that was given up for smaller errors; the rest is the price of all else."""
+        lost = 0.0 if self.exchanges is None else self.exchanges.lost
         scale = abs(self.affinity_unconstrained)
         return 100.0 * lost / scale if scale > 0 else 0.0
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
+from planner.assignments.model.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
 from planner.assignments.model.network import settle_potentials
@@ -24,6 +25,7 @@ from planner.assignments.steps.robust import Robust, harden
 from planner.assignments.steps.watching import missing_without
 from planner.assignments.words.why_no_panels import why_no_panels
 from planner.assignments.words.why_none import how_it_ended, why_apart, why_fragile, why_infeasible, why_unreachable
+from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.reviews import Reviews
@@ -46,6 +48,11 @@ COMPILE_PAIRS = 4_000
 
 #: By default exchanges are looked for only where so many pairs share an affinity, on average.
 FEW_TIES = 4
+
+#: Papers from which exchanges are looked for.
+FEWEST = 3
+
+_LOOKING = "reviewers on whom the level hangs"
 
 
 @cache
@@ -84,8 +91,10 @@ class Run:
         When to stop, and who is told what goes on.
     conditioning
         Part of the affinity that may be given up for smaller errors.
-    errors
-        Found on the way: expected standard errors before and after exchanges, where these were looked for.
+    assumptions
+        What is assumed of the scores, for these errors.
+    exchanges, not_exchanged
+        Found on the way: what exchanges bought, where they were looked for; and else why they were not.
     least_loss
         Found on the way: affinity that the level costs at least, where that is known.
     """
@@ -97,7 +106,9 @@ class Run:
     clock: Clock
     say: Say
     conditioning: float = 0.0
-    errors: tuple[float, float] | None = None
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    exchanges: Exchanges | None = None
+    not_exchanged: str = ""
     least_loss: float | None = None
 
     def result(self) -> Assignment:
@@ -153,11 +164,15 @@ class Run:
         critical = None
         if reached and decided:
             linker.release(lambda pairs: core.holds_after(pairs, core.total))
-            critical = self._critical(linker)
+            critical = self._hardened(linker) if self.survive else None
+        unchanged = bool((core.net.assigned == best).all())
         if reached and self.aim.conditioned:
             self._condition(linker, robust=bool(self.survive and not critical), unconstrained=unconstrained)
-            if critical is not None and self.errors is not None:  # exchanges may have changed who is critical
-                critical = self._labels(missing_without(core))
+        # Exchanges may have changed who is critical.
+        if reached and decided and (critical is None or self.exchanges is not None):
+            critical = self._critical(linker)
+        if unchanged:
+            self.least_loss = 0.0
         assigned = core.net.assigned
         same = bool((assigned == best).all())
         return self._answer(assigned, unconstrained, critical, len(linker.forced), reached=reached, same=same)
@@ -184,29 +199,37 @@ class Run:
         from planner.assignments.steps import conditioning as better
 
         problem, core, values = self.problem, linker.core, np.unique(self.problem.affinity)
-        if problem.n_items > better.MOST_ITEMS or core.total < 3 or not core.net.assigned.any():
+        if core.total < FEWEST or not core.net.assigned.any():
+            return
+        if problem.n_items > better.MOST_ITEMS:
+            self.not_exchanged = f"there are more than {better.MOST_ITEMS:,} papers"
             return
         if self.conditioning == 0 and values.size > problem.item.size / FEW_TIES:
             return
-        self.say("a better conditioned graph")
+        self.say("smaller expected errors")
         watch = Robust(core) if robust else None
         core.regroup()
-        self.errors = better.improve(
+        found = better.improve(
             core,
             problem,
             self.conditioning * abs(unconstrained),
+            self.assumptions,
             np.random.default_rng(self.seed),
             watch.holds if watch else lambda pairs: core.holds_after(pairs, core.total),
             self.clock,
         )
         core.regroup()
+        self.exchanges = Exchanges.of(*found, self.assumptions)
+
+    def _hardened(self, linker: Linker) -> tuple[Label, ...]:
+        self.say(_LOOKING)
+        return self._labels(harden(linker, np.random.default_rng(self.seed)))
 
     def _critical(self, linker: Linker) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
             return None
-        self.say("reviewers on whom the level hangs")
-        rng = np.random.default_rng(self.seed)
-        return self._labels(harden(linker, rng) if self.survive else missing_without(linker.core))
+        self.say(_LOOKING)
+        return self._labels(missing_without(linker.core))
 
     def _labels(self, missing: IntArray) -> tuple[Label, ...]:
         return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))
@@ -239,7 +262,8 @@ class Run:
         return Assignment(
             *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], unconstrained),
             *(critical, forced, why),
-            standard_error=self.errors,
+            exchanges=self.exchanges,
+            not_exchanged=self.not_exchanged,
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
         )

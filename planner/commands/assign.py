@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.assignments.model.designs import DESIGNS
+from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.levels import AIMS
 from planner.commands.people import affinity_option
 from reviewgraph.cli.options import output_option
@@ -60,11 +61,12 @@ if TYPE_CHECKING:
 @click.option(
     "--conditioning",
     type=click.FloatRange(0, 1),
-    default=0.0,
+    default=CONDITIONING,
     show_default=True,
     metavar="PART",
-    help="Part of the affinity that may be given up for smaller errors, such as 0.0005.",
+    help="Part of the affinity that may be given up for smaller expected errors; 0 gives up none.",
 )
+@click.option("--like", metavar="FILE", help="Scores, such as last year's, from which noise and reviewers are learned.")
 @click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
 @output_option("Write the assignment as CSV (item,reviewer,affinity).")
@@ -94,11 +96,12 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
 
 def _assign(
     items_file: str, reviewers_file: str, affinity: str | None, conflicts: str | None, fixed: str | None,
-    phase_one: str | None, target: str, seed: int, time_limit: float | None, **options: Any,
+    phase_one: str | None, like: str | None, target: str, seed: int, time_limit: float | None, **options: Any,
 ) -> Assignment:  # fmt: skip
     from planner.assignments.assigning import assign as solve
     from planner.assignments.model.pairs import count_unknown
     from reviewgraph.formats import side
+    from reviewgraph.precision.expected import assumptions_like
     from reviewgraph.reading import read_reviews
 
     items = side.read_items(items_file, note=say)
@@ -127,6 +130,7 @@ def _assign(
         survive=int(options["survive"]),
         phase_one=read_reviews(phase_one, note=say, duplicates="last") if phase_one else None,
         conditioning=options["conditioning"],
+        assumptions=assumptions_like(read_reviews(like, note=say)) if like else None,
         allow_unscored=options["allow_unscored"] or affinity is None,
         seed=seed,
         time_limit=time_limit,
@@ -157,6 +161,7 @@ def _design(
         "survive",
         "allow_unscored",
         "conditioning",
+        "like",
     ):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":

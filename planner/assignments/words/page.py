@@ -42,25 +42,35 @@ def page(assignment: Assignment) -> str:
         f"Affinity: total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, "
         f"least {assignment.minimum_affinity:.4g}.",
         f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
-        f"{assignment.price:.3f} %{_least(assignment)} ({_forced(assignment)}).",
+        f"{assignment.price:.3f} %{_parts(assignment)}.",
         f"Level: {_level(assignment)}.",
+        *_exchanges(assignment),
     ]
-    if assignment.standard_error:
-        before, after = assignment.standard_error
-        lines.append(
-            f"Expected standard error of a paper: {after:.3g} times the noise in a score ({before:.3g} before "
-            "exchanges for that)."
-        )
     return "\n".join([*lines, *_critical(assignment)])
 
 
-def _forced(assignment: Assignment) -> str:
-    return f"{counted(assignment.forced, 'pair')} forced in for the level"
+def _parts(assignment: Assignment) -> str:
+    """Return what the price is for: the level and what else must hold, and smaller errors."""
+    least, for_errors = assignment.least_price, assignment.price_of_exchanges
+    bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
+    rest = assignment.price - for_errors
+    parts = f": {rest:.3f} % the level, {for_errors:.3f} % smaller errors" if for_errors else ""
+    return f"{parts}{bound} ({counted(assignment.forced, 'pair')} forced in for the level)"
 
 
-def _least(assignment: Assignment) -> str:
-    least = assignment.least_price
-    return f", and at least {least:.2g} % is what the level must cost" if least else ""
+def _exchanges(assignment: Assignment) -> list[str]:
+    found = assignment.exchanges
+    if found is None:
+        why = assignment.not_exchanged
+        return [f"Exchanges for smaller errors were not looked for: {why}."] if why else []
+    (error, less), (right, more), given = found.error, found.right, found.assumptions
+    unit = "of the spread of qualities" if given.spread == 1.0 else "points"
+    return [
+        f"Expected error of a paper once scores are in: {less:.4g} {unit} ({error:.4g} before exchanges for that); "
+        f"expected to be right among the best 10 %: {more:.2%} ({right:.2%}),",
+        f"  assuming noise {given.noise:.2g}, severity {given.severity:.2g}, stretch {given.stretch:.2g} of that "
+        "spread; with --conditioning 0 no affinity is given up.",
+    ]
 
 
 def _level(assignment: Assignment) -> str:

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
 from planner import assign
+from planner.assignments.steps import conditioning
+from planner.assignments.words.page import page
 from reviewgraph import Reviews, check
+from reviewgraph.assumptions import Assumptions
 from reviewgraph.errors import InputError
 from tests.planner.assignments import naive_assignment as naive
 
@@ -373,22 +376,42 @@ def test_malformed_affinities():
         assign(coo_array(([1.0, 2.0], ([0, 0], [0, 0])), shape=(2, 2)), demand=1)
 
 
-def test_exchanges_for_smaller_errors_stay_within_their_part_of_the_affinity():
-    from reviewgraph.precision.conditioning import error_variances
-
+@pytest.mark.parametrize("part", [0.0005, 0.005])
+def test_exchanges_for_smaller_errors_stay_within_their_part_of_the_affinity(part):
     score = clustered(80, 64, 0, communities=True)
-    before, after = assign(score, demand=3, load=5), assign(score, demand=3, load=5, conditioning=0.005)
-    assert before.standard_error is None
-    assert after.price <= before.price + 0.5
+    rough = Assumptions(noise=0.5, severity=1.5, stretch=0.5)
+    before = assign(score, demand=3, load=5, conditioning=0.0)
+    after = assign(score, demand=3, load=5, conditioning=part, assumptions=rough)
+    assert before.exchanges is None
+    assert after.price <= before.price + 100 * part + 1e-9
+    assert after.price - before.price == pytest.approx(after.price_of_exchanges, abs=1e-9)
     assert naive.violations(pairs_of(after), demand=dict.fromkeys(range(80), 3), load=dict.fromkeys(range(64), 5)) == []
     assert naive.doubly_connected(pairs_of(after), range(80))
+    assert after.exchanges.error[1] < after.exchanges.error[0]
+    assert after.exchanges.right[1] > after.exchanges.right[0]
 
-    def error(table):
-        draws = [np.random.default_rng(seed).normal(size=80) for seed in range(5)]
-        return np.median([np.sqrt(error_variances(table.reviewer, table.item, x).mean()) for x in draws])
 
-    assert after.standard_error == pytest.approx((error(before.reviews), error(after.reviews)), rel=1e-6)
-    assert after.standard_error[1] < 0.7 * after.standard_error[0]
+def test_exchanges_are_the_same_each_time():
+    score = clustered(60, 48, 1)
+    once, again = (assign(score, demand=3, load=5, conditioning=0.005) for _ in range(2))
+    assert pairs_of(once) == pairs_of(again)
+    assert once.exchanges == again.exchanges
+
+
+def test_by_default_a_little_affinity_goes_for_smaller_errors_and_the_page_says_so():
+    result = assign(clustered(80, 64, 0), demand=3, load=5)
+    assert 0 < result.price_of_exchanges <= 0.05
+    assert result.status == "feasible"
+    assert "smaller errors" in page(result)
+    assert "Expected error of a paper" in page(result)
+    assert result.to_dict()["exchanges"]["expected_error"]["after"] == result.exchanges.error[1]
+
+
+def test_what_is_too_large_for_exchanges_says_so(monkeypatch):
+    monkeypatch.setattr(conditioning, "MOST_ITEMS", 10)
+    result = assign(clustered(40, 32, 0), demand=3, load=5)
+    assert result.exchanges is None
+    assert "Exchanges for smaller errors were not looked for: there are more than 10 papers." in page(result)
 
 
 def test_exchanges_for_smaller_errors_keep_what_survives():
@@ -396,7 +419,7 @@ def test_exchanges_for_smaller_errors_keep_what_survives():
     pairs = pairs_of(result)
     assert result.survives
     assert naive.survives(pairs, range(40), range(32))
-    assert result.standard_error[1] <= result.standard_error[0]
+    assert result.exchanges.error[1] <= result.exchanges.error[0]
 
 
 def test_the_price_of_joining_communities_is_bounded():
