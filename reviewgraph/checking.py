@@ -73,11 +73,15 @@ class Report(Result):
         Raises
         ------
         InputError
-            If ``use_scores`` is asked of a table without scores, or no level has the name.
+            If ``use_scores`` is asked of a table without scores or of a level that does not go by them, or no level has
+            the name.
         """
         asked = level_named(level)
         if not use_scores:
             return asked.holds(self.structure)
+        if not asked.goes_by_scores:
+            message = f"use_scores: expected a level that goes by scores, found {asked.name!r}; ask without use_scores"
+            raise InputError(message)
         if self.scored is None:
             message = "use_scores: expected a table with scores, found planned reviews only"
             raise InputError(message)

@@ -8,7 +8,7 @@ import click
 
 from reviewgraph.cli.options import given_table, table_options
 from reviewgraph.cli.output import print_json
-from reviewgraph.levels import NAMES, described
+from reviewgraph.levels import ALL_NAMES, NAMES, described
 
 if TYPE_CHECKING:
     from reviewgraph.checking import Report
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @table_options
 @click.option(
     "--require",
-    type=click.Choice(NAMES),
+    type=click.Choice(ALL_NAMES),
     help=f"Exit with status 1 if this level is missed. {described()}.",
 )
 @click.option("--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
