@@ -18,9 +18,9 @@ from lsc.inference.accounts import account_of
 from lsc.inference.beliefs import Posterior, Status
 from lsc.inference.inferring import infer
 from lsc.inference.joint import Difference, difference, draws
-from lsc.inference.selection import probability_in_top
 from lsc.inference.validation import Gain, held_out_gain
 from lsc.references import known_values
+from reviewgraph.chances import probability_in_top
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label

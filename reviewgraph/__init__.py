@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from reviewgraph.fragility.fragile import fragile as fragile
     from reviewgraph.fragility.keeping import Keeps as Keeps
     from reviewgraph.fragility.keeping import keeps as keeps
+    from reviewgraph.precision.expected import expected_errors as expected_errors
     from reviewgraph.reading import read_reviews as read_reviews
     from reviewgraph.recoverable import Recoverability as Recoverability
     from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
@@ -59,6 +60,7 @@ _HOME = {
     "degrees_of_freedom": "recoverable",
     "doubly_connected_assignment": "designs",
     "doubly_connected_components": "components",
+    "expected_errors": "precision.expected",
     "fragile": "fragility.fragile",
     "from_review_multigraph": "exchange.multigraph",
     "is_recovery_resilient": "components",

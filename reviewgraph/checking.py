@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from reviewgraph.assumptions import Assumptions
 from reviewgraph.components import covers_all, doubly_connected_components
 from reviewgraph.errors import InputError
+from reviewgraph.fragility.losses import losses_of
+from reviewgraph.fragility.words import losses
 from reviewgraph.levels import level_named
 from reviewgraph.pages import page
+from reviewgraph.precision.expected import assumed
+from reviewgraph.precision.outlook import outlook_of
+from reviewgraph.precision.words import expectations
 from reviewgraph.results import Result
 from reviewgraph.structure import structure_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reviewgraph.components import Components
+    from reviewgraph.fragility.losses import Losses
+    from reviewgraph.labels import Label
+    from reviewgraph.precision.outlook import Outlook
     from reviewgraph.reviews import Reviews
     from reviewgraph.structure import Structure
 
@@ -31,11 +42,33 @@ class Report(Result):
         The same for the reviews that have scores, where some have and some have not.
     scored
         Components by the scores themselves, ties carrying no scale, where there are scores.
+    assumptions
+        Of the scores, for expected errors.
+    n_selected
+        How many of the best will be selected; a tenth by default.
+    look
+        Whether reviewers and reviews whose loss lowers the level are looked for; by default in small tables.
+    missing
+        The probability that a review fails to arrive, one number or by reviewer; None by default.
     """
 
     structure: Structure
     as_of_now: Structure | None
     scored: Components | None
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    n_selected: int | None = None
+    look: bool | None = None
+    missing: float | Mapping[Label, float] | None = None
+
+    @cached_property
+    def losses(self) -> Losses:
+        """What losses would do to the level."""
+        return losses_of(self.reviews, self.level, self.look, self.missing)
+
+    @cached_property
+    def expected(self) -> Outlook:
+        """Expected errors of the items, and what more reviews would buy."""
+        return outlook_of(self.structure, self.assumptions, self.n_selected)
 
     @property
     def reviews(self) -> Reviews:
@@ -90,6 +123,8 @@ class Report(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""
         found = self.structure.to_dict()
+        found["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
+        found |= self.losses.to_dict()
         if self.as_of_now is not None:
             found["as_of_now"] = self.as_of_now.to_dict()
         if self.scored is not None:
@@ -107,12 +142,45 @@ class Report(Result):
 
     def page(self) -> str:
         """Return the check as a page for people, the verdict first."""
-        return page(self.structure, self.as_of_now, self.scored, certain=self.scored_recovery_resilient)
+        return "\n".join(
+            [
+                page(self.structure, self.as_of_now, self.scored, certain=self.scored_recovery_resilient),
+                *expectations(self.expected),
+                *losses(self.losses),
+            ]
+        )
 
 
-def check(reviews: Reviews) -> Report:
-    """Check whether reviews put all items on one scale, and what is missing if they do not.
+def check(
+    reviews: Reviews,
+    like: Reviews | None = None,
+    assumptions: Assumptions | None = None,
+    n_selected: int | None = None,
+    fragile: bool | None = None,
+    missing: float | Mapping[Label, float] | None = None,
+) -> Report:
+    """Check whether reviews put all items on one scale, what is missing if they do not, and what errors to expect.
 
+    Parameters
+    ----------
+    reviews
+        The table to check.
+    like, assumptions
+        What is assumed of scores, as in :func:`expected_errors`.
+    n_selected
+        How many of the best will be selected: a tenth of the items by default.
+    fragile
+        Whether to look for reviewers and reviews whose loss lowers the level; by default in small tables.
+    missing
+        The probability that a review fails to arrive, as :func:`keeps` takes it; by default nothing is simulated.
+
+    Raises
+    ------
+    InputError
+        If ``like`` and ``assumptions`` are both given, or nothing can be learned from ``like``.
+
+    Notes
+    -----
     Takes time near-linear in the number of reviews on real and random tables.
 
     Examples
@@ -129,4 +197,8 @@ def check(reviews: Reviews) -> Report:
         structure=structure_of(reviews),
         as_of_now=structure_of(reviews.only_scored()) if 0 < n_scored < reviews.n_reviews else None,
         scored=doubly_connected_components(reviews, use_scores=True) if n_scored else None,
+        assumptions=assumed(like, assumptions),
+        n_selected=n_selected,
+        look=fragile,
+        missing=missing,
     )

@@ -1,37 +1,14 @@
-"""``--select`` and ``--lottery``: how many, which, and why not."""
+"""``--select``: which papers, and why not."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from reviewgraph.errors import InputError
-
 if TYPE_CHECKING:
     from lsc.decisions.selection import Selection
     from lsc.estimate import Estimate
-
-
-@dataclass(frozen=True)
-class Share:
-    """``N`` or ``P%`` of the papers."""
-
-    number: float
-    percent: bool
-
-    def of(self, most: int) -> int:
-        """Return how many papers that is, of those with a score.
-
-        >>> Share(10.0, percent=True).of(25), Share(3, percent=False).of(25)
-        (3, 3)
-        """
-        count = int(self.number / 100 * most + 0.5) if self.percent else int(self.number)
-        if count > most:
-            message = f"select: expected at most {most} papers, those with a score; found {count}"
-            raise InputError(message)
-        return count
+    from reviewgraph.cli.share import Share
 
 
 @dataclass(frozen=True)
@@ -46,21 +23,6 @@ class Choice:
     selection: Selection | None = None
     refused: str | None = None
     lists: list[str | None] | None = None
-
-
-def read_share(ctx: click.Context, param: click.Parameter, value: str | None) -> Share | None:
-    """Read ``N`` or ``P%``."""
-    if value is None:
-        return None
-    percent = value.strip().endswith("%")
-    try:
-        number = float(value.strip().removesuffix("%")) if percent else int(value)
-    except ValueError:
-        number = -1
-    if not number >= 0 or (percent and number > 100):
-        message = f"expected a number of papers, or a percentage as in 10%; found {value!r}"
-        raise click.BadParameter(message, ctx, param)
-    return Share(number, percent)
 
 
 def choose(result: Estimate, share: Share | None, *, error_rate: float, across_groups: bool) -> Choice:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewgraph.cli.assuming import assumption_options
+from reviewgraph.cli.losing import losing_options
 from reviewgraph.cli.options import given_table, table_options
 from reviewgraph.cli.output import print_json
+from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL_NAMES, NAMES, described
 
 if TYPE_CHECKING:
+    from reviewgraph.assumptions import Assumptions
     from reviewgraph.checking import Report
     from reviewgraph.reviews import Reviews
 
@@ -23,16 +27,37 @@ if TYPE_CHECKING:
     help=f"Exit with status 1 if this level is missed. {described()}.",
 )
 @click.option("--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
+@assumption_options
+@click.option(
+    "--select",
+    callback=read_share,
+    default="10%",
+    show_default=True,
+    metavar="N|P%",
+    help="How many of the best will be selected, for the share expected to be right.",
+)
+@losing_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def check(ctx: click.Context, reviews: Reviews, require: str | None, use_scores: bool, as_json: bool) -> None:
-    """Check whether REVIEWS (reviewer, paper and perhaps score) put all papers on one scale.
+def check(
+    ctx: click.Context,
+    reviews: Reviews,
+    assumptions: Assumptions,
+    require: str | None,
+    use_scores: bool,
+    select: Share,
+    fragile: bool | None,
+    missing: Any,
+    as_json: bool,
+) -> None:
+    """Check whether REVIEWS (reviewer, paper and perhaps score) put all papers on one scale, and how precisely.
 
     Several files are read as one table, so that a plan is checked with its reviews: check reviews.csv plan.csv
     """
     from reviewgraph.checking import check as examine
 
-    report = examine(reviews)
+    n_selected = max(1, select.of(reviews.n_items))
+    report = examine(reviews, assumptions=assumptions, n_selected=n_selected, fragile=fragile, missing=missing)
     reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
     if as_json:
         print_json(report.to_dict())

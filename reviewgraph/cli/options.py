@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from reviewgraph.cli.output import Refusal, expect_writable, refusing, say
 from reviewgraph.errors import InputError
 
+if TYPE_CHECKING:
+    from reviewgraph.reviews import Reviews
+
 Command = TypeVar("Command", bound=Callable[..., Any])
-_KEY = "reviewgraph.table"
+_KEY, _READER = "reviewgraph.table", "reviewgraph.reader"
 
 
 def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
@@ -95,16 +98,16 @@ def table_options(command: Command) -> Command:
 
         # Kept for given_table, which offers the next command with the same words.
         click.get_current_context().meta[_KEY] = _as_typed(paths, columns, items, scale, lower_is_better, duplicates)
-        reviews = read_reviews(
-            *paths,
+        read = functools.partial(
+            read_reviews,
             columns=columns,
-            items=items,
             scale=scale,
             lower_is_better=lower_is_better,
             duplicates=duplicates,
             note=say,
         )
-        return command(*args, reviews=reviews, **others)
+        click.get_current_context().meta[_READER] = read
+        return command(*args, reviews=read(*paths, items=items), **others)
 
     decorated: Any = refusing(with_table)
     for parameter in reversed(_PARAMETERS):
@@ -140,6 +143,12 @@ def given_table() -> str:
     except KeyError as error:
         message = "this command reads no REVIEWS"
         raise Refusal(message) from error
+
+
+def read_likewise(path: str) -> Reviews:
+    """Read another table with the columns, the scale and the direction that were given for REVIEWS."""
+    reviews: Reviews = click.get_current_context().meta[_READER](path)
+    return reviews
 
 
 def _as_typed(

@@ -41,13 +41,13 @@ def critical_reviews(reviews: Reviews) -> IntArray:
 
 
 def _alone(reviews: Reviews, owner: IntArray) -> IntArray:
-    """The owners of reviews that are the only one of their item."""
+    """Return the owners of reviews that are the only one of their item."""
     alone: IntArray = owner[reviews.reviews_per_item[reviews.item] == 1]
     return alone
 
 
 def _graph(reviews: Reviews) -> igraph.Graph:
-    """The reviewer-item graph, its edges in the order of the reviews."""
+    """Return the reviewer-item graph, its edges in the order of the reviews."""
     import igraph
 
     M = reviews.n_reviewers

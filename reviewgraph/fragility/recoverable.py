@@ -26,8 +26,8 @@ def holds(reviews: Reviews) -> bool:
 def critical_reviews(reviews: Reviews) -> IntArray:
     """Return the reviews without which degrees of freedom appear or an item has no review; the level holds.
 
-    Those of a reviewer of three or more are critical when they lie in no circuit of the count matroid. A reviewer of two
-    says nothing of the scale of others: her slope and offset take both equations up.
+    Those of a reviewer of three or more are critical when they lie in no circuit of the count matroid. A reviewer of
+    two says nothing of the scale of others: her slope and offset take both equations up.
     """
     load, linking = reviews.loads[reviews.reviewer], int((reviews.loads >= 2).sum())
     alone = reviews.reviews_per_item[reviews.item] == 1

@@ -51,8 +51,8 @@ class Growth(NamedTuple):
     table, brought
         Hash table of (component, item), a power of two slots, and the review that brought the item.
     witness
-        Four reviews that joined an absorbed component to another, shape (4 M,): two that brought the two shared items to
-        the one, and two that brought them to the other.
+        Four reviews that joined an absorbed component to another, shape (4 M,): two that brought the two shared
+        items to the one, and two that brought them to the other.
     trail
         What was done: a review that entered; E + a root that was absorbed; E + M + a slot that was filled.
     queue, waits
@@ -103,7 +103,7 @@ def new_growth(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: in
 
 @kernel
 def root_of(parent: IntArray, reviewer: int) -> int:
-    """The component of a reviewer; nothing is compressed, so that unions can be taken back."""
+    """Return the component of a reviewer; nothing is compressed, so that unions can be taken back."""
     while parent[reviewer] != reviewer:
         reviewer = parent[reviewer]
     return reviewer
@@ -111,7 +111,7 @@ def root_of(parent: IntArray, reviewer: int) -> int:
 
 @kernel
 def place_of(table: IntArray, key: int) -> int:
-    """The slot of a key, or the empty one where it would be."""
+    """Return the slot of a key, or the empty one where it would be."""
     slot = slot_of(key, len(table))
     while table[slot] != EMPTY and table[slot] != key:
         slot = (slot + 1) & (len(table) - 1)
@@ -120,7 +120,7 @@ def place_of(table: IntArray, key: int) -> int:
 
 @kernel
 def bringer(state: Growth, component: int, thing: int) -> int:
-    """The review that brought an item to a component which covers it."""
+    """Return the review that brought an item to a component which covers it."""
     return int(state.brought[place_of(state.table, component * len(state.degree) + thing)])
 
 

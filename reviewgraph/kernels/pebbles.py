@@ -217,7 +217,7 @@ def contract(game: Game, body: int, thing: int, stamp: int, redundant: BoolArray
 
 @kernel
 def offer(game: Game, b: int, r: int, thing: int, stamp: int, redundant: BoolArray) -> tuple[bool, int]:
-    """Offer review r, of body b and an item; returns whether it is independent of those accepted, and the last stamp."""
+    """Offer review r of body b and an item; returns whether those accepted leave it independent, and the last stamp."""
     mark = len(redundant) > 0
     body, pebble = find(game.parent, b), 2 * thing
     inside = game.points[pebble]

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from reviewgraph.labels import IntArray
+from reviewgraph.precision.inverses import EXACT_UP_TO, exact_diagonal, solve
 from reviewgraph.reviews import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-#: Items up to which the matrix is inverted: 2,000 take a second; beyond, its diagonal is estimated.
-EXACT_UP_TO = 2000
-#: Random probes of the diagonal; its relative error is near 1 / sqrt(probes), that of standard errors half of it.
-PROBES = 96
-#: Relative residual of the conjugate gradients, well below the error of the probes.
-PROBE_TOLERANCE = 1e-4
-PROBE_STEPS = 1000
+
+class Effort(NamedTuple):
+    """How carefully variances are estimated where they cannot be worked out.
+
+    Parameters
+    ----------
+    exact_up_to
+        Items up to which the matrix is inverted: exact, in O(N^3).
+    probes
+        Beyond; the relative error of a variance is near 1 / sqrt(probes), that of a standard error half of it.
+    steps
+        Most steps of conjugate gradients: with fewer than it takes, the sum of variances is a lower bound.
+    """
+
+    exact_up_to: int
+    probes: int
+    steps: int
+
+
+THOROUGH = Effort(EXACT_UP_TO, 96, 1000)
 
 
 def error_variances(
@@ -27,6 +41,7 @@ def error_variances(
     quality: FloatArray | None,
     rng: np.random.Generator | None = None,
     sloped: BoolArray | None = None,
+    effort: Effort = THOROUGH,
 ) -> FloatArray:
     """Variance of each recovered quality for noise of variance one, scoring functions being linear and unknown.
 
@@ -44,10 +59,12 @@ def error_variances(
         The qualities at which it is linearised, shape (N,). None where reviewers differ in severity only: then P_j
         projects on span(1), the variances are exact and relative to the shift alone, and a connected graph suffices.
     rng
-        For the probes beyond 2,000 items, where the diagonal is estimated to about 10 %; seed 0 by default.
+        For the probes, where the diagonal is estimated; seed 0 by default.
     sloped
         Shape (M,): whether the slope of a reviewer is unknown (of all by default). Of the others P_j projects on
         span(1); where there are any, they fix the scale, and variances are relative to the shift alone.
+    effort
+        By default exact up to 2,000 items, and beyond 96 probes, which estimate each variance to about 10 %.
 
     Returns
     -------
@@ -57,7 +74,7 @@ def error_variances(
 
     Notes
     -----
-    Takes O(N^3) up to 2,000 items and O(E) for each step of conjugate gradients beyond.
+    Takes O(N^3) where it is exact, O(E) for each step of conjugate gradients beyond.
 
     Examples
     --------
@@ -76,9 +93,13 @@ def error_variances(
     else:
         matrix, count = projections(reviewer, item, quality[item], size)
         basis, _ = np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
-    if size <= EXACT_UP_TO:
-        return _exact(matrix, count, basis)
-    return _estimate(matrix, count, basis, rng or np.random.default_rng(0))
+    if size <= effort.exact_up_to:
+        # The inverse of L + B B^T is L^+ + B B^T.
+        variances = exact_diagonal(matrix, count, basis) - (basis**2).sum(axis=1)
+    else:
+        variances = _estimate(matrix, count, basis, rng or np.random.default_rng(0), effort)
+    # A variance is never negative, whatever rounding and probes say.
+    return np.asarray(np.maximum(variances, 0.0))
 
 
 def projections(reviewer: IntArray, item: IntArray, value: FloatArray, n_items: int) -> tuple[sp.csr_array, FloatArray]:
@@ -102,41 +123,13 @@ def projections(reviewer: IntArray, item: IntArray, value: FloatArray, n_items: 
     return matrix, np.bincount(item, minlength=n_items).astype(np.float64)
 
 
-def _exact(matrix: sp.csr_array, count: FloatArray, basis: FloatArray) -> FloatArray:
-    """Invert ``L + basis basis^T``, which is ``L^+ + basis basis^T`` inverted, by Cholesky's factors."""
-    from scipy.linalg.lapack import dpotrf, dpotri
-
-    whole = np.diag(count) - (matrix @ matrix.T).toarray() + basis @ basis.T
-    factor, failed = dpotrf(whole, lower=True)
-    inverse, _ = dpotri(factor, lower=True)
-    diagonal = np.diag(inverse) - (basis**2).sum(axis=1)
-    sound = not failed and bool(np.isfinite(diagonal).all())
-    return np.maximum(diagonal, 0.0) if sound else np.full(count.size, np.nan)
-
-
-def _estimate(matrix: sp.csr_array, count: FloatArray, basis: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _estimate(
+    matrix: sp.csr_array, count: FloatArray, basis: FloatArray, rng: np.random.Generator, effort: Effort
+) -> FloatArray:
     """Average ``probe * (L^+ probe)`` over random signs, by conjugate gradients on all probes at once."""
     # Hutchinson: the mean of z * (M z) over random signs z is the diagonal of M.
-    probe = rng.choice([-1.0, 1.0], (count.size, PROBES))
-    target = probe - basis @ (basis.T @ probe)
-    transposed = matrix.T.tocsr()
-    # Preconditioned by the diagonal; a probe that has reached its goal takes steps of zero.
-    weight = count[:, np.newaxis]
-    found, residual = np.zeros_like(target), target.copy()
-    direction = residual / weight
-    square = np.einsum("ij,ij->j", residual, direction)
-    goal = PROBE_TOLERANCE**2 * square
-    for _ in range(PROBE_STEPS):
-        image = weight * direction - matrix @ (transposed @ direction)
-        curvature = np.einsum("ij,ij->j", direction, image)
-        step = np.divide(square, curvature, out=np.zeros(PROBES), where=(curvature > 0) & (square > goal))
-        found += step * direction
-        residual -= step * image
-        before, square = square, np.einsum("ij,ij->j", residual, residual / weight)
-        if (square <= goal).all() or not step.any():
-            break
-        direction = residual / weight + np.divide(square, before, out=np.zeros(PROBES), where=before > 0) * direction
-    # What rounding has added of the null space is taken out again; a variance is never negative.
+    probe = rng.choice([-1.0, 1.0], (count.size, effort.probes))
+    found = solve(matrix, count, probe - basis @ (basis.T @ probe), effort.steps)
+    # What rounding has added of the null space is taken out again.
     found -= basis @ (basis.T @ found)
-    estimate: FloatArray = np.maximum(np.mean(probe * found, axis=1), 0.0)
-    return estimate
+    return np.asarray(np.mean(probe * found, axis=1))

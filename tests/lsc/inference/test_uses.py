@@ -8,8 +8,8 @@ from lsc.inference import joint, validation
 from lsc.inference.bending import bend_variance
 from lsc.inference.inferring import infer
 from lsc.inference.loops import loop_factors, settled_variances
-from lsc.inference.selection import probability_in_top
 from lsc.inference.validation import held_out_gain
+from reviewgraph.chances import probability_in_top
 from reviewgraph.errors import InputError
 from tests.lsc.inference.simulated_tables import table
 
