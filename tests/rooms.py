@@ -37,7 +37,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "structure": f"{_GRAPHS} levels components recoverable fragility",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure assumptions precision fragility pages",
-        "cli": "_version errors words levels results clock reviews reading assumptions precision checking",
+        "cli": "_version errors words levels results clock formats reviews reading assumptions precision checking",
         "__main__": "cli",
     },
     "planner": {
