@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from reviewgraph import InputError, Reviews, check, keeps
 from reviewgraph.cli import main
 
-TABLE = "reviewer,paper\nann,p3\n" + "".join(
+TABLE = "reviewer,paper\nann,p3\n" + "".join(f"{name},p{n}\n" for name in ("ann", "bob", "cyd") for n in (1, 2, 4))
     f"{name},p{paper}\n" for name in ("ann", "bob", "cyd") for paper in (1, 2, 4)
 )
 
