@@ -95,7 +95,7 @@ def fragile(reviews: Reviews, level: str = "double") -> Fragile:
     Examples
     --------
     >>> from reviewgraph import Reviews
-    >>> reviews = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("cleo", 1), ("cleo", 2)])
+    >>> reviews = Reviews.from_pairs([(name, paper) for name in ("ann", "bob", "cleo") for paper in (1, 2, 4)])
     >>> fragile(reviews)
     <Fragile: double falls with any of 0 reviewers and any of 0 reviews>
     >>> fragile(reviews.with_pairs([("ann", 3)])).to_dict()["reviews"]

@@ -12,9 +12,8 @@ from click.testing import CliRunner, Result
 from reviewgraph import InputError, Reviews, check, keeps
 from reviewgraph.cli import main
 
-TABLE = "reviewer,paper\nann,p3\n" + "".join(f"{name},p{n}\n" for name in ("ann", "bob", "cyd") for n in (1, 2, 4))
-    f"{name},p{paper}\n" for name in ("ann", "bob", "cyd") for paper in (1, 2, 4)
-)
+ROWS = ["ann,p3", *(f"{name},p{paper}" for name in ("ann", "bob", "cyd") for paper in (1, 2, 4))]
+TABLE = "\n".join(["reviewer,paper", *ROWS, ""])
 
 
 def run(*words: str) -> Result:
