@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reviewgraph._version import __version__
 
 if TYPE_CHECKING:
+    from reviewgraph.assumptions import Assumptions as Assumptions
     from reviewgraph.checking import Report as Report
     from reviewgraph.checking import check as check
     from reviewgraph.components import Components as Components
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews as Reviews
 
 _HOME = {
+    "Assumptions": "assumptions",
     "CertificateError": "errors",
     "Components": "components",
     "DuplicateReview": "errors",

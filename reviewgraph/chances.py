@@ -6,6 +6,7 @@ import numpy as np
 
 from reviewgraph.arrays import FloatArray
 from reviewgraph.errors import InputError
+from reviewgraph.normal import cdf
 
 #: Halvings of the interval that holds the cut: its place is then exact to the last digit.
 HALVINGS = 100
@@ -45,12 +46,10 @@ def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
     if not 0 <= n <= mean.size:
         message = f"n: expected 0 to {mean.size} items to select, found {n}"
         raise InputError(message)
-    from scipy.special import ndtr
-
     known = np.isfinite(mean)
     found = np.zeros(mean.size)
     centre, spread = mean[known], least_spread(mean, sd)[known]
-    found[known] = ndtr((centre - cut_of(centre, spread, n)) / spread)
+    found[known] = cdf((centre - cut_of(centre, spread, n)) / spread)
     return found
 
 
@@ -73,14 +72,12 @@ def cut_of(mean: FloatArray, sd: FloatArray, n: int) -> float:
     >>> round(cut_of(np.array([3.0, 1.0]), np.ones(2), 1), 6)
     2.0
     """
-    from scipy.special import ndtr
-
     if n <= 0 or n >= mean.size:
         return np.inf if n <= 0 else -np.inf
     low, high = float((mean - BEYOND * sd).min()), float((mean + BEYOND * sd).max())
     for _ in range(HALVINGS):
         cut = 0.5 * (low + high)
-        low, high = (cut, high) if ndtr((mean - cut) / sd).sum() > n else (low, cut)
+        low, high = (cut, high) if cdf((mean - cut) / sd).sum() > n else (low, cut)
     return 0.5 * (low + high)
 
 

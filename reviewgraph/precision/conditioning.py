@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from reviewgraph.labels import IntArray
-from reviewgraph.precision.inverses import EXACT_UP_TO, exact_diagonal, solve
+from reviewgraph.precision.inverses import EXACT_UP_TO, Matrix, by_reviewer, exact_diagonal, solve, sparse_by_reviewer
 from reviewgraph.reviews import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -85,14 +85,12 @@ def error_variances(
     size = int(item.max(initial=-1)) + 1 if quality is None else quality.size
     level = np.ones((size, 1))
     if quality is None:
-        matrix, count = projections(reviewer, item, np.zeros(item.size), size)
-        basis = level / np.sqrt(size)
+        value, basis = np.zeros(item.size), level / np.sqrt(size)
     elif sloped is not None and not sloped.all():
-        matrix, count = projections(reviewer, item, np.where(sloped[reviewer], quality[item], 0.0), size)
-        basis = level / np.sqrt(size)
+        value, basis = np.where(sloped[reviewer], quality[item], 0.0), level / np.sqrt(size)
     else:
-        matrix, count = projections(reviewer, item, quality[item], size)
-        basis, _ = np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
+        value, (basis, _) = quality[item], np.linalg.qr(np.column_stack([level, quality - quality.mean()]))
+    matrix, count = by_reviewer(_directions(reviewer, value), reviewer, item, size), _counted(item, size)
     if size <= effort.exact_up_to:
         # The inverse of L + B B^T is L^+ + B B^T.
         variances = exact_diagonal(matrix, count, basis) - (basis**2).sum(axis=1)
@@ -111,20 +109,24 @@ def projections(reviewer: IntArray, item: IntArray, value: FloatArray, n_items: 
     >>> (np.diag(count) - (A @ A.T).toarray()).round(12).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    import scipy.sparse as sp
+    return sparse_by_reviewer(_directions(reviewer, value), reviewer, item, n_items), _counted(item, n_items)
 
+
+def _directions(reviewer: IntArray, value: FloatArray) -> FloatArray:
+    """Return two orthonormal vectors over the reviews of each reviewer that span one and the values, shape (2, E)."""
     loads = np.maximum(np.bincount(reviewer), 1)
     centred = value - (np.bincount(reviewer, value) / loads)[reviewer]
     norm = np.sqrt(np.bincount(reviewer, centred**2))
-    tilt = np.divide(centred, norm[reviewer], out=np.zeros(item.size), where=norm[reviewer] > 0)
-    values = np.concatenate([1.0 / np.sqrt(loads[reviewer]), tilt])
-    places = (np.tile(item, 2), np.concatenate([reviewer, reviewer + loads.size]))
-    matrix = sp.csr_array((values, places), shape=(n_items, 2 * loads.size))
-    return matrix, np.bincount(item, minlength=n_items).astype(np.float64)
+    tilt = np.divide(centred, norm[reviewer], out=np.zeros(value.size), where=norm[reviewer] > 0)
+    return np.stack([1.0 / np.sqrt(loads[reviewer]), tilt])
+
+
+def _counted(item: IntArray, n_items: int) -> FloatArray:
+    return np.bincount(item, minlength=n_items).astype(np.float64)
 
 
 def _estimate(
-    matrix: sp.csr_array, count: FloatArray, basis: FloatArray, rng: np.random.Generator, effort: Effort
+    matrix: Matrix, count: FloatArray, basis: FloatArray, rng: np.random.Generator, effort: Effort
 ) -> FloatArray:
     """Average ``probe * (L^+ probe)`` over random signs, by conjugate gradients on all probes at once."""
     # Hutchinson: the mean of z * (M z) over random signs z is the diagonal of M.

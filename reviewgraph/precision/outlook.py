@@ -73,7 +73,8 @@ class Outlook:
     @cached_property
     def weakest(self) -> IntArray:
         """All items, the largest expected error first, ties by their codes."""
-        return np.argsort(-self.variance, kind="stable")
+        # Rounded: what differs by rounding errors only is a tie.
+        return np.argsort(-np.round(self.variance, 9), kind="stable")
 
     @cached_property
     def curve(self) -> list[Step]:
@@ -118,18 +119,18 @@ class Outlook:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
         items, error, more = self.structure.reviews.items, self.error, self.with_one_more
-        worst = [
-            {"item": items[code], "error": float(error[code]), "with_one_more": float(more[code])}
-            for code in self.weakest[:LISTED].tolist()
-        ]
+        alone = self.by_scores_alone
         return {
-            "median": float(np.median(error)),
-            "average": float(np.median(self.average)),
-            "by_scores_alone": self.by_scores_alone,
-            "worst": worst,
-            "assumptions": asdict(self.assumptions),
+            "median": _six_digits(np.median(error)),
+            "average": _six_digits(np.median(self.average)),
+            "by_scores_alone": None if alone is None else _six_digits(alone),
+            "worst": [
+                {"item": items[code], "error": _six_digits(error[code]), "with_one_more": _six_digits(more[code])}
+                for code in self.weakest[:LISTED].tolist()
+            ],
+            "assumptions": {name: _six_digits(value) for name, value in asdict(self.assumptions).items()},
             "selected": self.n_selected,
-            "curve": [step._asdict() for step in self.curve],
+            "curve": [{"added": step.added, "right": _six_digits(step.right)} for step in self.curve],
         }
 
     def _with_reviews(self, count: int) -> FloatArray:
@@ -137,6 +138,11 @@ class Outlook:
         found, chosen = self.variance.copy(), self.weakest[:count]
         found[chosen] = one_more(found[chosen], self.assumptions.noise)
         return found
+
+
+def _six_digits(value: float | np.floating) -> float:
+    """Return a number without the digits that differ between machines."""
+    return float(f"{value:.6g}")
 
 
 def one_more(variance: FloatArray, noise: float) -> FloatArray:
@@ -168,8 +174,8 @@ def outlook_of(structure: Structure, assumptions: Assumptions, n_selected: int |
     >>> from reviewgraph.structure import structure_of
     >>> pairs = [("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("bob", 3)]
     >>> outlook = outlook_of(structure_of(Reviews.from_pairs(pairs)), Assumptions())
-    >>> int(outlook.weakest[0]), outlook.error.round(2).tolist(), outlook.with_one_more.round(2).tolist()
-    (2, [0.62, 0.62, 0.75], [0.53, 0.53, 0.6])
+    >>> int(outlook.weakest[0]), outlook.error.round(1).tolist(), outlook.with_one_more.round(1).tolist()
+    (2, [0.6, 0.6, 0.7], [0.5, 0.5, 0.6])
     """
     reviews = structure.reviews
     variance = expected_variances(

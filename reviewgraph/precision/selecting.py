@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reviewgraph.chances import cut_of
+from reviewgraph.normal import cdf, quantile
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import FloatArray
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 NODES = 16
 #: Least variance of a mean, and of what is unknown, in units of that of qualities.
 TRIFLE = 1e-9
+#: Least probability whose quantile is taken.
+LEAST = 1e-300
 
 
 def expected_share(variance: FloatArray, n: int) -> float:
@@ -39,16 +43,14 @@ def expected_share(variance: FloatArray, n: int) -> float:
     >>> round(expected_share(np.full(100, 0.5), 10), 2), round(expected_share(np.zeros(100), 10), 2)
     (0.47, 1.0)
     """
-    from scipy.special import ndtr, ndtri
-
     if n >= variance.size:
         return 1.0
     unknown = np.clip(variance, TRIFLE, 1.0 - TRIFLE)
     spread = np.sqrt(1.0 - unknown)
-    best = -ndtri(n / variance.size)
+    best = -NormalDist().inv_cdf(n / variance.size)
     # Over the means above the cut, by their probability: u runs evenly from 0 to that of being selected.
-    chosen = ndtr(-cut_of(np.zeros(unknown.size), spread, n) / spread)
+    chosen = cdf(-cut_of(np.zeros(unknown.size), spread, n) / spread)
     node, weight = np.polynomial.legendre.leggauss(NODES)
-    mean = -spread * ndtri(np.outer((node + 1.0) / 2.0, chosen))
-    found = chosen * (weight / 2.0 @ ndtr((mean - best) / np.sqrt(unknown)))
+    mean = -spread * quantile(np.maximum(np.outer((node + 1.0) / 2.0, chosen), LEAST))
+    found = chosen * (weight / 2.0 @ cdf((mean - best) / np.sqrt(unknown)))
     return float(found.sum() / n)
