@@ -38,8 +38,8 @@ def critical_reviewers(reviews: Reviews) -> IntArray:
 def critical_reviews(reviews: Reviews) -> IntArray:
     """Return the reviews without which no doubly connected component covers all items, ascending rows.
 
-    Where none covers them with all, nothing is critical. Certificates clear most reviews in O(E log E) each; those left,
-    c say, enter O(log c) times each, and what they join is joined again each time, O(c E) joins at worst.
+    Where none covers them with all, nothing is critical. Certificates clear most reviews in O(E log E) each;
+    those left, c say, enter O(log c) times each, and what they join is joined again each time, O(c E) joins at worst.
     """
     row = np.arange(reviews.n_reviews + 1)
     return _critical(reviews, Units(row, row[:-1]))
