@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.components import covers_all, doubly_connected_components
 from reviewgraph.errors import InputError
+from reviewgraph.fragility.losses import losses_of
+from reviewgraph.fragility.words import losses
 from reviewgraph.levels import level_named
 from reviewgraph.pages import page
 from reviewgraph.precision.expected import assumed
@@ -18,7 +20,11 @@ from reviewgraph.results import Result
 from reviewgraph.structure import structure_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reviewgraph.components import Components
+    from reviewgraph.fragility.losses import Losses
+    from reviewgraph.labels import Label
     from reviewgraph.precision.outlook import Outlook
     from reviewgraph.reviews import Reviews
     from reviewgraph.structure import Structure
@@ -40,6 +46,10 @@ class Report(Result):
         Of the scores, for expected errors.
     n_selected
         How many of the best will be selected; a tenth by default.
+    look
+        Whether reviewers and reviews whose loss lowers the level are looked for; by default in small tables.
+    missing
+        The probability that a review fails to arrive, one number or by reviewer; None by default.
     """
 
     structure: Structure
@@ -47,6 +57,13 @@ class Report(Result):
     scored: Components | None
     assumptions: Assumptions = field(default_factory=Assumptions)
     n_selected: int | None = None
+    look: bool | None = None
+    missing: float | Mapping[Label, float] | None = None
+
+    @cached_property
+    def losses(self) -> Losses:
+        """What losses would do to the level."""
+        return losses_of(self.reviews, self.level, self.look, self.missing)
 
     @cached_property
     def expected(self) -> Outlook:
@@ -89,11 +106,15 @@ class Report(Result):
         Raises
         ------
         InputError
-            If ``use_scores`` is asked of a table without scores, or no level has the name.
+            If ``use_scores`` is asked of a table without scores or of a level that does not go by them, or no level has
+            the name.
         """
         asked = level_named(level)
         if not use_scores:
             return asked.holds(self.structure)
+        if not asked.goes_by_scores:
+            message = f"use_scores: expected a level that goes by scores, found {asked.name!r}; ask without use_scores"
+            raise InputError(message)
         if self.scored is None:
             message = "use_scores: expected a table with scores, found planned reviews only"
             raise InputError(message)
@@ -103,6 +124,7 @@ class Report(Result):
         """Return the report as the command's ``--json`` prints it."""
         found = self.structure.to_dict()
         found["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
+        found |= self.losses.to_dict()
         if self.as_of_now is not None:
             found["as_of_now"] = self.as_of_now.to_dict()
         if self.scored is not None:
@@ -124,6 +146,7 @@ class Report(Result):
             [
                 page(self.structure, self.as_of_now, self.scored, certain=self.scored_recovery_resilient),
                 *expectations(self.expected),
+                *losses(self.losses),
             ]
         )
 
@@ -133,6 +156,8 @@ def check(
     like: Reviews | None = None,
     assumptions: Assumptions | None = None,
     n_selected: int | None = None,
+    fragile: bool | None = None,
+    missing: float | Mapping[Label, float] | None = None,
 ) -> Report:
     """Check whether reviews put all items on one scale, what is missing if they do not, and what errors to expect.
 
@@ -144,6 +169,10 @@ def check(
         What is assumed of scores, as in :func:`expected_errors`.
     n_selected
         How many of the best will be selected: a tenth of the items by default.
+    fragile
+        Whether to look for reviewers and reviews whose loss lowers the level; by default in small tables.
+    missing
+        The probability that a review fails to arrive, as :func:`keeps` takes it; by default nothing is simulated.
 
     Raises
     ------
@@ -170,4 +199,6 @@ def check(
         scored=doubly_connected_components(reviews, use_scores=True) if n_scored else None,
         assumptions=assumed(like, assumptions),
         n_selected=n_selected,
+        look=fragile,
+        missing=missing,
     )

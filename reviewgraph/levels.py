@@ -1,8 +1,8 @@
 """The levels of connection: each one object, with its name, its words for people and its test.
 
 A level lives here and nowhere else: the command's choices, the words of pages and the checks of arguments all come
-from :data:`LEVELS`. What it takes to *reach* a level is the planner's business (``planner.plans.targets``), which
-holds one target a level and says so at import where one is missing.
+from :data:`LEVELS` and :data:`ROBUST`. What it takes to *reach* a level is the planner's business
+(``planner.plans.targets``), which holds one target a level and says so at import where one is missing.
 """
 
 from __future__ import annotations
@@ -31,6 +31,16 @@ class Findings(Protocol):
         """Whether all items lie in one piece."""
         ...
 
+    @property
+    def survives_any_reviewer(self) -> bool:
+        """Whether one doubly connected component covers all items after the loss of any one reviewer."""
+        ...
+
+    @property
+    def survives_any_review(self) -> bool:
+        """Whether one doubly connected component covers all items after the loss of any one review."""
+        ...
+
 
 class Level(ABC):
     """What may be said of comparing items, given who reviews what.
@@ -49,6 +59,8 @@ class Level(ABC):
         Items that two groups of reviewers must share to become one.
     heeds_ties
         Whether tied scores count less than scores that differ.
+    goes_by_scores
+        Whether it may be asked of the scores themselves, not only of who reviews what.
     """
 
     name: ClassVar[str]
@@ -57,6 +69,7 @@ class Level(ABC):
     differ: ClassVar[str]
     shared: ClassVar[int]
     heeds_ties: ClassVar[bool] = False
+    goes_by_scores: ClassVar[bool] = True
 
     @abstractmethod
     def holds(self, structure: Findings) -> bool:
@@ -141,20 +154,65 @@ class Connected(Level):
         )
 
 
-#: All levels, the strongest first; each implies those after it.
+class _Survives(Level):
+    """Doubly connected, and still so after a loss."""
+
+    differ = Double.differ
+    shared = Double.shared
+    goes_by_scores = False
+
+    def verdict(self, papers: str, groups: str, missing: str) -> str:
+        """Say so."""
+        return f"{papers} {self.words} ({self.term})."
+
+
+class SurvivesReviewer(_Survives):
+    """Doubly connected after any one reviewer is lost, with all her reviews."""
+
+    name = "survives-reviewer"
+    term = "doubly connected without any one reviewer"
+    words = "comparable for certain even if any one reviewer drops out"
+
+    def holds(self, structure: Findings) -> bool:
+        """Look for a reviewer whose loss lowers the level."""
+        return structure.survives_any_reviewer
+
+
+class SurvivesReview(_Survives):
+    """Doubly connected after any one review is lost."""
+
+    name = "survives-review"
+    term = "doubly connected without any one review"
+    words = "comparable for certain even if any one review fails to arrive"
+
+    def holds(self, structure: Findings) -> bool:
+        """Look for a review whose loss lowers the level."""
+        return structure.survives_any_review
+
+
+#: The levels of a table as it stands, the strongest first; each implies those after it.
 LEVELS: tuple[Level, ...] = (Double(), Recoverable(), Connected())
 
 #: Their names, in the same order.
 NAMES: tuple[str, ...] = tuple(level.name for level in LEVELS)
 
+#: The levels that outlive a loss, the strongest first; each implies those after it, and the strongest of the table.
+ROBUST: tuple[Level, ...] = (SurvivesReviewer(), SurvivesReview())
+
+#: Every level there is, the strongest first.
+ALL: tuple[Level, ...] = ROBUST + LEVELS
+
+#: Their names, in the same order.
+ALL_NAMES: tuple[str, ...] = tuple(level.name for level in ALL)
+
 
 def described() -> str:
     """Return the levels with their words, the strongest first, for the help of options.
 
-    >>> described().split("; ")[0]
+    >>> described().split("; ")[2]
     'double: papers are comparable for certain'
     """
-    return "; ".join(f"{level.name}: papers are {level.words}" for level in LEVELS)
+    return "; ".join(f"{level.name}: papers are {level.words}" for level in ALL)
 
 
 def level_named(name: str, argument: str = "level") -> Level:
@@ -163,7 +221,7 @@ def level_named(name: str, argument: str = "level") -> Level:
     Parameters
     ----------
     name
-        One of :data:`NAMES`.
+        One of :data:`ALL_NAMES`.
     argument
         What the message calls the argument.
 
@@ -177,4 +235,4 @@ def level_named(name: str, argument: str = "level") -> Level:
     >>> level_named("double").words
     'comparable for certain'
     """
-    return named(LEVELS, name, argument)
+    return named(ALL, name, argument)

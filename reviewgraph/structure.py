@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph.components import Components, connected_components, covers_all, doubly_connected_components
+from reviewgraph.fragility.double import critical_reviewers, critical_reviews
 from reviewgraph.levels import LEVELS
 from reviewgraph.recoverable import Recoverability, recoverability
 from reviewgraph.results import Result
@@ -55,6 +57,16 @@ class Structure(Result):
     def is_connected(self) -> bool:
         """Level ``connected``: comparable only if reviewers differ just in severity."""
         return bool((self.reviews.reviews_per_item > 0).all()) and len(set(self.connected.item_labels.tolist())) < 2
+
+    @cached_property
+    def survives_any_reviewer(self) -> bool:
+        """Level ``survives-reviewer``: comparable for certain without any one reviewer."""
+        return self.recovery_resilient and not critical_reviewers(self.reviews).size
+
+    @cached_property
+    def survives_any_review(self) -> bool:
+        """Level ``survives-review``: comparable for certain without any one review."""
+        return self.recovery_resilient and not critical_reviews(self.reviews).size
 
     @property
     def level(self) -> str | None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reviewgraph.cli.assuming import assumption_options
+from reviewgraph.cli.losing import losing_options
 from reviewgraph.cli.options import given_table, table_options
 from reviewgraph.cli.output import print_json
 from reviewgraph.cli.share import Share, read_share
-from reviewgraph.levels import NAMES, described
+from reviewgraph.levels import ALL_NAMES, NAMES, described
 
 if TYPE_CHECKING:
     from reviewgraph.assumptions import Assumptions
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @table_options
 @click.option(
     "--require",
-    type=click.Choice(NAMES),
+    type=click.Choice(ALL_NAMES),
     help=f"Exit with status 1 if this level is missed. {described()}.",
 )
 @click.option("--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     metavar="N|P%",
     help="How many of the best will be selected, for the share expected to be right.",
 )
+@losing_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def check(
@@ -44,6 +46,8 @@ def check(
     require: str | None,
     use_scores: bool,
     select: Share,
+    fragile: bool | None,
+    missing: Any,
     as_json: bool,
 ) -> None:
     """Check whether REVIEWS (reviewer, paper and perhaps score) put all papers on one scale, and how precisely.
@@ -52,7 +56,8 @@ def check(
     """
     from reviewgraph.checking import check as examine
 
-    report = examine(reviews, assumptions=assumptions, n_selected=max(1, select.of(reviews.n_items)))
+    n_selected = max(1, select.of(reviews.n_items))
+    report = examine(reviews, assumptions=assumptions, n_selected=n_selected, fragile=fragile, missing=missing)
     reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
     if as_json:
         print_json(report.to_dict())

@@ -170,6 +170,7 @@ _INSTITUTION = _text(Role("institution", ("affiliation", "organization", "organi
 _AFFINITY = _number("affinity", "affinity_score", "similarity", "aggregate_score", "preference", "score", "weight")
 _SPARE = _whole("spare", "capacity", "spare_capacity", "extra", required=True)
 _COST = _number("cost", "price")
+_PROBABILITY = _number("probability", "missing", "chance")
 _WEIGHT = _number("weight", "confidence", "expertise", "revexp")
 _HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
 _QUALITY = _number("quality", "true_quality", "reference", "truth")
@@ -317,6 +318,17 @@ def read_capacity(path: Path, *, note: Note | None = None) -> dict[str, int]:
         As :func:`read_columns`; also if a reviewer stands twice.
     """
     return _by_label(path, _REVIEWER, _SPARE, note)
+
+
+def read_missing(path: Path, *, note: Note | None = None) -> dict[str, float]:
+    """Return how likely each review of a reviewer fails to arrive, from a file ``reviewer,probability``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice.
+    """
+    return _by_label(path, _REVIEWER, _PROBABILITY, note)
 
 
 def read_hypotheses(path: Path, *, note: Note | None = None) -> dict[str, str]:

@@ -53,7 +53,7 @@ def test_scores_cannot_decide_where_there_are_none() -> None:
     report = check(Reviews.from_pairs([("a", 1)]))
     with pytest.raises(InputError, match="expected a table with scores, found planned reviews only"):
         report.reaches("double", use_scores=True)
-    with pytest.raises(InputError, match="level: expected one of double"):
+    with pytest.raises(InputError, match="level: expected one of survives-reviewer"):
         report.reaches("triple")  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 
 from reviewgraph import InputError, Reviews, check
 from reviewgraph.cli import main
-from reviewgraph.levels import LEVELS, NAMES, described, level_named
+from reviewgraph.levels import ALL, ALL_NAMES, LEVELS, NAMES, ROBUST, described, level_named
 from reviewgraph.structure import structure_of
 from tests.strategies import Rows, tables, to_reviews
 
@@ -30,30 +30,32 @@ ASKING: dict[str, Callable[[str], Any]] = {
 @pytest.mark.parametrize("unknown", ["triple", "Double", "", "none"])
 @pytest.mark.parametrize("ask", ASKING.values(), ids=list(ASKING))
 def test_an_unknown_level_is_refused(ask: Callable[[str], Any], unknown: str) -> None:
-    with pytest.raises(InputError, match=rf"level: expected one of double, recoverable, connected, found '{unknown}'"):
+    known = "survives-reviewer, survives-review, double, recoverable, connected"
+    with pytest.raises(InputError, match=f"level: expected one of {known}, found '{unknown}'"):
         ask(unknown)
 
 
 def test_names_and_words_are_told_apart() -> None:
     for words in ("name", "term", "words"):
-        assert len({getattr(level, words) for level in LEVELS}) == len(LEVELS)
+        assert len({getattr(level, words) for level in ALL}) == len(ALL)
 
 
 @given(tables())
 def test_a_level_implies_those_after_it(table: tuple[Rows, int]) -> None:
     structure = structure_of(to_reviews(*table))
-    held = [level.holds(structure) for level in LEVELS]
+    held = [level.holds(structure) for level in ALL]
     assert held == sorted(held)
-    assert structure.level == next((level.name for level, holds in zip(LEVELS, held, strict=True) if holds), None)
+    named = held[len(ROBUST) :]
+    assert structure.level == next((level.name for level, holds in zip(LEVELS, named, strict=True) if holds), None)
 
 
-@pytest.mark.parametrize("level", LEVELS, ids=NAMES)
+@pytest.mark.parametrize("level", ALL, ids=ALL_NAMES)
 def test_the_verdict_of_a_level_says_its_words(level: Any) -> None:
     said = level.verdict("All 7 papers are", "3 groups (doubly connected components)", "2 links missing")
     assert said.startswith(f"All 7 papers are {level.words}")
 
 
-@pytest.mark.parametrize("level", LEVELS, ids=NAMES)
+@pytest.mark.parametrize("level", ALL, ids=ALL_NAMES)
 def test_help_says_the_words_of_a_level(level: Any) -> None:
     assert f"{level.name}: papers are {level.words}" in described()
     page = " ".join(CliRunner().invoke(main, ["check", "--help"], terminal_width=200).stdout.split())
@@ -64,7 +66,12 @@ def test_the_choices_of_the_command_are_the_levels() -> None:
     command = main.get_command(click.Context(main), "check")
     assert command is not None
     option = next(option for option in command.params if option.name == "require")
-    assert list(option.type.choices) == list(NAMES)  # type: ignore[attr-defined]
+    assert list(option.type.choices) == list(ALL_NAMES)  # type: ignore[attr-defined]
+
+
+def test_scores_are_not_asked_whether_a_level_survives() -> None:
+    with pytest.raises(InputError, match="use_scores: expected a level that goes by scores, found 'survives-review'"):
+        check(TABLE).reaches("survives-review", use_scores=True)
 
 
 def table_of(page: str) -> list[list[str]]:

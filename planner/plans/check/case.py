@@ -12,7 +12,8 @@ from planner.plans.check.persons import shortest
 from planner.plans.model.tables import with_extra
 from reviewgraph.checking import check
 from reviewgraph.components import is_recovery_resilient
-from reviewgraph.levels import level_named
+from reviewgraph.levels import LEVELS
+from reviewgraph.naming import named
 from reviewgraph.recoverable import degrees_of_freedom
 from reviewgraph.reviews import Reviews
 
@@ -129,4 +130,4 @@ def case_of(plan: Plan) -> Case:
     InputError
         If no level bears the name of its target.
     """
-    return Case(plan.constraints, level_named(plan.target, "target"), plan.use_scores)
+    return Case(plan.constraints, named(LEVELS, plan.target, "target"), plan.use_scores)

@@ -9,7 +9,8 @@ from planner.plans.model.target import Target, unfinished_parts
 from planner.plans.targets.connected import ConnectedTarget
 from planner.plans.targets.double import DoubleTarget
 from planner.plans.targets.recoverable import RecoverableTarget
-from reviewgraph.levels import LEVELS, Level, level_named
+from reviewgraph.levels import LEVELS, Level
+from reviewgraph.naming import named
 
 #: The register: add a level's target here.
 REGISTER: tuple[type[Target], ...] = (DoubleTarget, RecoverableTarget, ConnectedTarget)
@@ -50,11 +51,11 @@ def target_named(name: str) -> Target:
     Raises
     ------
     InputError
-        If no level bears the name.
+        If no target bears the name.
 
     Examples
     --------
     >>> target_named("double")
     <Target: double>
     """
-    return TARGETS[level_named(name, "target").name]
+    return named(TARGETS.values(), name, "target")

@@ -97,6 +97,10 @@ def test_page_for_people(folder: Path) -> None:
         "  with 2 more reviews: 73%",
         "  with 3 more reviews: 75%",
         "",
+        "If one is lost, are the papers still comparable for certain?",
+        "  Not without this reviewer: bob",
+        "  Not without any one of 3 reviews: bob on p1, bob on p2, bob on p3",
+        "",
         "Next: reviewgraph calibrate r.csv",
     ]
 

@@ -1,0 +1,52 @@
+"""What a check says of losses, in a chair's words, where items are papers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewgraph.levels import level_named
+from reviewgraph.words import LISTED, counted, listed
+
+if TYPE_CHECKING:
+    from reviewgraph.fragility.fragile import Fragile
+    from reviewgraph.fragility.keeping import Keeps
+    from reviewgraph.fragility.losses import Losses
+
+
+def losses(found: Losses) -> list[str]:
+    """Return the sections of the page."""
+    if found.fragile is None:
+        lines = ["", "Whose loss would lower the level was not looked for in a table of this size; --fragile does it."]
+    else:
+        lines = _fragile(found.fragile)
+    return lines if found.keeps is None else [*lines, *_keeps(found.keeps)]
+
+
+def _fragile(found: Fragile) -> list[str]:
+    if not found.holds:
+        return []
+    names = found.table.reviewers
+    reviewers = [names[code] for code in found.reviewers[: LISTED + 1].tolist()]
+    shown = found.reviews[: LISTED + 1]
+    codes = zip(found.table.reviewer[shown].tolist(), found.table.item[shown].tolist(), strict=True)
+    pairs = [f"{names[j]} on {found.table.items[i]}" for j, i in codes]
+    return [
+        "",
+        f"If one is lost, are the papers still {level_named(found.level).words}?",
+        _one(found.reviewers.size, "reviewer", reviewers),
+        _one(found.reviews.size, "review", pairs),
+    ]
+
+
+def _one(count: int, what: str, names: list[str]) -> str:
+    if not count:
+        return f"  No single {what}'s loss would lower the level."
+    return f"  Not without {f'this {what}' if count == 1 else f'any one of {counted(count, what)}'}: {listed(names)}"
+
+
+def _keeps(found: Keeps) -> list[str]:
+    lines = ["", f"If reviews fail to arrive with the given probability ({counted(found.draws, 'draw')}), papers stay"]
+    return lines + [
+        f"  {level_named(kept.level).words}: {kept.probability:.0%} (standard error {kept.standard_error:.1%})"
+        for kept in found.levels
+    ]

@@ -1,0 +1,62 @@
+"""Probabilities of keeping a level, where they are known, and what the command says of losses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph import InputError, Reviews, check, keeps
+from reviewgraph.cli import main
+
+ROWS = ["ann,p3", *(f"{name},p{paper}" for name in ("ann", "bob", "cyd") for paper in (1, 2, 4))]
+TABLE = "\n".join(["reviewer,paper", *ROWS, ""])
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+
+
+def test_frequencies_are_those_of_the_only_two_papers() -> None:
+    # Two reviewers, two papers: doubly connected unless one of each has lost a review.
+    reviews = Reviews.from_pairs([("a", 1), ("a", 2), ("b", 1), ("b", 2)])
+    found = keeps(reviews, {"a": 0.5}, draws=50, rng=np.random.default_rng(0)).levels
+    assert [level.probability for level in found] == [1.0, 1.0, 1.0]
+    double, recoverable, connected = keeps(reviews, {"a": 0.5, "b": 0.5}, draws=400).levels
+    # Of 16 equal cases one reviewer has both reviews in 7.
+    assert abs(double.probability - 7 / 16) < 4 * double.standard_error
+    assert double.probability <= recoverable.probability <= connected.probability
+    assert double.standard_error == pytest.approx(np.sqrt(7 / 16 * 9 / 16 / 400), rel=0.05)
+
+
+@pytest.mark.parametrize("missing", [1.5, -0.1, float("nan"), {"a": 2.0}, {"zoe": 0.1}])
+def test_what_is_no_probability_is_refused(missing: float | dict[str, float]) -> None:
+    with pytest.raises(InputError, match="missing: expected"):
+        keeps(Reviews.from_pairs([("a", 1)]), missing)
+    with pytest.raises(InputError, match="draws: expected 1 or more, found 0"):
+        keeps(Reviews.from_pairs([("a", 1)]), 0.1, draws=0)
+
+
+def test_the_command_names_losses_and_chances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.csv").write_text(TABLE)
+    Path("m.csv").write_text("reviewer,probability\nann,1\n")
+    said = run("check", "r.csv", "--missing", "m.csv").stdout
+    assert "Not without this reviewer: ann" in said
+    assert "Not without this review: ann on p3" in said
+    assert "comparable for certain: 0%" in said
+    found = json.loads(run("check", "r.csv", "--missing", "0", "--json").stdout)
+    assert found["fragile"]["reviews"] == [{"reviewer": "ann", "item": "p3"}]
+    assert [kept["probability"] for kept in found["keeps"]] == [1.0, 1.0, 1.0]
+    assert "fragile" not in json.loads(run("check", "r.csv", "--no-fragile", "--json").stdout)
+    assert "--fragile does it" in run("check", "r.csv", "--no-fragile").stdout
+    assert run("check", "r.csv", "--require", "survives-review").exit_code == 1
+    assert run("check", "r.csv", "--missing", "2").exit_code == 2
+    assert run("check", "r.csv", "--missing", "no.csv").exit_code == 2
+
+
+def test_where_no_level_holds_the_page_is_silent_on_losses() -> None:
+    assert "If one is lost" not in check(Reviews.from_pairs([("a", 1), ("b", 2)])).page()
