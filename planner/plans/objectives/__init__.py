@@ -1,0 +1,1 @@
+"""What extra reviews are for, beyond a level of connection: decisions, or precision; and how to choose them."""

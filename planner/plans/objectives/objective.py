@@ -1,0 +1,72 @@
+"""What planning asks of an objective. One class an objective stands beside this module; nothing asks for its name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from planner.plans.objectives.beliefs import Beliefs
+    from reviewgraph.arrays import FloatArray, IntArray
+
+
+class Aim(ABC):
+    """An objective with what is known: a loss of each item, which more reviews are expected to lower.
+
+    Parameters
+    ----------
+    beliefs
+        Qualities, and what one more score tells.
+
+    Attributes
+    ----------
+    unit
+        What :meth:`total` counts, as in "12.3 wrong of those selected".
+    """
+
+    unit: ClassVar[str]
+
+    def __init__(self, beliefs: Beliefs) -> None:
+        self.beliefs = beliefs
+
+    @abstractmethod
+    def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
+        """Return the expected loss of items, shape (K,), after reviews of a precision beyond those to come anyhow."""
+
+    @abstractmethod
+    def total(self, losses: float) -> float:
+        """Return what a sum of losses over all items means to people."""
+
+    @abstractmethod
+    def words(self, item: int, label: str, before: float, after: float) -> str:
+        """Say what a review does that raises the precision beyond what comes anyhow from ``before`` to ``after``."""
+
+    @abstractmethod
+    def worth_reading(self) -> int | None:
+        """Return how many reviews to plan where nobody said; None where somebody must."""
+
+
+class Objective(ABC):
+    """What extra reviews are for.
+
+    Attributes
+    ----------
+    name
+        What commands and arguments call it.
+    words
+        What it is, for help.
+    """
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+    #: Whether a plan is made to a level although none was named.
+    needs_level: ClassVar[bool] = False
+    #: Whether it must be told how many items will be selected.
+    selects: ClassVar[bool] = False
+
+    @abstractmethod
+    def aim(self, beliefs: Beliefs, select: int | None) -> Aim:
+        """Return the objective for some beliefs and, where it matters, how many items will be selected."""
+
+    def __repr__(self) -> str:
+        return f"<Objective: {self.name}, {self.words}>"
