@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from planner.plans.model.status import PlanStatus
 from reviewgraph.results import Result
 from reviewgraph.words import counted, noun
@@ -32,6 +34,8 @@ class PlannedReview:
         What it joins, in words.
     covers
         Items in the largest group at the level of the target, once this review and those before it have arrived.
+    affinity
+        Its affinity, 0 where it has none; None where no affinities were given.
     """
 
     reviewer: Label
@@ -39,6 +43,7 @@ class PlannedReview:
     cost: float
     joins: str
     covers: int
+    affinity: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,6 +113,12 @@ class Plan(Result):
         return float(sum(review.cost for review in self.reviews))
 
     @property
+    def affinity(self) -> float | None:
+        """Sum of the affinities; None where none were given."""
+        values = [review.affinity for review in self.reviews if review.affinity is not None]
+        return None if self.constraints.cost.best is None else float(sum(values))
+
+    @property
     def lower_bound(self) -> int:
         """No plan needs fewer reviews than this."""
         return max((bound.value for bound in self.bounds), default=0)
@@ -156,9 +167,22 @@ class Plan(Result):
             if (review.reviewer, review.item) == (reviewer, item):
                 task = new_task(self.constraints.without_fixed(), self.count + 1, use_scores=self.use_scores)
                 found = target_named(self.target).stand_ins(task, self.pairs, place)
-                return [(table.reviewers[j], table.items[i]) for j, i in found]
+                rest = np.delete(self.pairs, place, axis=0)
+                return [
+                    (table.reviewers[j], table.items[i])
+                    for j, i in found
+                    if self._fills(np.concatenate([rest, [(j, i)]]))
+                ]
         message = f"alternatives: expected a review of the plan, found reviewer {reviewer!r} and item {item!r}"
         raise InputError(message)
+
+    def _fills(self, pairs: IntArray) -> bool:
+        """Whether some reviews leave no item short that these do not leave short."""
+        from planner.plans.model.tables import with_extra
+
+        rules = self.constraints
+        before, after = (rules.people.needs(with_extra(rules.reviews, chosen)) for chosen in (self.pairs, pairs))
+        return bool((after.each <= before.each).all())
 
     def mail(self) -> dict[Label, str]:
         """Return one line a reviewer, ready to mail; who accepted already (fixed reviews) is not asked again."""
@@ -179,6 +203,7 @@ class Plan(Result):
             "target": self.target,
             "count": self.count,
             "cost": self.cost,
+            "affinity": self.affinity,
             "lower_bound": self.lower_bound,
             "largest_load": self.largest_load,
             "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.words} for bound in self.bounds],
@@ -199,6 +224,6 @@ class Plan(Result):
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the reviews by column, as the command's ``-o`` writes them."""
-        return {
-            name: [getattr(review, name) for review in self.reviews] for name in ("item", "reviewer", "cost", "joins")
-        }
+        price = "cost" if self.constraints.cost.best is None else "affinity"
+        names = ("item", "reviewer", price, "joins")
+        return {name: [getattr(review, name) for review in self.reviews] for name in names}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,9 @@ from planner.plans.model.status import PlanStatus
 from planner.plans.model.tables import no_pairs, with_extra
 from planner.plans.model.task import new_task
 from planner.plans.plan import Plan, PlannedReview
-from planner.plans.search import budget as budgets
-from planner.plans.targets import target_named
+from planner.plans.targets import covered, target_named
 from planner.plans.words import effects, partial, refusals
+from planner.plans.words.needs import filled
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.levels import LEVELS, Double
@@ -24,6 +24,7 @@ from reviewgraph.levels import LEVELS, Double
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Pair
     from planner.plans.model.ledger import PlanProgress
+    from planner.plans.model.prices import Affinity
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
@@ -48,14 +49,22 @@ def plan_extra_reviews(
     seed: int | np.random.Generator = 0,
     use_scores: bool = False,
     progress: Callable[[PlanProgress], object] | None = None,
+    affinity: Affinity | None = None,
+    min_affinity: float | None = None,
+    institutions: Mapping[Label, Hashable] | None = None,
+    senior: Iterable[Label] | None = None,
+    willing: Iterable[Label] | None = None,
+    min_reviews: int = 0,
 ) -> Plan:
     """Find the fewest extra reviews that reach a level of connection and cover every item.
 
     ::
 
         minimise    the number of new (reviewer, item) pairs, then their cost, then the largest extra load
-        subject to  conflicts, spare loads, limits an item, fixed pairs;
-                    existing and new reviews together are at the level target, every item reviewed
+        subject to  conflicts, spare loads, limits an item, fixed pairs, affinities above a floor;
+                    no new review by a colleague of somebody who reviews the item;
+                    existing and new reviews together are at the level target, every item reviewed,
+                    min_reviews times or more and by a senior reviewer, where that is asked for
 
     Parameters
     ----------
@@ -87,6 +96,23 @@ def plan_extra_reviews(
         scored unlike the others of its reviewer.
     progress
         Called with a :class:`PlanProgress` whenever the plan or the bound gets better.
+    affinity
+        How well a reviewer fits an item: a mapping (reviewer, item) -> number, or a
+        :class:`reviewgraph.columns.Columns` with scores. Among plans of one length the one of most affinity is sought:
+        a pair costs what it is below the highest affinity, so ``cost`` may not be given too. Pairs without an affinity
+        (or NaN) count 0.
+    min_affinity
+        A floor: pairs below it are not planned, nor are those without an affinity.
+    institutions
+        Institution by reviewer: no new review of an item that a colleague has reviewed or gets. Reviewers left out have
+        none.
+    senior
+        Senior reviewers: each item must have one at least, existing reviews counted. By default nobody need be senior.
+    willing
+        Only these are asked; names that are new are emergency reviewers. By default everyone is.
+    min_reviews
+        Reviews that every item must have, old and new ones together. What items are short of comes first where a
+        budget is too small.
 
     Returns
     -------
@@ -96,7 +122,8 @@ def plan_extra_reviews(
     Raises
     ------
     InputError
-        If an argument is malformed, or a fixed pair is unknown or in conflict.
+        If an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both, or
+        affinities, institutions or seniors name nobody that we know.
 
     Notes
     -----
@@ -124,6 +151,12 @@ def plan_extra_reviews(
         cost=cost,
         max_per_item=max_per_item,
         fixed=fixed,
+        affinity=affinity,
+        min_affinity=min_affinity,
+        institutions=institutions,
+        senior=senior,
+        willing=willing,
+        min_reviews=min_reviews,
     )
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
     whole = Clock(time_limit)
@@ -134,7 +167,7 @@ def plan_extra_reviews(
     if too_many:
         return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
     try:
-        chosen.fill(task, ledger, np.random.default_rng(seed))
+        covered.fill(chosen, task, ledger, np.random.default_rng(seed))
     except KeyboardInterrupt:
         ledger.reasons.append("interrupted: this is the best found so far")
         whole = Clock(0.0)
@@ -166,7 +199,7 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     """Make the plan of what was found: whole, partial within a budget, or none."""
     fixed, reasons = len(task.constraints.fixed), ledger.reasons
     if ledger.infeasible:
-        reasons += [] if ledger.short is not None else refusals.why_not(task, target)
+        reasons += [] if ledger.short is not None or ledger.explained else refusals.why_not(task, target)
         ledger.bounds.clear()
         plan = _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), reasons)
         return replace(plan, short=ledger.short)
@@ -185,10 +218,10 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
 def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     """Make the best plan within a budget, or of what was found in time."""
     until = Clock(max(clock.left(), LEAST_FOR_BUDGET))
-    pairs, sure = budgets.best_few(task, target, ledger.pairs, ledger.budget, until)
-    if target.reaches(task.table(pairs), use_scores=task.use_scores):
+    pairs, sure = covered.best_few(target, task, ledger.pairs, ledger.budget, until)
+    if covered.holds(target, task, pairs):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
-    reasons = [*ledger.reasons, partial.why_partial(target, ledger)]
+    reasons = [*ledger.reasons, partial.why_partial(target, ledger), *partial.still_short(task, pairs)]
     plan = _plan(task, target, ledger, PlanStatus.BUDGET_EXHAUSTED, pairs, reasons)
     far = partial.how_far(target, plan.reach, ledger.budget, plan.count, sure)
     return replace(plan, explanation=(*plan.explanation, *far))
@@ -202,9 +235,10 @@ def _plan(task: Task, target: Target, ledger: Ledger, status: PlanStatus, pairs:
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
     # What a fixed review joins is told from the reviews without it.
     words, covers = effects.joins(plain, target, everything)
+    words = [text + needed for text, needed in zip(words, filled(plain, everything), strict=True)]
     table, shift = rules.reviews, len(rules.fixed)
     chosen = tuple(
-        PlannedReview(table.reviewers[j], table.items[i], rules.cost_of(j, i), text, cover)
+        PlannedReview(table.reviewers[j], table.items[i], rules.cost_of(j, i), text, cover, rules.affinity_of(j, i))
         for (j, i), text, cover in zip(everything.tolist(), words, covers, strict=True)
     )
     # Bounds are on the reviews that were sought; those that are fixed come on top.

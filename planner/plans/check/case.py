@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.plans.check.persons import shortest
 from planner.plans.model.tables import with_extra
 from reviewgraph.checking import check
 from reviewgraph.components import is_recovery_resilient
@@ -94,6 +95,11 @@ class Case:
         return [(j, i) for j in range(len(self.spare)) for i in self.readable(j)]
 
     @cached_property
+    def short(self) -> list[int]:
+        """Reviews that each item is short of after the fixed ones."""
+        return shortest(self.rules, self.table)
+
+    @cached_property
     def links(self) -> int:
         """Degrees of freedom of existing and fixed reviews."""
         return degrees_of_freedom(self.table)
@@ -105,8 +111,10 @@ class Case:
         return with_extra(self.rules.reviews, everything, use_scores=self.use_scores)
 
     def reached(self, pairs: Iterable[Pair] | IntArray = ()) -> bool:
-        """Whether the level holds with some more reviews, by the level's own test."""
+        """Whether no item is short of reviews and the level holds, by its own test, with some more reviews."""
         table = self.with_pairs(pairs)
+        if max(shortest(self.rules, table), default=0) > 0:
+            return False
         if self.use_scores:
             return is_recovery_resilient(table, use_scores=True)
         bare = Reviews.from_codes(table.reviewer, table.item, reviewers=table.reviewers, items=table.items)

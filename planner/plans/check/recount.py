@@ -81,6 +81,11 @@ def _pieces(case: Case, claimed: int) -> bool:
     return claimed <= max(count - 1, int(count == 1 and not linked))
 
 
+def _coverage(case: Case, claimed: int) -> bool:
+    """Add up what the items lack: no review serves two of them."""
+    return claimed <= sum(case.short)
+
+
 def _links(case: Case, claimed: int) -> bool:
     return claimed <= case.links
 
@@ -112,6 +117,7 @@ def _cuts(case: Case, claimed: int) -> bool:
 
 KINDS = {
     "unfinished": Kind(Connected, _unfinished),
+    "coverage": Kind(Connected, _coverage),
     "pieces": Kind(Connected, _pieces),
     "degrees of freedom": Kind(Recoverable, _links),
     "loads": Kind(Recoverable, _loads),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planner.plans.check.persons import institution_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -42,6 +44,7 @@ class _Trial:
     def __init__(self, case: Case, found: Callable[[list[Pair]], bool]) -> None:
         self.case, self.found, self.looked = case, found, 0
         self.spare, self.room = list(case.spare), list(case.room)
+        self.held = {self._party(j, i) for j, i in case.rules.fixed.tolist()}
 
     def reached(self, pairs: list[Pair]) -> bool:
         """Ask the level, and count how often."""
@@ -49,6 +52,11 @@ class _Trial:
         if self.looked > TABLES:
             raise TooMany
         return self.case.reached(pairs)
+
+    def _party(self, reviewer: int, item: int) -> tuple[int, int]:
+        """Name what an item has one new review of: an institution, or the reviewer alone (by a negative number)."""
+        home = institution_of(self.case.rules, reviewer)
+        return item, home if home >= 0 else -1 - reviewer
 
     def extend(self, chosen: list[Pair], first: int, left: int) -> bool:
         """Try all sets that begin with some pairs; true once no better one is wanted."""
@@ -59,10 +67,13 @@ class _Trial:
         if left == 0 or not rest or not self.reached([*chosen, *rest]):
             return False
         for k, (j, i) in enumerate(rest, first):
-            if self.spare[j] > 0 and self.room[i] > 0:
+            party = self._party(j, i)
+            if self.spare[j] > 0 and self.room[i] > 0 and party not in self.held:
                 self.spare[j] -= 1
                 self.room[i] -= 1
+                self.held.add(party)
                 done = self.extend([*chosen, (j, i)], k + 1, left - 1)
+                self.held.remove(party)
                 self.spare[j] += 1
                 self.room[i] += 1
                 if done:

@@ -14,6 +14,7 @@ import numpy as np
 from planner.errors import InvalidPlan
 from planner.plans.check.case import Case, case_of
 from planner.plans.check.matroids import wrong_prices, wrong_shortage
+from planner.plans.check.persons import shortest, wrong_pairs
 from planner.plans.check.recount import check_bound, check_parts
 from planner.plans.check.trying import TooMany, smallest_cost
 from planner.plans.model.status import PlanStatus
@@ -31,9 +32,9 @@ TRIED_UP_TO = 8
 def verify_plan(plan: Plan) -> None:
     """Check a plan of any status against its constraints and its claims, without the search.
 
-    Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits and the budget must hold. A plan
-    called optimal or feasible must reach its target, for ``double`` by replaying its merges, and no other plan may; one
-    called optimal must have as many reviews as its bound. Every lower bound is computed again by other code. Prices
+    Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits, institutions, the floor and the
+    budget must hold. A plan called optimal or feasible must give every item the reviews and the senior reviewer that it
+    must have and reach its target, for ``double`` by replaying its merges, and no other plan may; one called optimal must have as many reviews as its bound. Every lower bound is computed again by other code. Prices
     and shortages are checked by ranks of the count matroid. Where there is said to be no plan, all allowed reviews
     together must miss the target, or a shortage prove it, or small sets are tried.
 
@@ -114,6 +115,9 @@ def _check_constraints(plan: Plan) -> None:
     for (what, count), limit in (((i, n), rules.room[i]) for i, n in Counter(i for _, i in pairs).items()):
         if count > limit:
             _fail(f"item {table.items[what]!r} gets {count} reviews, and {limit} are allowed")
+    wrong = wrong_pairs(rules, _new(plan), pairs)
+    if wrong is not None:
+        _fail(wrong)
     missing = {(int(j), int(i)) for j, i in rules.fixed} - set(pairs)
     if missing and plan.status != PlanStatus.INFEASIBLE:
         _fail(f"{len(missing)} fixed reviews are not in the plan")
@@ -122,7 +126,10 @@ def _check_constraints(plan: Plan) -> None:
 
 
 def _check_target(plan: Plan, case: Case) -> None:
-    """Replay the merges, where the level has such a certificate; ask the level itself elsewhere."""
+    """Replay the merges, where the level has such a certificate; ask the level itself elsewhere; count the reviews."""
+    short = sum(number > 0 for number in shortest(plan.constraints, case.with_pairs(_new(plan))))
+    if short:
+        _fail(f"{short} items are short of reviews, or of a senior one")
     if not isinstance(case.level, Double):
         if not case.reached(_new(plan)):
             _fail(f"the level {plan.target} is not reached")

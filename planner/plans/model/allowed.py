@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.model.tables import no_pairs, with_extra
+from planner.plans.model.tables import as_pairs, no_pairs, with_extra
 from reviewgraph.recoverable import degrees_of_freedom
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
+    from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
 
@@ -22,6 +23,19 @@ def allowed_pairs(rules: Constraints, table: Reviews, spare: IntArray) -> IntArr
         items = np.setdiff1d(rules.readable(j), table.items_of(j))
         found.append(np.column_stack([np.full(items.size, j), items]))
     return np.concatenate(found)
+
+
+def short_pairs(task: Task) -> IntArray:
+    """Shape (K, 2): allowed pairs of the items that are short of reviews."""
+    short, found = (task.needs.each > 0) & (task.room > 0), [no_pairs()]
+    taken = task.constraints.fixed[:, 0] * task.n_items + task.constraints.fixed[:, 1]
+    for j in np.flatnonzero(task.spare > 0).tolist():
+        items = task.constraints.readable(j)
+        found.append(np.column_stack([np.full(items.size, j), items])[short[items]])
+    pairs = np.concatenate(found)
+    left = task.left(no_pairs())
+    pairs = pairs[~np.isin(pairs[:, 0] * task.n_items + pairs[:, 1], taken)]
+    return as_pairs((j, i) for j, i in pairs.tolist() if not left.meets(j, i)) if left.held else pairs
 
 
 def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:

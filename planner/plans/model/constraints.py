@@ -1,19 +1,21 @@
-"""What a plan of extra reviews must respect, by code: conflicts, spare loads, limits, fixed pairs and costs."""
+"""What a plan of extra reviews must respect, by code: conflicts, spare loads, limits, fixed pairs, costs and people."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from planner.plans.model.tables import as_pairs, with_reviewers
+from planner.plans.model.people import People, people
+from planner.plans.model.prices import Prices, prices
+from planner.plans.model.tables import as_pairs, with_extra, with_reviewers
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from planner.plans.model.prices import Affinity
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
 
@@ -40,7 +42,9 @@ class Constraints:
     fixed
         Shape (F, 2): extra reviews (reviewer, item) that must be in the plan.
     cost
-        Costs by ``reviewer * N + item`` where they differ from 1.
+        What pairs cost, by ``reviewer * N + item``; 1 by default.
+    people
+        Institutions and seniors, and the reviews that every item must have.
     """
 
     reviews: Reviews
@@ -48,15 +52,28 @@ class Constraints:
     room: IntArray
     conflicts: IntArray
     fixed: IntArray
-    cost: Mapping[int, float] = field(default_factory=dict)
+    cost: Prices = field(default_factory=Prices)
+    people: People = field(default_factory=People)
+
+    def with_fixed(self, pairs: IntArray) -> Constraints:
+        """Return the same with more pairs fixed."""
+        return replace(self, fixed=np.concatenate([self.fixed, pairs]))
+
+    def without_needs(self) -> Constraints:
+        """Return the same where no item need have anything but the level."""
+        return replace(self, people=self.people.without_needs())
 
     def without_fixed(self) -> Constraints:
         """Return the same with no pair fixed."""
         return replace(self, fixed=self.fixed[:0])
 
     def cost_of(self, reviewer: int, item: int) -> float:
-        """Cost of a pair, 1 by default."""
-        return self.cost.get(reviewer * self.reviews.n_items + item, 1.0)
+        """Cost of a pair."""
+        return self.cost.cost_of(reviewer * self.reviews.n_items + item)
+
+    def affinity_of(self, reviewer: int, item: int) -> float | None:
+        """Affinity of a pair, 0 where it has none; None where no affinities were given."""
+        return self.cost.affinity_of(reviewer * self.reviews.n_items + item)
 
     @cached_property
     def barred_start(self) -> IntArray:
@@ -100,37 +117,52 @@ def constrain(
     cost: Mapping[Pair, float] | None = None,
     max_per_item: int | None = None,
     fixed: Iterable[Pair] = (),
+    affinity: Affinity | None = None,
+    min_affinity: float | None = None,
+    institutions: Mapping[Label, Hashable] | None = None,
+    senior: Iterable[Label] | None = None,
+    willing: Iterable[Label] | None = None,
+    min_reviews: int = 0,
 ) -> Constraints:
     """Bring constraints given by label together.
 
-    Unknown names in ``conflicts`` and ``cost`` are of no consequence; in ``fixed`` they are refused. Fixed pairs
-    that are reviews already are dropped.
+    Unknown names in ``conflicts``, ``cost``, ``affinity``, ``institutions`` and ``senior`` are of no consequence; in
+    ``fixed`` they are refused. Fixed pairs that are reviews already are dropped; the others are held to conflicts,
+    loads and limits, not to the floor, institutions and who is willing.
 
     Raises
     ------
     InputError
-        If a number is not whole or negative, a cost is not finite, a fixed pair names nobody we know or nothing we
-        know, or is in conflict.
+        If a number is not whole or negative, a cost or affinity is not finite, a fixed pair names nobody we know or
+        nothing we know, or is in conflict; as :func:`~planner.plans.model.prices.prices` and
+        :func:`~planner.plans.model.people.people`.
     """
     least = (0 if capacity is not None else UNLIMITED) if spare is None else _whole(spare, "spare")
     given = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in (capacity or {}).items()}
-    table = with_reviewers(reviews, given)
+    asked = None if willing is None else set(willing)
+    table = with_reviewers(reviews, [*given, *(asked - set(given) if asked else ())])
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
     for label, load in given.items():
         loads[table.reviewer_code[label]] = min(load, UNLIMITED)
     limit = UNLIMITED if max_per_item is None else _whole(max_per_item, "max_per_item")
     closed = np.unique(np.array(list(_known(table, conflicts)), np.int64).reshape(-1))
-    costs = {}
-    for (reviewer, item), price in (cost or {}).items():
-        if not math.isfinite(price):
-            message = f"cost of reviewer {reviewer!r} and item {item!r}: expected a finite number, found {price!r}"
-            raise InputError(message)
-        if reviewer in table.reviewer_code and item in table.item_code:
-            costs[table.reviewer_code[reviewer] * N + table.item_code[item]] = float(price)
-    return Constraints(
-        table, loads, np.full(N, limit, np.int64), closed, _fixed(table, fixed, set(closed.tolist())), costs
-    )
+    kept = _fixed(table, fixed, set(closed.tolist()))
+    if asked is not None:
+        loads = _of_willing(table, loads, asked, kept)
+    worth = prices(table, cost, affinity, min_affinity)
+    who = people(table, institutions, senior, _whole(min_reviews, "min_reviews"))
+    # What the floor and colleagues bar is a conflict, but for pairs that were fixed all the same.
+    barred = np.union1d(worth.barred(np.flatnonzero(loads > 0), N), who.beside(with_extra(table, kept)))
+    barred = np.setdiff1d(barred, kept[:, 0] * N + kept[:, 1])
+    return Constraints(table, loads, np.full(N, limit, np.int64), np.union1d(closed, barred), kept, worth, who)
+
+
+def _of_willing(table: Reviews, loads: IntArray, asked: set[Label], fixed: IntArray) -> IntArray:
+    """Return the loads of those who are willing; the others have as much as they accepted already."""
+    willing = np.array([label in asked for label in table.reviewers], np.bool_)
+    accepted = np.bincount(fixed[:, 0], minlength=loads.size)
+    return np.where(willing, loads, np.minimum(loads, accepted))
 
 
 def _fixed(table: Reviews, pairs: Iterable[Pair], closed: set[int]) -> IntArray:
@@ -140,7 +172,7 @@ def _fixed(table: Reviews, pairs: Iterable[Pair], closed: set[int]) -> IntArray:
             if label not in codes:
                 message = (
                     f"fixed: {what} {label!r} is in no review; expected a pair of a reviewer (of the reviews, or of "
-                    "the capacities) and an item we know"
+                    "the capacities, or willing) and an item we know"
                 )
                 raise InputError(message)
         j, i = table.reviewer_code[reviewer], table.item_code[item]

@@ -25,7 +25,7 @@ class Bound:
         The number; ``math.inf`` is never used: what cannot be done at all is said by the status.
     kind
         ``degrees of freedom``, ``loads``, ``expansion``, ``parts``, ``groups`` (made by few reviews), ``pieces``,
-        ``cuts`` or ``unfinished``.
+        ``cuts``, ``coverage`` or ``unfinished``.
     words
         The proof in a sentence.
     parts
@@ -76,6 +76,8 @@ class Ledger:
         Whether it is proved that there is no plan.
     reasons
         Sentences for people about how the search ended.
+    explained
+        Whether the reasons say all there is to say of why there is no plan.
     prices, short
         Certificates for a matroid within loads, see :class:`planner.Plan`.
     """
@@ -88,6 +90,7 @@ class Ledger:
     cheapest: bool = False
     infeasible: bool = False
     reasons: list[str] = field(default_factory=list)
+    explained: bool = False
     prices: IntArray | None = None
     short: IntArray | None = None
 

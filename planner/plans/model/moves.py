@@ -20,8 +20,9 @@ class Board(NamedTuple):
 
     Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` is
     what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not
-    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``dice[STATE]`` is the state of the
-    random numbers.
+    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``house`` is the institution of a reviewer
+    (-1: none that matters), ``held[item, institution]`` counts the new reviews of an item from there.
+    ``dice[STATE]`` is the state of the random numbers.
     """
 
     home: IntArray
@@ -32,6 +33,8 @@ class Board(NamedTuple):
     room: IntArray
     barred_start: IntArray
     barred: IntArray
+    house: IntArray
+    held: IntArray
     dice: IntArray
 
 

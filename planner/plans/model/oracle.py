@@ -60,13 +60,14 @@ class Oracle(ABC):
 
 
 def candidates(task: Task) -> IntArray:
-    """Shape (K, 2): allowed (reviewer, item) pairs whose item the reviewer's block does not cover yet."""
+    """Shape (K, 2): allowed pairs whose item the reviewer's block does not cover yet, or is short of reviews."""
     count = task.start.size
     root = task.block_labels(task.start)
     covered = set(zip(root[task.start.block[:count]].tolist(), task.start.item[:count].tolist(), strict=True))
+    short = task.needs.each > 0
     return as_pairs(
         (j, i)
         for j in np.flatnonzero(task.spare > 0).tolist()
         for i in task.constraints.readable(j).tolist()
-        if task.room[i] > 0 and (int(root[task.home[j]]), i) not in covered
+        if task.room[i] > 0 and (short[i] or (int(root[task.home[j]]), i) not in covered)
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from planner.plans.model.ledger import Ledger
+    from planner.plans.model.oracle import Oracle
     from planner.plans.model.task import Task
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
@@ -97,6 +98,10 @@ class Target(ABC):
     @abstractmethod
     def stand_ins(self, task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:
         """Return pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
+
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """Return what the exact method asks; None where it does not know this target, or these scores."""
+        return None
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
         """Return merges that anyone can replay to see the level reached, shape (K, 4); none unless a level has them."""

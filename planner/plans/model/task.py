@@ -17,6 +17,7 @@ from planner.plans.model.growth import (
     new_structure,
     working_space,
 )
+from planner.plans.model.left import Left
 from planner.plans.model.moves import Board
 from planner.plans.model.tables import with_extra
 from reviewgraph.components import Components, doubly_connected_components, tie_classes
@@ -24,6 +25,7 @@ from reviewgraph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
+    from planner.plans.model.people import Needs
     from reviewgraph.kernels.compiling import Kernel
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
@@ -104,8 +106,35 @@ class Task:
             self.room.copy(),
             self.constraints.barred_start,
             self.constraints.barred,
+            *self.houses(),
             np.array([seed & 0x7FFFFFFF], np.int64),
         )
+
+    def houses(self) -> tuple[IntArray, IntArray]:
+        """Shapes (M,) and (N, I): institutions of two or more who are asked, and their fixed reviews by item."""
+        own, fixed = self.constraints.people.institution, self.constraints.fixed
+        house = np.full(self.spare.size, -1, np.int64)
+        if not self.constraints.people.has_institutions:
+            return house, np.zeros((self.n_items, 0), np.int64)
+        may = (own >= 0) & (self.spare > 0)
+        may[fixed[own[fixed[:, 0]] >= 0, 0]] = True
+        asked = np.bincount(own[may], minlength=int(own.max()) + 1)
+        number = np.where(asked > 1, np.cumsum(asked > 1) - 1, -1)
+        house[own >= 0] = number[own[own >= 0]]
+        held = np.zeros((self.n_items, int((asked > 1).sum())), np.int64)
+        counted = fixed[house[fixed[:, 0]] >= 0]
+        np.add.at(held, (counted[:, 1], house[counted[:, 0]]), 1)
+        return house, held
+
+    @cached_property
+    def needs(self) -> Needs:
+        """Reviews that items are short of after the fixed ones."""
+        rules = self.constraints
+        return rules.people.needs(with_extra(rules.reviews, rules.fixed))
+
+    def left(self, pairs: IntArray) -> Left:
+        """Return what loads, limits and institutions leave after some more reviews."""
+        return Left(self, pairs)
 
     def table(self, pairs: IntArray) -> Reviews:
         """Return existing, fixed and these reviews."""

@@ -49,6 +49,7 @@ class Master:
     take: list[Any] = field(default_factory=list)
     heaviest: Any = None
     seen: set[bytes] = field(default_factory=set)
+    links: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """State variables, loads and limits."""
@@ -65,7 +66,26 @@ class Master:
             self.model.add(self.heaviest >= total + int(fixed[j]))
         for i, group in self._groups(1):
             self.model.add(sum(group) <= int(min(task.room[i], len(group))))
+        self._meet()
         self._activate()
+
+    def _meet(self) -> None:
+        """One new review of an item from each institution; and what items are short of."""
+        house, held = self.task.houses()
+        needs, senior = self.task.needs, self.task.constraints.people.senior
+        colleagues: dict[tuple[int, int], list[Any]] = {}
+        seniors: dict[int, list[Any]] = {i: [] for i in np.flatnonzero(needs.senior).tolist()}
+        for variable, (j, i) in zip(self.take, self.candidates.tolist(), strict=True):
+            if house[j] >= 0:
+                colleagues.setdefault((i, int(house[j])), []).append(variable)
+            if i in seniors and senior is not None and senior[j]:
+                seniors[i].append(variable)
+        for (i, home), group in colleagues.items():
+            self.model.add(sum(group) <= max(0, 1 - int(held[i, home])))
+        readers = dict(self._groups(1))
+        for i in np.flatnonzero(needs.each).tolist():
+            self.model.add(sum(readers.get(i, [])) >= int(needs.each[i]))
+            self.model.add(sum(seniors.get(i, [])) >= int(needs.senior[i]))
 
     def _groups(self, column: int) -> list[tuple[int, list[Any]]]:
         found: dict[int, list[Any]] = {}
@@ -74,21 +94,36 @@ class Master:
         return list(found.items())
 
     def _activate(self) -> None:
-        """Reviewers of d < t items: none, or at least t + 1 - d new reviews, of which t - d are lost."""
+        """Reviewers of d < t items: no new review links, or at least t + 1 - d do, of which t - d are lost.
+
+        Who links nothing need review nothing, unless items are short of reviews: then ``links`` are fewer than ``take``.
+        """
         self.lost: dict[int, tuple[Any, int]] = {}
+        self.links = list(self.take)
+        number = {variable.index: k for k, variable in enumerate(self.take)}
         threshold = self.oracle.threshold
         cover = self.task.start.cover[self.task.block_labels(self.task.start)[self.task.home]]
         for j, group in self._groups(0):
             if cover[j] < threshold < self.task.n_items:
                 active = self.model.new_bool_var("")
                 self.lost[j] = (active, int(threshold - cover[j]))
+                if self.task.needs.total:
+                    group = [self._link(number[variable.index]) for variable in group]
                 self.model.add(sum(group) >= int(threshold + 1 - cover[j]) * active)
                 self.model.add(sum(group) <= len(group) * active)
 
+    def _link(self, k: int) -> Any:
+        """Return a variable for a review that links: it must be taken."""
+        self.links[k] = self.model.new_bool_var("")
+        self.model.add_implication(self.links[k], self.take[k])
+        return self.links[k]
+
     def demand(self, cut: Cut) -> None:
         """At least ``least`` useful reviews among those marked; the first of the reviewers ``alone`` are lost."""
-        terms = [self.take[k] for k in np.flatnonzero(cut.leaves)]
+        reviewer, leaves = self.candidates[:, 0].tolist(), np.flatnonzero(cut.leaves).tolist()
+        terms = [self.take[k] for k in leaves]
         if cut.least > 1:
+            terms = [self.links[k] if reviewer[k] in cut.alone else self.take[k] for k in leaves]
             terms += [-lost * active for j, (active, lost) in self.lost.items() if j in cut.alone]
         self.model.add(sum(terms) >= cut.least)
 

@@ -88,7 +88,7 @@ def _try_all(judge: Judge, most: int, clock: Clock) -> tuple[IntArray, bool]:
 def _subsets(judge: Judge, most: int) -> Iterator[IntArray]:
     """Give the sets of allowed pairs within loads and limits, smaller ones first, by index."""
     pairs = [tuple(pair) for pair in judge.allowed.tolist()]
-    spare, room = judge.task.spare.tolist(), judge.task.room.tolist()
+    left = judge.task.left(no_pairs())
 
     def extend(first: int, size: int, chosen: list[tuple[int, ...]]) -> Iterator[IntArray]:
         if size == 0:
@@ -96,12 +96,10 @@ def _subsets(judge: Judge, most: int) -> Iterator[IntArray]:
             return
         for k in range(first, len(pairs)):
             j, i = pairs[k]
-            if spare[j] > 0 and room[i] > 0:
-                spare[j] -= 1
-                room[i] -= 1
+            if left.open(j, i):
+                left.take(j, i)
                 yield from extend(k + 1, size - 1, [*chosen, (j, i)])
-                spare[j] += 1
-                room[i] += 1
+                left.give_back(j, i)
 
     for size in range(min(most, len(pairs)) + 1):
         yield from extend(0, size, [])

@@ -44,8 +44,11 @@ def roll(dice: IntArray, sides: int) -> int:
 
 @kernel
 def may_read(board: Board, reviewer: int, item: int) -> bool:
-    """Whether a reviewer has spare load, the item room, and nothing bars the pair."""
+    """Whether a reviewer has spare load, the item room and no new review of a colleague, and nothing bars the pair."""
     if board.spare[reviewer] <= 0 or board.room[item] <= 0:
+        return False
+    house = board.house[reviewer]
+    if house >= 0 and board.held[item, house] > 0:
         return False
     # Bisection: everything before ``low`` is smaller than the item, nothing from ``high`` on is.
     low, end = board.barred_start[reviewer], board.barred_start[reviewer + 1]
@@ -244,9 +247,17 @@ def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
     place = moves.length[COUNT]
     moves.reviewer[place], moves.item[place], moves.block[place] = reviewer, item, board.home[reviewer]
     moves.length[COUNT] = place + 1
-    board.load[reviewer] += 1
-    board.spare[reviewer] -= 1
-    board.room[item] -= 1
+    use(board, reviewer, item, 1)
+
+
+@kernel
+def use(board: Board, reviewer: int, item: int, times: int) -> None:
+    """Take a review from what is left; with ``times`` = -1 give it back."""
+    board.load[reviewer] += times
+    board.spare[reviewer] -= times
+    board.room[item] -= times
+    if board.house[reviewer] >= 0:
+        board.held[item, board.house[reviewer]] += times
 
 
 @kernel
@@ -260,9 +271,7 @@ def drop_moves(board: Board, moves: Moves, keep: IntArray) -> None:
             moves.block[write] = moves.block[place]
             write += 1
         else:
-            board.load[moves.reviewer[place]] -= 1
-            board.spare[moves.reviewer[place]] += 1
-            board.room[moves.item[place]] += 1
+            use(board, moves.reviewer[place], moves.item[place], -1)
     moves.length[COUNT] = write
 
 
@@ -343,13 +352,9 @@ def improve(
             moves.length[COUNT] = trial.length[COUNT]
         else:
             for place in range(trial.length[COUNT]):
-                board.load[trial.reviewer[place]] -= 1
-                board.spare[trial.reviewer[place]] += 1
-                board.room[trial.item[place]] += 1
+                use(board, trial.reviewer[place], trial.item[place], -1)
             for place in range(size):
-                board.load[moves.reviewer[place]] += 1
-                board.spare[moves.reviewer[place]] -= 1
-                board.room[moves.item[place]] -= 1
+                use(board, moves.reviewer[place], moves.item[place], 1)
     return gained
 
 

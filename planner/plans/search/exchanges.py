@@ -73,17 +73,16 @@ def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> I
 def _offered(judge: Judge, rest: IntArray, group: IntArray, least: int) -> IntArray:
     """Pairs within the group that may be added to some reviews; a part of them, spread evenly, where there are many."""
     task, table = judge.task, judge.table(rest)
-    spare = task.spare - np.bincount(rest[:, 0], minlength=task.spare.size)
-    room = task.room - np.bincount(rest[:, 1], minlength=task.room.size)
+    left = task.left(rest)
     member = np.zeros(task.n_items, np.bool_)
     member[group] = True
     load = np.bincount(table.reviewer[member[table.item]], minlength=table.n_reviewers)
     found = []
-    for j in np.flatnonzero((load >= least) & (spare > 0)).tolist():
-        free = member & (room > 0)
+    for j in np.flatnonzero((load >= least) & (left.spare > 0)).tolist():
+        free = member & (left.room > 0)
         free[table.items_of(j)] = False
         items = task.constraints.readable(j)
-        found += [(j, i) for i in items[free[items]].tolist()]
+        found += [(j, i) for i in items[free[items]].tolist() if not left.meets(j, i)]
     pairs = as_pairs(found)
     return pairs[:: len(pairs) // PAIRS + 1]
 

@@ -29,11 +29,14 @@ def offer(
     cap: IntArray,
     room: IntArray,
     owner: IntArray,
+    house: IntArray,
+    held: IntArray,
     wanted: int,
 ) -> int:
     """Take reviews that are independent in the count matroid, in order, until ``wanted`` are; returns how many are.
 
-    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``taken`` marks the reviews.
+    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up, and ``held`` counts the reviews of
+    an item by institution, ``house`` of the reviewer; ``taken`` marks the reviews.
     """
     n_bodies, found, stamp = game.parent.size, 0, 0
     for vertex in range(game.seen.size):
@@ -43,6 +46,9 @@ def offer(
         if found == wanted:
             break
         if taken[r] or cap[owner[r]] <= 0 or room[item[r]] <= 0:
+            continue
+        home = int(house[owner[r]])
+        if home >= 0 and held[item[r], home] > 0:
             continue
         # An item that points into the body's own rigid body depends on it: nothing to gather.
         part, thing = find(game.parent, body[r]), n_bodies + item[r]
@@ -56,6 +62,8 @@ def offer(
             taken[r] = 1
             cap[owner[r]] -= 1
             room[item[r]] -= 1
+            if home >= 0:
+                held[item[r], home] += 1
             found += 1
         else:
             contract(game, part, thing, stamp, nothing)
@@ -82,8 +90,9 @@ def greedy_recoverable(oracle: Oracle, wanted: int) -> tuple[IntArray, bool]:
     pairs = pairs[body_of[pairs[:, 0]] >= 0]
     body, item, owner = body_of[pairs[:, 0]], np.ascontiguousarray(pairs[:, 1]), np.ascontiguousarray(pairs[:, 0])
     taken, room, found = np.zeros(len(pairs), np.int64), task.room.copy(), 0
+    houses = task.houses()
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
-        found += task.form(offer)(game, body, item, taken, step, room, owner, wanted - found)
+        found += task.form(offer)(game, body, item, taken, step, room, owner, *houses, wanted - found)
         if found >= wanted:
             break
     return pairs[taken > 0], _nothing_bound(oracle, pairs[taken > 0])
@@ -99,24 +108,23 @@ def greedy_connected(oracle: Oracle) -> tuple[IntArray, bool]:
         union.python(parent, j, M + i)
     active = table.loads > 0
     pairs = oracle.allowed[_by_cost(oracle)]
-    room: IntArray = task.room.copy()
+    left = task.left(no_pairs())
     chosen: list[tuple[int, int]] = []
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
         for j, i in pairs.tolist():
             if len(chosen) == wanted:
                 break
-            if active[j] and step[j] > 0 and room[i] > 0 and union.python(parent, j, M + i):
+            if active[j] and step[j] > 0 and left.open(j, i) and union.python(parent, j, M + i):
                 chosen.append((j, i))
                 step[j] -= 1
-                room[i] -= 1
+                left.take(j, i)
     found = as_pairs(chosen)
     return found, _nothing_bound(oracle, found)
 
 
 def _by_cost(oracle: Oracle) -> IntArray:
     """Order of the candidates: cheapest first, then by index."""
-    cost = oracle.task.constraints.cost
-    if not cost:
+    if not oracle.task.constraints.cost:
         return np.arange(len(oracle.allowed))
     price = np.array([oracle.task.constraints.cost_of(*pair) for pair in oracle.allowed.tolist()])
     return np.argsort(price, kind="stable")
@@ -135,7 +143,10 @@ def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
 
 
 def _nothing_bound(oracle: Oracle, pairs: IntArray) -> bool:
+    """Whether no load, no limit and no colleague can have stopped a review."""
     task = oracle.task
+    if (task.houses()[0][pairs[:, 0]] >= 0).any():
+        return False
     load = np.bincount(pairs[:, 0], minlength=task.spare.size)
     used = np.bincount(pairs[:, 1], minlength=task.room.size)
     return bool(((load < task.spare) | (load == 0)).all() and ((used < task.room) | (used == 0)).all())

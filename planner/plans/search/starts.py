@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.model.tables import as_pairs, with_extra
+from planner.plans.model.tables import as_pairs, no_pairs, with_extra
 from planner.plans.search import cascading
 from reviewgraph.components import connected_components
 
 if TYPE_CHECKING:
+    from planner.plans.model.left import Left
     from planner.plans.model.task import Task
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
@@ -31,30 +32,27 @@ def cascades(task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
 def joined_pieces(task: Task, most: int) -> IntArray:
     """Join the largest piece to the next largest that may be joined, one review each."""
     pieces = connected_components(with_extra(task.constraints.reviews, task.constraints.fixed))
-    spare, room = task.spare.copy(), task.room.copy()
+    left = task.left(no_pairs())
     sizes = np.diff(pieces.cover_start)
     order = np.argsort(-sizes, kind="stable").tolist()
     main, chosen = order[:1], list[tuple[int, int]]()
     for piece in order[1:]:
         if len(chosen) == most:
             break
-        pair = _link(task, pieces.labels, pieces.item_labels, main, piece, spare, room)
+        pair = _link(task, pieces.labels, pieces.item_labels, main, piece, left)
         if pair is not None:
             chosen.append(pair)
-            spare[pair[0]] -= 1
-            room[pair[1]] -= 1
+            left.take(*pair)
             main.append(piece)
     return as_pairs(chosen)
 
 
-def _link(
-    task: Task, who: IntArray, what: IntArray, main: list[int], piece: int, spare: IntArray, room: IntArray
-) -> tuple[int, int] | None:
+def _link(task: Task, who: IntArray, what: IntArray, main: list[int], piece: int, left: Left) -> tuple[int, int] | None:
     """Find a review by one of two sides of an item of the other."""
     for readers, items in ((main, [piece]), ([piece], main)):
-        things = np.flatnonzero(np.isin(what, items) & (room > 0)).tolist()
-        for j in np.flatnonzero(np.isin(who, readers) & (spare > 0)).tolist():
+        things = np.flatnonzero(np.isin(what, items) & (left.room > 0)).tolist()
+        for j in np.flatnonzero(np.isin(who, readers) & (left.spare > 0)).tolist():
             for i in things:
-                if task.constraints.may_read(j, i):
+                if left.open(j, i) and task.constraints.may_read(j, i):
                     return j, i
     return None

@@ -30,15 +30,15 @@ def substitutes(task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]
     """Return allowed pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
     rest = np.delete(pairs, place, axis=0)
     state = task.after(rest)
-    load = np.bincount(rest[:, 0], minlength=task.constraints.reviews.n_reviewers)
-    used = np.bincount(rest[:, 1], minlength=task.n_items)
+    left = task.left(rest)
+    load = task.spare - left.spare
     found: set[tuple[int, int]] = set()
     members, covers = _members(task, state), _covers(task, state)
     for block, item in _finishing(task, state, covers):
-        if task.room[item] <= used[item]:
+        if left.room[item] <= 0:
             continue
         for j in members[block]:
-            if task.spare[j] > load[j] and task.constraints.may_read(j, item):
+            if left.open(j, item) and task.constraints.may_read(j, item):
                 found.add((j, item))
         if len(found) > MOST_PAIRS:
             break
@@ -138,12 +138,12 @@ def by_testing(target: Target, task: Task, pairs: IntArray, place: int) -> list[
     """
     gone, rest = tuple(pairs[place].tolist()), np.delete(pairs, place, axis=0)
     kept = set(map(tuple, rest.tolist()))
-    load = np.bincount(rest[:, 0], minlength=task.spare.size)
-    used = np.bincount(rest[:, 1], minlength=task.room.size)
+    left = task.left(rest)
+    load = task.spare - left.spare
     found = []
-    for j in np.flatnonzero(task.spare > load).tolist():
+    for j in np.flatnonzero(left.spare > 0).tolist():
         for i in task.constraints.readable(j).tolist():
-            if (j, i) == gone or used[i] >= task.room[i] or (j, i) in kept:
+            if (j, i) == gone or not left.open(j, i) or (j, i) in kept:
                 continue
             table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]), use_scores=task.use_scores)
             if target.reaches(table, use_scores=task.use_scores):

@@ -58,6 +58,10 @@ class ConnectedTarget(SearchedTarget):
             apart = union.python(parent, j, M + i)
             yield [other] if apart and other < M else []
 
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """State the cuts of this level."""
+        return ConnectedOracle(task)
+
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Take a spanning tree of the pieces, cheapest reviews first; where loads stop it, the integer programme."""
         oracle = ConnectedOracle(task)

@@ -11,6 +11,7 @@ from planner.plans.model.target import Groups
 from planner.plans.search.order import read
 from planner.plans.search.substitutes import substitutes
 from planner.plans.targets import by_growth, scored
+from planner.plans.targets.double_oracle import DoubleOracle
 from planner.plans.targets.searched import SearchedTarget
 from reviewgraph.components import doubly_connected_components, is_recovery_resilient
 from reviewgraph.levels import Double, level_named
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from planner.plans.model.ledger import Ledger
+    from planner.plans.model.oracle import Oracle
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray
     from reviewgraph.levels import Level
@@ -49,6 +51,10 @@ class DoubleTarget(SearchedTarget):
             read(task, state, pair)
             yield [int(first[block]) for block in task.space.joined if state.cover[block] > 0]
             task.form(settle)(state, task.space)
+
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """State the cuts of this level."""
+        return None if task.use_scores else DoubleOracle(task, rng)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Plan by the structure, or by the scores where these count."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from planner.plans.model.allowed import useful_loads
+from planner.plans.model.left import clashes
 from planner.plans.model.oracle import Cut, Oracle
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.target import Groups
@@ -48,6 +49,10 @@ class RecoverableTarget(SearchedTarget):
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
         """Find when blocks become one, by halving the plan again and again."""
         yield from merges(task.constraints.reviews, pairs)
+
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """State the cuts of this level."""
+        return RecoverableOracle(task)
 
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Greedy; where it is not the end, matroid intersection, a cascade, the integer programme with rank cuts."""
@@ -114,6 +119,9 @@ def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
     if answer is None:
         return False
     if answer.pairs is not None:
+        # Institutions would be a third matroid: what heeds them by itself is cheapest, anything else says nothing.
+        if clashes(oracle.task, answer.pairs):
+            return False
         ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
         ledger.tell()
         return ledger.closed

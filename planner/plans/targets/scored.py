@@ -115,8 +115,8 @@ class _Rules:
     def __init__(self, task: Task, pairs: IntArray, groups: Components) -> None:
         self.constraints, self.groups, self.table = task.constraints, groups, groups.reviews
         self.main = int(np.argmax(groups.cover_sizes))
-        self.spare = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size)
-        self.room = task.room - np.bincount(pairs[:, 1], minlength=task.room.size)
+        self.left = task.left(pairs)
+        self.spare = self.left.spare
         self.inside = set(groups.covers[self.main].tolist())
         self.members = sorted(np.flatnonzero(groups.labels == self.main).tolist(), key=lambda j: -int(self.spare[j]))
         self.scores = dict(
@@ -130,8 +130,7 @@ class _Rules:
     def free(self, reviewer: int, item: int) -> bool:
         """Whether a pair may still be read."""
         return (
-            self.spare[reviewer] > 0
-            and self.room[item] > 0
+            self.left.open(reviewer, item)
             and (reviewer, item) not in self.scores
             and self.constraints.may_read(reviewer, item)
         )

@@ -40,14 +40,15 @@ def _table(found: Plan) -> list[str]:
     from rich.console import Console
     from rich.table import Table
 
-    table, priced = found.constraints.reviews, bool(found.constraints.cost)
+    table, prices = found.constraints.reviews, found.constraints.cost
+    priced = "affinity" if prices.best is not None else "cost" if prices else ""
     title = counted(found.count, "extra review") + (", those that help most first" if found.count > 1 else "")
     grid = Table(title=title, box=box.SIMPLE_HEAD, title_style="", title_justify="left")
-    for name in ("paper", "reviewer", *(["cost"] if priced else []), "what it joins", "largest group"):
+    for name in ("paper", "reviewer", *([priced] if priced else []), "what it joins", "largest group"):
         grid.add_column(name)
     for review in found.reviews:
         name = f"{review.item} {table.titles.get(review.item, '')}".strip()
-        price = [f"{review.cost:g}"] if priced else []
+        price = [f"{getattr(review, priced):g}"] if priced else []
         size = f"{review.covers} of {table.n_items}"
         grid.add_row(name, str(review.reviewer), *price, review.joins.partition(": ")[2], size)
     console = Console()

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph.words import noun
+from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.plans.model.ledger import Ledger
     from planner.plans.model.reach import Reach
     from planner.plans.model.target import Target
+    from planner.plans.model.task import Task
+    from reviewgraph.labels import IntArray
 
 #: Errors above this many times the noise of a score are not told apart: such papers are not placed at all.
 FAR_OFF = 50
@@ -24,6 +26,21 @@ def why_partial(target: Target, ledger: Ledger) -> str:
     if ledger.pairs is not None:
         return f"no plan for the target {target.name} within the budget was found; that there is none is not proved"
     return f"no plan for the target {target.name} was found in time, and none was proved impossible"
+
+
+def still_short(task: Task, pairs: IntArray) -> list[str]:
+    """Say how many papers stay short of reviews."""
+    needs = task.constraints.people.needs(task.table(pairs))
+    said = []
+    if needs.reviews.any():
+        short = int((needs.reviews > 0).sum())
+        said.append(
+            f"{counted(short, 'paper stays', 'papers stay')} short of {task.constraints.people.min_reviews} reviews, "
+            f"{int(needs.reviews.sum())} in all"
+        )
+    if needs.senior.any():
+        said.append(f"{counted(int(needs.senior.sum()), 'paper stays', 'papers stay')} without a senior reviewer")
+    return said
 
 
 def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, count: int, sure: bool) -> list[str]:

@@ -1,0 +1,158 @@
+"""What pairs cost: as given, or by how much their affinity is below the highest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reviewgraph.columns import Columns
+from reviewgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeAlias
+
+    from reviewgraph.labels import IntArray, Label
+    from reviewgraph.reviews import FloatArray, Reviews
+
+    Pair: TypeAlias = tuple[Label, Label]
+    Affinity: TypeAlias = Columns | Mapping[Pair, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Costs of pairs ``reviewer * N + item``; true if they differ.
+
+    Parameters
+    ----------
+    code
+        Shape (K,): pairs whose value is given, ascending.
+    value
+        Shape (K,): their costs, or affinities.
+    default
+        The value of all other pairs.
+    best
+        The highest affinity, where values are affinities: a pair costs what it is below that. None for costs.
+    floor
+        Affinity below which no pair may be planned; then none without an affinity may.
+    """
+
+    code: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    value: FloatArray = field(default_factory=lambda: np.empty(0))
+    default: float = 1.0
+    best: float | None = None
+    floor: float | None = None
+
+    def __bool__(self) -> bool:
+        return bool((self.value != self.default).any())
+
+    def value_of(self, pair: int) -> float:
+        """Value of a pair: its cost, or its affinity."""
+        place = int(np.searchsorted(self.code, pair))
+        known = place < self.code.size and self.code[place] == pair
+        return float(self.value[place]) if known else self.default
+
+    def cost_of(self, pair: int) -> float:
+        """Cost of a pair."""
+        value = self.value_of(pair)
+        return value if self.best is None else self.best - value
+
+    def affinity_of(self, pair: int) -> float | None:
+        """Affinity of a pair, 0 where none is given; None where values are costs."""
+        return None if self.best is None else self.value_of(pair)
+
+    def barred(self, reviewers: IntArray, n_items: int) -> IntArray:
+        """Pairs of some reviewers that the floor bars, ascending: those below it, and those without affinity.
+
+        Raises
+        ------
+        InputError
+            If these are too many to be listed.
+        """
+        if self.floor is None:
+            return np.empty(0, np.int64)
+        if reviewers.size * n_items > MOST_PAIRS:
+            message = (
+                f"min_affinity: expected at most {MOST_PAIRS} pairs of a reviewer who may be asked and an item, found "
+                f"{reviewers.size * n_items}; say who is willing"
+            )
+            raise InputError(message)
+        every = (reviewers[:, np.newaxis] * n_items + np.arange(n_items)).ravel()
+        return np.setdiff1d(every, self.code[self.value >= self.floor])
+
+
+#: Pairs that a floor may have to be compared with.
+MOST_PAIRS = 30_000_000
+
+
+def prices(
+    table: Reviews, cost: Mapping[Pair, float] | None, affinity: Affinity | None, min_affinity: float | None
+) -> Prices:
+    """Return prices by code; pairs of unknown names are of no consequence.
+
+    Raises
+    ------
+    InputError
+        If costs and affinities are given both, or a floor without affinities; if a number is not finite (an
+        affinity may be NaN: none), or no affinity is of a pair that we know.
+    """
+    if affinity is None:
+        if min_affinity is not None:
+            message = "min_affinity: expected affinities with it, found none; give affinity, or leave the floor out"
+            raise InputError(message)
+        return _costs(table, cost or {})
+    if cost:
+        message = "cost and affinity: expected one of the two, found both; affinity is a preference as costs are"
+        raise InputError(message)
+    if min_affinity is not None and not math.isfinite(min_affinity):
+        message = f"min_affinity: expected a finite number, found {min_affinity!r}"
+        raise InputError(message)
+    code, value, named = _affinities(table, affinity)
+    if named and not code.size:
+        message = (
+            f"affinity: expected reviewers and items of the reviews, found none of them in {named} pairs; compare "
+            "the names (letter case, number against text, columns exchanged)"
+        )
+        raise InputError(message)
+    return Prices(code, value, 0.0, max(0.0, float(value.max(initial=0.0))), min_affinity)
+
+
+def _costs(table: Reviews, cost: Mapping[Pair, float]) -> Prices:
+    found: dict[int, float] = {}
+    for (reviewer, item), price in cost.items():
+        if not math.isfinite(price):
+            message = f"cost of reviewer {reviewer!r} and item {item!r}: expected a finite number, found {price!r}"
+            raise InputError(message)
+        if reviewer in table.reviewer_code and item in table.item_code:
+            found[table.reviewer_code[reviewer] * table.n_items + table.item_code[item]] = float(price)
+    code = np.array(sorted(found), np.int64)
+    return Prices(code, np.array([found[pair] for pair in code.tolist()], np.float64))
+
+
+def _affinities(table: Reviews, affinity: Affinity) -> tuple[IntArray, FloatArray, int]:
+    """Return the known pairs that have an affinity, ascending, their affinities, and how many pairs were given."""
+    if isinstance(affinity, Columns):
+        if affinity.score is None:
+            message = "affinity: expected a number for each pair, found a table of pairs without numbers"
+            raise InputError(message)
+        reviewer = np.array([table.reviewer_code.get(label, -1) for label in affinity.reviewers], np.int64)
+        item = np.array([table.item_code.get(label, -1) for label in affinity.items], np.int64)
+        j, i, value = reviewer[affinity.reviewer], item[affinity.item], affinity.score
+    else:
+        j = np.array([table.reviewer_code.get(reviewer, -1) for reviewer, _ in affinity], np.int64)
+        i = np.array([table.item_code.get(item, -1) for _, item in affinity], np.int64)
+        value = np.array([float(number) for number in affinity.values()], np.float64)
+    if np.isinf(value).any():
+        message = "affinity: expected finite numbers (NaN where there is none), found an infinite one"
+        raise InputError(message)
+    known = (j >= 0) & (i >= 0) & ~np.isnan(value)
+    code = j[known] * table.n_items + i[known]
+    order = np.argsort(code, kind="stable")
+    code, found = code[order], value[known][order]
+    if (code[1:] == code[:-1]).any():
+        message = "affinity: expected each (reviewer, item) pair once, found one twice"
+        raise InputError(message)
+    return code, found, value.size

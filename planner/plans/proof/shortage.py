@@ -1,0 +1,108 @@
+"""Why items cannot get the reviews that they are short of: a count that anybody can repeat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.plans.model.allowed import short_pairs
+from reviewgraph.words import counted, noun
+
+if TYPE_CHECKING:
+    from planner.plans.model.task import Task
+    from reviewgraph.labels import IntArray
+
+#: Names listed before the rest is only counted.
+NAMED = 5
+REMEDY = "raise loads or limits, lower what every paper must have, or ask more people"
+
+
+def why_uncovered(task: Task) -> list[str]:
+    """Say which papers need more than those who may read them can give: one by one, then together.
+
+    Counts the readers, their institutions and the seniors of each paper; then looks for papers whose readers have
+    too small loads together, a minimum cut (Hall's condition). Empty where neither finds anything.
+    """
+    pairs, needs, own = short_pairs(task), task.needs, task.constraints.people.institution
+    N, M = task.n_items, task.spare.size
+    # Two of one institution count once, each of none by itself.
+    party = M + own[pairs[:, 0]] if own.size else pairs[:, 0]
+    party = np.where(party >= M, party, pairs[:, 0])
+    distinct = np.unique(pairs[:, 1] * (2 * M) + party) // (2 * M)
+    readable = np.minimum(np.bincount(distinct, minlength=N), task.room)
+    said = []
+    few = np.flatnonzero(readable < needs.each)
+    for i in few[:NAMED].tolist():
+        one = "" if not task.constraints.people.has_institutions else ", of one institution one at most"
+        limit = "" if task.room[i] >= needs.each[i] else ", and its limit"
+        said.append(
+            f"paper {task.constraints.reviews.items[i]} needs {counted(int(needs.each[i]), 'more review')}; those who "
+            f"may read it{one}{limit} allow {readable[i]}; {REMEDY}"
+        )
+    said += _without_senior(task, pairs)
+    if few.size > NAMED:
+        said.append(f"{few.size - NAMED} more papers have too few readers")
+    return said or _too_small_loads(task, pairs)
+
+
+def _without_senior(task: Task, pairs: IntArray) -> list[str]:
+    senior = task.constraints.people.senior
+    if senior is None:
+        return []
+    able = np.bincount(pairs[senior[pairs[:, 0]], 1], minlength=task.n_items)
+    bare = np.flatnonzero((task.needs.senior > 0) & (able == 0))
+    if not bare.size:
+        return []
+    return [f"no senior reviewer has reviewed, or may review, {_papers(task, bare)}; name more seniors, or raise loads"]
+
+
+def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
+    """Find papers whose readers' loads together are too small, for reviews or for seniors alone."""
+    senior, needs = task.constraints.people.senior, task.needs
+    everybody = np.ones(task.spare.size, np.bool_)
+    for who, each, what in ((senior, needs.senior, "senior reviewer"), (everybody, needs.each, "reviewer")):
+        if who is None:
+            continue
+        short, give, use = _cut(task.spare, pairs[who[pairs[:, 0]]], each)
+        if short.size:
+            needed = int(each[short].sum())
+            return [
+                f"{_papers(task, short)} {noun(short.size, 'needs', 'need')} {counted(needed, f'review by a {what}')} "
+                f"in all, and the {what}s who may read them have {give + use} to give within their spare loads: "
+                f"{needed} > {give + use}; {REMEDY}"
+            ]
+    return []
+
+
+def _cut(spare: IntArray, pairs: IntArray, each: IntArray) -> tuple[IntArray, int, int]:
+    """Items that need more than their readers can give, the loads of full readers, and pairs with the others."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    M, N = spare.size, each.size
+    source, sink = M + N, M + N + 1
+    start = np.concatenate([np.full(M, source), pairs[:, 0], M + np.arange(N)])
+    end = np.concatenate([np.arange(M), M + pairs[:, 1], np.full(N, sink)])
+    room = np.concatenate([np.minimum(np.maximum(spare, 0), N), np.ones(len(pairs), np.int64), each]).astype(np.int32)
+    graph = csr_array((room, (start, end)), shape=(sink + 1, sink + 1))
+    flow = maximum_flow(graph, source, sink)
+    if flow.flow_value == int(each.sum()):
+        return np.empty(0, np.int64), 0, 0
+    # What the source reaches in the residual network is full behind it: the other items are short together.
+    residual = csr_array(graph - flow.flow)
+    residual.data = np.maximum(residual.data, 0)
+    residual.eliminate_zeros()
+    reached = np.zeros(sink + 1, np.bool_)
+    reached[breadth_first_order(residual, source, return_predecessors=False)] = True
+    short = np.flatnonzero(~reached[M : M + N] & (each > 0))
+    give = int(room[:M][~reached[:M]].sum())
+    use = int((reached[pairs[:, 0]] & ~reached[M + pairs[:, 1]]).sum())
+    return short, give, use
+
+
+def _papers(task: Task, codes: IntArray) -> str:
+    items = task.constraints.reviews.items
+    shown = ", ".join(str(items[i]) for i in codes[:NAMED].tolist())
+    rest = f" and {codes.size - NAMED} more" if codes.size > NAMED else ""
+    return f"{noun(codes.size, 'paper')} {shown}{rest}"

@@ -1,0 +1,203 @@
+"""Plans for a level where items are short of reviews as well: of so many, or of a senior one.
+
+minimise    the number of new reviews, then their cost
+subject to  the constraints; the level; every item has the reviews that it needs
+
+What items are short of is a bound, and so is what the level takes. Plans are made both ways: the cheapest reviews
+that fill the needs, those first that let the largest group grow, and the level on top; and the level, with the needs on
+top. Small tables go to the integer programme of :mod:`planner.plans.proof.hitting_set`, which heeds both at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.plans.model.ledger import Bound, Ledger
+from planner.plans.model.left import clashes
+from planner.plans.model.tables import no_pairs
+from planner.plans.model.task import new_task
+from planner.plans.proof import hitting_set
+from planner.plans.proof.shortage import why_uncovered
+from planner.plans.search import budget
+from planner.plans.search.covering import cover
+from reviewgraph.clock import Clock
+from reviewgraph.words import counted, noun
+
+if TYPE_CHECKING:
+    from planner.plans.model.target import Target
+    from planner.plans.model.task import Task
+    from reviewgraph.labels import IntArray
+
+#: Shares of the time left for the level on top of the needs, and for the level alone.
+ON_TOP, ALONE = 0.3, 0.4
+#: Candidate reviews up to which the integer programme is stated.
+EXACT_UP_TO = 1_500
+#: Seconds of cascades in search of reviews that fill needs and serve the level.
+STARTS = 2.0
+
+
+def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Write the best plan and bounds into the ledger; where nothing is short, the target does so alone."""
+    needs = task.needs
+    if not needs.total:
+        target.fill(task, ledger, rng)
+        return
+    ledger.prove(_bound(task))
+    first = cover(task, no_pairs(), ledger.clock)
+    if first.impossible:
+        ledger.infeasible = ledger.explained = True
+        ledger.reasons += why_uncovered(task) or [
+            "what papers must have and the level can each be planned, but an integer programme finds no reviews that give "
+            "every paper what it must have within loads, conflicts, institutions and seniors"
+        ]
+        return
+    if ledger.out_of_reach:
+        return
+    # Most affinity among the fewest reviews, if these happen to reach the level: then nothing is left to say.
+    if first.pairs is not None and _offer(target, task, ledger, first.pairs) and ledger.closed:
+        ledger.cheapest = first.cheapest or not task.constraints.cost
+        return
+    _plans(target, task, ledger, rng)
+    if not ledger.infeasible and not (ledger.closed and ledger.cheapest):
+        _exact(target, task, ledger, rng)
+
+
+def holds(target: Target, task: Task, pairs: IntArray) -> bool:
+    """Whether some more reviews reach the level and give every item what it needs."""
+    table = task.table(pairs)
+    needs = task.constraints.people.needs(table)
+    return needs.total == 0 and target.reaches(table, use_scores=task.use_scores)
+
+
+def best_few(
+    target: Target, task: Task, whole: IntArray | None, allowed: int | None, clock: Clock
+) -> tuple[IntArray, bool]:
+    """As :func:`planner.plans.search.budget.best_few`; where items are short of reviews these come first.
+
+    If not all of them fit in, items of fewest reviews are served first.
+    """
+    if not task.needs.total:
+        return budget.best_few(task, target, whole, allowed, clock)
+    chosen = cover(task, _starts(target, task, clock), clock).pairs
+    if chosen is None:
+        chosen = no_pairs()
+    if allowed is not None and len(chosen) >= allowed:
+        order = np.argsort(task.table(no_pairs()).reviews_per_item[chosen[:, 1]], kind="stable")
+        return chosen[order][:allowed], False
+    more, _ = budget.best_few(
+        _on(task, chosen), target, None, None if allowed is None else allowed - len(chosen), clock
+    )
+    return np.concatenate([chosen, more]), False
+
+
+def _bound(task: Task) -> Bound:
+    """Items' own needs: no review serves two items."""
+    needs, people = task.needs, task.constraints.people
+    short, bare = int((needs.reviews > 0).sum()), int(((needs.senior > 0) & (needs.reviews == 0)).sum())
+    said = []
+    if short:
+        said.append(
+            f"{counted(short, 'paper has', 'papers have')} fewer than {counted(people.min_reviews, 'review')} and "
+            f"{noun(short, 'needs', 'need')} {int(needs.each[needs.reviews > 0].sum())} more"
+        )
+    if bare:
+        other = "other " if short else ""
+        said.append(f"{counted(bare, f'{other}paper has', f'{other}papers have')} no senior reviewer")
+    return Bound(needs.total, "coverage", ", and ".join(said))
+
+
+def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Offer the level on top of the needs, and the needs on top of the level; prove what the level takes."""
+    chosen = cover(task, _starts(target, task, ledger.clock), ledger.clock).pairs
+    if chosen is not None:
+        _complete(target, task, ledger, chosen, rng)
+    level = new_task(task.constraints.without_needs(), task.start.room, use_scores=task.use_scores)
+    alone = _part(ledger, ALONE)
+    target.fill(level, alone, rng)
+    if alone.infeasible:
+        ledger.infeasible, ledger.short, ledger.explained = True, alone.short, alone.explained
+        ledger.reasons += alone.reasons
+        return
+    for bound in alone.bounds:
+        ledger.prove(bound)
+    if alone.pairs is not None and not ledger.closed:
+        rest = cover(_on(task, alone.pairs), no_pairs(), ledger.clock).pairs
+        if rest is not None:
+            _offer(target, task, ledger, np.concatenate([alone.pairs, rest]))
+    ledger.cheapest = ledger.pairs is not None and not task.constraints.cost
+
+
+def _starts(target: Target, task: Task, clock: Clock) -> IntArray:
+    """Reviews of items that are short which let the largest group grow most."""
+    rules = task.constraints
+    room = np.minimum(task.needs.each, task.room) + rules.room - task.room
+    short = new_task(replace(rules.without_needs(), room=room), task.start.room, use_scores=task.use_scores)
+    best, most = no_pairs(), 0
+    for pairs in target.starts(short, task.needs.total, Clock(min(clock.left(), STARTS))):
+        papers = target.papers(short, pairs)
+        if papers > most:
+            best, most = pairs, papers
+    return best
+
+
+def _on(task: Task, pairs: IntArray) -> Task:
+    """Return the task with some more reviews fixed."""
+    return new_task(task.constraints.with_fixed(pairs), task.start.room, use_scores=task.use_scores)
+
+
+def _part(ledger: Ledger, share: float, beside: int = 0) -> Ledger:
+    """Return a ledger for a part of the problem, ``beside`` reviews being chosen already."""
+    return Ledger(ledger.clock.share(share), budget=None if ledger.budget is None else ledger.budget - beside)
+
+
+def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng: np.random.Generator) -> None:
+    """Offer the level on top of some reviews; what Ctrl-C leaves of it too."""
+    part = _part(ledger, ON_TOP, len(chosen))
+    try:
+        target.fill(_on(task, chosen), part, rng)
+    finally:
+        if part.pairs is not None:
+            _offer(target, task, ledger, np.concatenate([chosen, part.pairs]))
+
+
+def _offer(target: Target, task: Task, ledger: Ledger, pairs: IntArray) -> bool:
+    """Offer a plan without what it can do without; whether it does what is asked for."""
+    if clashes(task, pairs) or not holds(target, task, pairs):
+        return False
+    place = len(pairs) - 1
+    while place >= 0 and len(pairs) > ledger.lower_bound and ledger.in_time:
+        fewer = np.delete(pairs, place, axis=0)
+        pairs = fewer if holds(target, task, fewer) else pairs
+        place -= 1
+    if ledger.pairs is not None and len(pairs) == len(ledger.pairs) and _cost(task, pairs) < _cost(task, ledger.pairs):
+        ledger.pairs = pairs
+    ledger.offer(pairs)
+    return True
+
+
+def _cost(task: Task, pairs: IntArray) -> float:
+    return sum(task.constraints.cost_of(j, i) for j, i in pairs.tolist())
+
+
+def _exact(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """Run the implicit hitting set with the needs in it, where it is small enough."""
+    oracle = target.oracle(task, rng) if int((task.spare > 0).sum()) * task.n_items <= EXACT_UP_TO else None
+    if oracle is None or not ledger.in_time:
+        return
+    outcome = hitting_set.solve(oracle, ledger.pairs, ledger.lower_bound, ledger.clock)
+    if outcome.infeasible and ledger.pairs is None:
+        ledger.infeasible = ledger.explained = True
+        ledger.reasons.append(
+            "the level can be reached, and papers can have what they must have, but not both within the spare loads; "
+            "raise loads, or ask more people"
+        )
+        return
+    ledger.prove(Bound(outcome.lower, "cuts", "every smaller plan leaves papers apart, or short of reviews (cuts)"))
+    if outcome.pairs is not None:
+        if ledger.pairs is None or len(outcome.pairs) <= len(ledger.pairs):
+            ledger.pairs = outcome.pairs
+            ledger.tell()
+        ledger.cheapest = ledger.cheapest or outcome.proved

@@ -1,0 +1,136 @@
+"""Planning instances with people in them, and their best plans by brute force; shares no code with the planner."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from reviewgraph import Reviews
+from tests.planner.plans.naive_plans import LEVELS
+
+
+class Case(NamedTuple):
+    """A table and the options of a plan, reviewers and items being 0, 1, ..."""
+
+    reviews: Reviews
+    options: dict[str, Any]
+
+    @property
+    def everyone(self) -> int:
+        named = [*self.options.get("capacity", ()), *self.options.get("willing", ())]
+        return max([self.reviews.n_reviewers, *(j + 1 for j in named)])
+
+    def allowed(self) -> list[tuple[int, int]]:
+        """Pairs that no rule for one pair forbids, the fixed ones left out."""
+        told, old = self.options, set(self.reviews_now())
+        affinity, home = told.get("affinity", {}), told.get("institutions", {})
+        beside = {(home[j], i) for j, i in old if j in home}
+        return [
+            (j, i)
+            for j in range(self.everyone)
+            for i in range(self.reviews.n_items)
+            if (j, i) not in old
+            and (j, i) not in told.get("conflicts", ())
+            and j in told.get("willing", range(99))
+            and ("min_affinity" not in told or affinity.get((j, i), -99) >= told["min_affinity"])
+            and (j not in home or (home[j], i) not in beside)
+        ]
+
+    def reviews_now(self) -> list[tuple[int, int]]:
+        """Existing and fixed reviews."""
+        table = self.reviews
+        old = zip(table.reviewer.tolist(), table.item.tolist(), strict=True)
+        return list(dict.fromkeys([*old, *self.options.get("fixed", ())]))
+
+    def keeps(self, chosen: tuple[tuple[int, int], ...]) -> bool:
+        """Whether loads, limits and institutions hold for some new reviews together with the fixed ones."""
+        told, table = self.options, self.reviews
+        fresh = [pair for pair in told.get("fixed", ()) if pair[1] not in table.items_of(pair[0]).tolist()]
+        new = [*dict.fromkeys(fresh), *chosen]
+        capacity, home = told.get("capacity"), told.get("institutions", {})
+        loads = [sum(j == k for k, _ in new) for j in range(self.everyone)]
+        spare = [99 if capacity is None else capacity.get(j, 0) for j in range(self.everyone)]
+        parties = [(home[j], i) for j, i in chosen if j in home]
+        return (
+            all(a <= b for a, b in zip(loads, spare, strict=True))
+            and all(sum(i == k for _, k in new) <= told.get("max_per_item", 99) for i in range(table.n_items))
+            and len(set(parties)) == len(parties)
+        )
+
+    def served(self, chosen: tuple[tuple[int, int], ...]) -> bool:
+        """Whether every item has its reviews and its senior."""
+        told, every = self.options, [*self.reviews_now(), *chosen]
+        who = [[j for j, k in every if k == i] for i in range(self.reviews.n_items)]
+        senior = told.get("senior")
+        return all(len(js) >= told.get("min_reviews", 0) for js in who) and (
+            senior is None or all(set(js) & set(senior) for js in who)
+        )
+
+    def reached(self, chosen: tuple[tuple[int, int], ...], target: str) -> bool:
+        covers = [0] * self.everyone
+        for j, i in [*self.reviews_now(), *chosen]:
+            covers[j] |= 1 << i
+        return LEVELS[target](covers, self.reviews.n_items)
+
+    def price(self, chosen: tuple[tuple[int, int], ...]) -> float:
+        """Affinity below the highest of each pair, or costs."""
+        affinity = self.options.get("affinity")
+        if affinity is None:
+            return sum(self.options.get("cost", {}).get(pair, 1.0) for pair in chosen)
+        most = max([0.0, *affinity.values()])
+        return sum(most - affinity.get(pair, 0.0) for pair in chosen)
+
+
+def best_plan(case: Case, target: str, most_sets: int) -> tuple[int, float] | str | None:
+    """Count and price of the best plan beside the fixed reviews; None if there is none."""
+    allowed = case.allowed()
+    if not case.keeps(()):
+        return None
+    tried = 0
+    for size in range(len(allowed) + 1):
+        tried += comb(len(allowed), size)
+        if tried > most_sets:
+            return "too many"
+        kept = [chosen for chosen in combinations(allowed, size) if case.keeps(chosen)]
+        if not kept:
+            return None
+        prices = [case.price(s) for s in kept if case.served(s) and case.reached(s, target)]
+        if prices:
+            return size, min(prices)
+    return None
+
+
+@st.composite
+def cases(draw: st.DrawFn, most: int = 4) -> Case:
+    """Small tables with few rules or many, aimed at what collides: few institutions, few seniors, tight loads."""
+    M, N = draw(st.integers(1, most)), draw(st.integers(1, most))
+    rows = [draw(st.sets(st.integers(0, N - 1), max_size=3)) for _ in range(M)]
+    reviews = Reviews.from_pairs(
+        [(j, i) for j, row in enumerate(rows) for i in row], reviewers=range(M), items=range(N)
+    )
+    everyone = range(M + draw(st.integers(0, 2)))
+    people, pairs = st.sampled_from(everyone), st.tuples(st.sampled_from(everyone), st.integers(0, N - 1))
+    options: dict[str, Any] = {"capacity": {j: draw(st.integers(0, 3)) for j in everyone}}
+    if draw(st.booleans()):
+        options["institutions"] = {j: draw(st.sampled_from("xy")) for j in draw(st.sets(people, min_size=1))}
+    if draw(st.booleans()):
+        options["senior"] = sorted(draw(st.sets(people, min_size=1)))
+    if draw(st.booleans()):
+        options["min_reviews"] = draw(st.integers(0, 3))
+    if draw(st.integers(0, 3)) == 0:
+        options["willing"] = sorted(draw(st.sets(people)))
+    if draw(st.booleans()):
+        options["affinity"] = draw(st.dictionaries(pairs, st.integers(-2, 4).map(float), min_size=1, max_size=12))
+        if draw(st.integers(0, 3)) == 0:
+            options["min_affinity"] = float(draw(st.integers(-1, 2)))
+    if draw(st.integers(0, 3)) == 0:
+        options["fixed"] = draw(st.lists(pairs, max_size=2, unique=True))
+    if draw(st.integers(0, 3)) == 0:
+        closed = draw(st.lists(pairs, max_size=4))
+        options["conflicts"] = [pair for pair in closed if pair not in options.get("fixed", ())]
+    if draw(st.integers(0, 4)) == 0:
+        options["max_per_item"] = draw(st.integers(1, 2))
+    return Case(reviews, options)
