@@ -45,6 +45,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "plans.search": "errors plans.model",
         "plans.proof": "errors plans.model",
         "plans.targets": "errors plans.search plans.proof plans.model",
+        "plans.objectives": "errors plans.model",
+        "plans.pursuing": "errors plans.model plans.objectives",
         "plans.mail": "",
         "plans.plan": "errors plans.model plans.targets plans.mail",
         "plans.words": "errors plans.model plans.plan",

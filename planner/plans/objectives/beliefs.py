@@ -28,6 +28,8 @@ class Beliefs:
         Shape (M,): inverse error variance of one more score of each reviewer, as a measurement of a quality.
     pending
         Shape (N,): sum of these over the reviews that an item is to get anyhow.
+    average
+        Shape (N,): plain average of the scores; NaN without one.
     scored
         How many items have scores.
     """
@@ -36,12 +38,17 @@ class Beliefs:
     sd: FloatArray
     review_precision: FloatArray
     pending: FloatArray
+    average: FloatArray
     scored: int
 
     @property
     def typical(self) -> float:
         """Precision of a review by a reviewer drawn at random."""
         return float(self.review_precision.mean())
+
+    def brought_by(self, pairs: IntArray) -> FloatArray:
+        """Return the precision that reviews (reviewer, item), shape (P, 2), bring to each item, shape (N,)."""
+        return brought_by(pairs, self.review_precision, self.mean.size)
 
 
 def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> Beliefs:
@@ -68,7 +75,7 @@ def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> B
         )
         raise InputError(message)
     if draws is None:
-        learned = learned_from(reviews)
+        learned = learned_from(reviews, n_draws=0)
         mean, sd, error = learned.mean, learned.error, learned.review_error
     else:
         mean, sd, error = _summary(reviews, draws)
@@ -80,8 +87,8 @@ def beliefs_of(reviews: Reviews, fixed: IntArray, draws: FloatArray | None) -> B
     mean, sd = np.where(known, mean, centre), np.where(known, sd, spread)
     coming = np.concatenate([np.column_stack([reviews.reviewer, reviews.item])[~reviews.scored], fixed])
     precision = 1.0 / least_spread(mean, error) ** 2
-    pending = np.bincount(coming[:, 1], precision[coming[:, 0]], reviews.n_items)
-    return Beliefs(mean, least_spread(mean, sd), precision, pending, int(known.sum()))
+    pending = brought_by(coming, precision, reviews.n_items)
+    return Beliefs(mean, least_spread(mean, sd), precision, pending, _averages(reviews), int(known.sum()))
 
 
 def _summary(reviews: Reviews, draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -95,3 +102,18 @@ def _summary(reviews: Reviews, draws: FloatArray) -> tuple[FloatArray, FloatArra
     missed = (reviews.score[reviews.scored] - mean[item]) ** 2 + sd[item] ** 2
     error = np.sqrt(missed[np.isfinite(missed)].mean()) if np.isfinite(missed).any() else np.nan
     return mean, sd, np.full(reviews.n_reviewers, error)
+
+
+def brought_by(pairs: IntArray, precision: FloatArray, n_items: int) -> FloatArray:
+    """Sum the precisions of reviewers over the reviews of each item, shape (N,).
+
+    >>> brought_by(np.array([[0, 1], [1, 1]]), np.array([0.5, 2.0]), 3).tolist()
+    [0.0, 2.5, 0.0]
+    """
+    return np.bincount(pairs[:, 1], precision[pairs[:, 0]], n_items).astype(np.float64)
+
+
+def _averages(reviews: Reviews) -> FloatArray:
+    item, score = reviews.item[reviews.scored], reviews.score[reviews.scored]
+    count = np.bincount(item, minlength=reviews.n_items)
+    return np.where(count > 0, np.bincount(item, score, reviews.n_items) / np.maximum(count, 1), np.nan)

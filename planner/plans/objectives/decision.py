@@ -8,15 +8,19 @@ import numpy as np
 
 from planner.plans.objectives.kernels import misplaced, settled
 from planner.plans.objectives.objective import Aim, Objective
-from reviewgraph.chances import cut_of
+from reviewgraph.chances import cut_of, probability_in_top
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner.plans.objectives.beliefs import Beliefs
     from reviewgraph.arrays import FloatArray, IntArray
 
 #: A paper is settled when it is in, or out, with at most this chance of being wrong.
 ERROR_RATE = 0.1
+#: A price of 0 or 1 would make all papers, or none, worth selecting.
+LEAST_PRICE = 1e-9
 
 
 class Decision(Objective):
@@ -26,7 +30,7 @@ class Decision(Objective):
     words: ClassVar[str] = "after scores, fewest wrong among the papers of --select"
     selects: ClassVar[bool] = True
 
-    def aim(self, beliefs: Beliefs, select: int | None) -> Aim:
+    def aim(self, beliefs: Callable[[], Beliefs], select: int | None) -> Aim:
         """Place the cut.
 
         Raises
@@ -34,43 +38,61 @@ class Decision(Objective):
         InputError
             If ``select`` is missing, or not from 1 to one less than the items with scores.
         """
-        if select is None or isinstance(select, bool) or not 0 < select < beliefs.scored:
-            message = (
-                f"select: expected how many papers will be selected, 1 to {beliefs.scored - 1} of the {beliefs.scored} "
-                f"with scores, as objective 'decision' needs; found {select!r}"
-            )
+        if select is None:
+            message = "select: objective 'decision' needs to know how many papers will be selected; found None"
             raise InputError(message)
-        return FewestWrong(beliefs, cut_of(beliefs.mean, beliefs.sd, int(select)))
+        known = beliefs()
+        if isinstance(select, bool) or not 0 < select < known.scored:
+            message = f"select: expected 1 to {known.scored - 1}, with {known.scored} papers scored; found {select!r}"
+            raise InputError(message)
+        return FewestWrong(known, int(select))
 
 
 class FewestWrong(Aim):
-    """An item's loss is its chance of ending on the wrong side of the cut; each wrong selection is two of these."""
+    """An item's loss is what it adds to the wrong ones among the n that will be selected.
+
+    Parameters
+    ----------
+    beliefs
+        Qualities, and what one more score tells.
+    n
+        How many will be selected.
+    """
 
     unit: ClassVar[str] = "wrong among those selected"
 
-    def __init__(self, beliefs: Beliefs, cut: float) -> None:
+    def __init__(self, beliefs: Beliefs, n: int) -> None:
         super().__init__(beliefs)
-        self.distance = beliefs.mean - cut
+        self.n = n
+        self.distance = beliefs.mean - cut_of(beliefs.mean, beliefs.sd, n)
+        self.chance = probability_in_top(beliefs.mean, beliefs.sd, n)
+        # The price of a place lies between the chances of the last paper in and of the first one out.
+        last = np.sort(self.chance)[::-1][n - 1 : n + 1]
+        self.price = float(np.clip(last.mean(), LEAST_PRICE, 1.0 - LEAST_PRICE))
 
     def losses(self, item: IntArray, precision: FloatArray) -> FloatArray:
         """Ask :func:`planner.plans.objectives.kernels.misplaced`."""
-        return misplaced(self.distance[item], self.beliefs.sd[item], self.beliefs.pending[item] + precision)
+        coming = self.beliefs.pending[item] + precision
+        return misplaced(self.distance[item], self.beliefs.sd[item], coming, self.price)
 
     def total(self, losses: float) -> float:
-        """Return wrong selections: one item too many above the cut, and one too few."""
-        return 0.5 * losses
+        """Return wrong selections: losses are such."""
+        return losses
 
     def words(self, item: int, label: str, before: float, after: float) -> str:
         """Tell the chance of being in, and how often the reviews so far settle it."""
-        from scipy.special import ndtr
-
-        chance = float(ndtr(self.distance[item] / self.beliefs.sd[item]))
         coming = self.beliefs.pending[item] + np.array([before, after])
-        often = settled(np.full(2, self.distance[item]), np.full(2, self.beliefs.sd[item]), coming, ERROR_RATE)
+        distance, sd = np.full(2, self.distance[item]), np.full(2, self.beliefs.sd[item])
+        often = settled(distance, sd, coming, ERROR_RATE)[1]
         with_others = ", with those before it," if coming[0] > 0 else ""
-        return f"{label} is in with {chance:.0%}: this{with_others} settles it {often[1]:.0%} of the time"
+        return f"{label} is in with {self.chance[item]:.0%}: this{with_others} settles it {often:.0%} of the time"
 
     def worth_reading(self) -> int | None:
         """One review for each paper to be discussed."""
-        loss = self.losses(np.arange(self.distance.size), np.zeros(self.distance.size))
-        return int((loss > ERROR_RATE).sum())
+        return int((np.minimum(self.chance, 1.0 - self.chance) > ERROR_RATE).sum())
+
+    def borderline(self) -> IntArray | None:
+        """Items by the distance of their plain average from the cut of the averages."""
+        average = np.where(np.isfinite(self.beliefs.average), self.beliefs.average, np.inf)
+        cut = np.sort(average[np.isfinite(average)])[::-1][self.n - 1 : self.n + 1].mean()
+        return np.argsort(np.abs(average - cut), kind="stable")

@@ -10,6 +10,9 @@ import numpy as np
 
 from reviewgraph.arrays import FloatArray
 
+#: Numbers nearer to 0, or correlations nearer to 1, are taken to be so near: nothing of it is seen at twelve digits.
+TRIFLE = 1e-12
+
 
 def variance_left(sd: FloatArray, precision: FloatArray) -> FloatArray:
     """Return the variance of papers after more reviews.
@@ -29,34 +32,61 @@ def variance_left(sd: FloatArray, precision: FloatArray) -> FloatArray:
     return 1.0 / (1.0 / sd**2 + precision)
 
 
-def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray) -> FloatArray:
-    """Return the chance that a paper will stand on the wrong side of the cut after more reviews.
+def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray, price: float) -> FloatArray:
+    """Return what a paper is expected to add to wrong selections after more reviews.
 
-    ``2 T(|d| / s, 1 / (s sqrt p))``, d being the distance of the mean from the cut and T Owen's function: the paper and
-    its future mean are jointly normal with correlation ``sqrt(1 - v / s^2)``, and T gives the chance that a cut parts
-    them. Without a further review it is ``Phi(-|d| / s)``.
+    ``(1 - q) P(x > t, out) + q P(x < t, in)``: t is the quality above which n papers are expected, and a paper is in
+    when its chance of lying above t is at least the price q, that of the last paper selected. Papers selected are
+    fewer than chances of one half or more, or more, since means are drawn to the middle; with the price the sum
+    over all papers is the expected number of wrong ones among the n of largest chance, now and later.
+
+    Quality and future mean are jointly normal with correlation ``sqrt(1 - v / s^2)``; their joint chance is Owen's.
 
     Parameters
     ----------
     distance
-        Posterior mean less the cut.
+        Posterior mean less t.
     sd, precision
         As in :func:`variance_left`; same shape.
+    price
+        q, above 0 and below 1.
 
     References
     ----------
-    Owen (1956), Tables for computing bivariate normal probabilities, equation 3.1.
+    Owen (1956), Tables for computing bivariate normal probabilities, equation 2.1.
 
     Examples
     --------
-    >>> misplaced(np.zeros(2), np.ones(2), np.array([0.0, 1.0])).tolist()
-    [0.5, 0.25]
+    >>> misplaced(np.zeros(2), np.ones(2), np.array([0.0, 1.0]), 0.5).round(3).tolist()
+    [0.25, 0.125]
     """
-    from scipy.special import owens_t
+    from scipy.special import ndtr, ndtri
 
-    with np.errstate(divide="ignore"):
-        ratio = 1.0 / (sd * np.sqrt(precision))
-    return np.asarray(2.0 * owens_t(np.abs(distance) / sd, ratio))
+    above = distance / sd
+    left = variance_left(sd, precision)
+    share = np.clip(1.0 - left / sd**2, TRIFLE, 1.0 - TRIFLE)
+    moved = (distance - np.sqrt(left) * ndtri(price)) / (sd * np.sqrt(share))
+    right = both_above(above, moved, np.sqrt(share))
+    later = (1.0 - price) * ndtr(above) + price * ndtr(moved) - right
+    now = np.minimum((1.0 - price) * ndtr(above), price * ndtr(-above))
+    return np.where(precision > 0.0, np.clip(later, 0.0, now), now)
+
+
+def both_above(first: FloatArray, second: FloatArray, correlation: FloatArray) -> FloatArray:
+    """Return P(a < first, b < second) of two standard normal numbers of a correlation strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> both_above(np.zeros(1), np.zeros(1), np.array([0.5])).round(6).tolist()
+    [0.333333]
+    """
+    from scipy.special import ndtr, owens_t
+
+    # Owen's formula divides by both arguments, and is continuous there.
+    h, k = (np.where(np.abs(value) < TRIFLE, TRIFLE, value) for value in (first, second))
+    rest = np.sqrt(1.0 - correlation**2)
+    parts = owens_t(h, (k / h - correlation) / rest) + owens_t(k, (h / k - correlation) / rest)
+    return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - parts - 0.5 * (h * k < 0.0))
 
 
 def settled(distance: FloatArray, sd: FloatArray, precision: FloatArray, error_rate: float) -> FloatArray:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from planner.plans.objectives.objective import Objective
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner.plans.objectives.beliefs import Beliefs
 
 
@@ -16,7 +18,6 @@ class Level(Objective):
     name: ClassVar[str] = "level"
     words: ClassVar[str] = "fewest reviews to the level of --target"
     needs_level: ClassVar[bool] = True
-    needs_scores: ClassVar[bool] = False
 
-    def aim(self, beliefs: Beliefs, select: int | None) -> None:
+    def aim(self, beliefs: Callable[[], Beliefs], select: int | None) -> None:
         """Return none: no review beyond the level is chosen."""

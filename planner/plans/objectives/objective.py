@@ -5,7 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner.plans.objectives.beliefs import Beliefs
     from reviewgraph.arrays import FloatArray, IntArray
 
@@ -45,6 +49,14 @@ class Aim(ABC):
     def worth_reading(self) -> int | None:
         """Return how many reviews to plan where nobody said; None where somebody must."""
 
+    def borderline(self) -> IntArray | None:
+        """Return the items in the order in which averages alone would ask for reviews; None where they would not."""
+        return None
+
+    def left(self, extra: FloatArray) -> float:
+        """Return the total after reviews of precisions ``extra``, shape (N,), beyond those to come anyhow."""
+        return self.total(float(self.losses(np.arange(extra.size), extra).sum()))
+
 
 class Objective(ABC):
     """What extra reviews are for.
@@ -65,8 +77,8 @@ class Objective(ABC):
     selects: ClassVar[bool] = False
 
     @abstractmethod
-    def aim(self, beliefs: Beliefs, select: int | None) -> Aim:
-        """Return the objective for some beliefs and, where it matters, how many items will be selected."""
+    def aim(self, beliefs: Callable[[], Beliefs], select: int | None) -> Aim | None:
+        """Return the objective for what is believed and how many items will be selected; None where neither matters."""
 
     def __repr__(self) -> str:
         return f"<Objective: {self.name}, {self.words}>"

@@ -10,6 +10,8 @@ from planner.plans.objectives.kernels import variance_left
 from planner.plans.objectives.objective import Aim, Objective
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner.plans.objectives.beliefs import Beliefs
     from reviewgraph.arrays import FloatArray, IntArray
 
@@ -20,9 +22,9 @@ class Precision(Objective):
     name: ClassVar[str] = "precision"
     words: ClassVar[str] = "after scores, smallest expected error of all papers"
 
-    def aim(self, beliefs: Beliefs, select: int | None) -> Aim:
+    def aim(self, beliefs: Callable[[], Beliefs], select: int | None) -> Aim:
         """Take the beliefs as they are; whatever is selected."""
-        return SmallestError(beliefs)
+        return SmallestError(beliefs())
 
 
 class SmallestError(Aim):
