@@ -126,8 +126,8 @@ class Realistic:
         Raises
         ------
         InputError
-            If there are fewer reviewers than an item may need, the fewest reviews are more than the most, or ``noise`` is
-            negative.
+            If there are fewer reviewers than an item may need, the fewest reviews are more than the most, or ``noise``
+            is negative.
         """
         rng = np.random.default_rng(seed)
         least, most = self.reviews_per_item

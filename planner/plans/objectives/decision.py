@@ -10,6 +10,7 @@ from planner.plans.objectives.kernels import misplaced, settled
 from planner.plans.objectives.objective import Aim, Objective
 from reviewgraph.chances import cut_of, probability_in_top
 from reviewgraph.errors import InputError
+from reviewgraph.words import noun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,8 +85,8 @@ class FewestWrong(Aim):
         coming = self.beliefs.pending[item] + np.array([before, after])
         distance, sd = np.full(2, self.distance[item]), np.full(2, self.beliefs.sd[item])
         often = settled(distance, sd, coming, ERROR_RATE)[1]
-        with_others = ", with those before it," if coming[0] > 0 else ""
-        return f"{label} is in with {self.chance[item]:.0%}: this{with_others} settles it {often:.0%} of the time"
+        those = "all so far settle" if coming[0] > 0 else "this settles"
+        return f"{label} is in with {self.chance[item]:.0%}: {those} it {_times(often)}"
 
     def worth_reading(self) -> int | None:
         """One review for each paper to be discussed."""
@@ -96,3 +97,13 @@ class FewestWrong(Aim):
         average = np.where(np.isfinite(self.beliefs.average), self.beliefs.average, np.inf)
         cut = np.sort(average[np.isfinite(average)])[::-1][self.n - 1 : self.n + 1].mean()
         return np.argsort(np.abs(average - cut), kind="stable")
+
+
+def _times(often: float) -> str:
+    """Say a share in tenths.
+
+    >>> _times(0.38), _times(0.01)
+    ('4 times in 10', 'less than once in 20')
+    """
+    tenths = int(10.0 * often + 0.5)
+    return "less than once in 20" if not tenths else f"{tenths} {noun(tenths, 'time')} in 10"

@@ -55,7 +55,7 @@ class Aim(ABC):
 
     def left(self, extra: FloatArray) -> float:
         """Return the total after reviews of precisions ``extra``, shape (N,), beyond those to come anyhow."""
-        return self.total(float(self.losses(np.arange(extra.size), extra).sum()))
+        return float(self.total(float(self.losses(np.arange(extra.size), extra).sum())))
 
 
 class Objective(ABC):

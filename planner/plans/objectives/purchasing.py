@@ -33,15 +33,16 @@ def bought(aim: Aim, table: Reviews, pairs: IntArray) -> Bought:
     every = np.arange(table.n_items)
     extra = np.zeros(table.n_items)
     losses = aim.losses(every, extra)
-    now, sum_ = aim.total(float(losses.sum())), float(losses.sum())
+    sum_ = float(losses.sum())
+    now = aim.total(sum_)
     gains, words = [], []
     for reviewer, item in pairs.tolist():
         before = float(extra[item])
         extra[item] += aim.beliefs.review_precision[reviewer]
         then = float(aim.losses(every[item : item + 1], extra[item : item + 1])[0])
-        sum_ += then - losses[item]
+        sum_ += then - float(losses[item])
         losses[item] = then
-        total = aim.total(sum_)
+        total = float(aim.total(sum_))
         gains.append(now - total)
         words.append(aim.words(item, str(table.items[item]), before, float(extra[item])))
         now = total
