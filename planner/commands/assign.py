@@ -9,6 +9,7 @@ import click
 
 from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.levels import AIMS
+from planner.commands.people import affinity_option
 from reviewgraph.cli.options import output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 from reviewgraph.cli.progress import say_progress
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     help="All reviewers (reviewer[,load,min_load,institution,senior]). No two of one institution review a paper; "
     "where somebody is senior, every paper gets a senior reviewer.",
 )
-@click.option("--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity).")
+@affinity_option
 @click.option("--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
 @click.option("--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.commands.aims import CHOICES, read_aims
+from planner.commands.people import people_options, read_people
 from planner.plans.objectives import OBJECTIVES
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
@@ -56,13 +57,14 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 )
 @click.option("--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
 @click.option("--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
+@people_options
 @click.option("--max-per-item", type=click.IntRange(0), metavar="N", help="At most N extra reviews a paper.")
 @click.option(
     "--max-reviews", type=click.IntRange(0), metavar="N", help="A budget: the best N reviews, fixed included."
 )
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
-@output_option("Write the plan as CSV (item,reviewer,cost,joins; gain with --for).")
+@output_option("Write the plan as CSV (item,reviewer,cost or affinity,joins; gain with --for).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def plan(
@@ -74,6 +76,8 @@ def plan(
     select: Share | None,
     use_scores: bool,
     spare: int | None,
+    min_affinity: float | None,
+    min_reviews: int,
     max_per_item: int | None,
     max_reviews: int | None,
     time_limit: float,
@@ -98,6 +102,8 @@ def plan(
         objective=aims.objective,
         select=None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
         spare=spare,
+        min_affinity=min_affinity,
+        min_reviews=min_reviews,
         max_per_item=max_per_item,
         max_reviews=max_reviews,
         time_limit=time_limit,
@@ -122,7 +128,12 @@ def plan(
 
 
 def _side_files(
-    reviews: Reviews, conflicts: str | None, capacity: str | None, fixed: str | None, cost: str | None
+    reviews: Reviews,
+    conflicts: str | None,
+    capacity: str | None,
+    fixed: str | None,
+    cost: str | None,
+    **people: str | None,
 ) -> dict[str, Any]:
     """Read the side files that are given; unknown names in conflicts and costs are counted on stderr."""
     from reviewgraph.formats.side import read_capacity, read_cost, read_pairs
@@ -130,7 +141,8 @@ def _side_files(
     given: dict[str, Any] = {}
     if capacity:
         given["capacity"] = read_capacity(capacity, note=say)
-    known = set(reviews.reviewers) | set(given.get("capacity", ()))
+    given |= read_people(reviews, {*reviews.reviewers, *given.get("capacity", ())}, **people)
+    known = {*reviews.reviewers, *given.get("capacity", ()), *given.get("willing", ())}
     if conflicts:
         given["conflicts"] = read_pairs(conflicts, note=say)
         _count_unknown(conflicts, given["conflicts"], known, reviews)
@@ -153,7 +165,8 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
 def _next(ctx: click.Context, found: Plan, output: str | None) -> str:
     """Return the next command to type."""
     table, lower = given_table(), NAMES[NAMES.index(found.target) + 1 :]
-    if found.status == "infeasible" and lower and (found.constraints.spare > 0).any():
+    rules = found.constraints
+    if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
         return f"{_again(ctx, lower[0])}   (to ask for less)"
     if not found.reviews:
         return f"reviewgraph check {table}"
@@ -175,9 +188,7 @@ def _again(ctx: click.Context, target: str | None = None) -> str:
         if given and isinstance(option, click.Option) and name not in left_out:
             values = ctx.params[name] if option.multiple else [ctx.params[name]]
             flag = option.opts[-1]
-            words += (
-                [flag] if option.is_flag else [part for value in values for part in (flag, f"{value}")]
-            )
+            words += [flag] if option.is_flag else [part for value in values for part in (flag, f"{value}")]
     words += ["--target", target] if target else []
     return f"reviewgraph plan {given_table()} {shlex.join(words)}".rstrip()
 

@@ -141,8 +141,8 @@ def plan_extra_reviews(
     ------
     InputError
         If an objective lacks scores, ``select`` or ``max_reviews``, an argument is malformed, a fixed pair is unknown or
-        in conflict, ``cost`` and ``affinity`` are given both, or affinities, institutions or seniors name nobody that we
-        know.
+        in conflict, ``cost`` and ``affinity`` are given both, or affinities, institutions or seniors name nobody that
+        we know.
 
     Notes
     -----

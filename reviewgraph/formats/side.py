@@ -167,7 +167,6 @@ _DEMAND = _whole("demand", "reviews_needed", "num_reviews", "user_demand")
 _LOAD = _whole("load", "max_load", "max_papers", "max_reviews", "quota", "maximum")
 _MIN_LOAD = _whole("min_load", "min_papers", "min_reviews", "minimum")
 _INSTITUTION = _text(Role("institution", ("affiliation", "organization", "organisation"), required=False))
-_SENIOR = Field(Role("senior", required=False), parse_flag, "yes or no")
 _AFFINITY = _number("affinity", "affinity_score", "similarity", "aggregate_score", "preference", "score", "weight")
 _SPARE = _whole("spare", "capacity", "spare_capacity", "extra", required=True)
 _COST = _number("cost", "price")
@@ -175,6 +174,7 @@ _WEIGHT = _number("weight", "confidence", "expertise", "revexp")
 _HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
 _QUALITY = _number("quality", "true_quality", "reference", "truth")
 _TRUTH = _number("truth", "true_quality", "quality")
+_CHOSEN = {name: Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing")}
 _REVIEWER, _ITEM = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
 
 
@@ -203,7 +203,7 @@ def read_reviewers(path: Path, *, note: Note | None = None) -> dict[str, Reviewe
         As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``, or there is
         none.
     """
-    fields = (_REVIEWER, _LOAD, _MIN_LOAD, _INSTITUTION, _SENIOR)
+    fields = (_REVIEWER, _LOAD, _MIN_LOAD, _INSTITUTION, _CHOSEN["senior"])
     rows = read_columns(path, fields, key=("reviewer",), note=note)
     _expect_rows(path, rows["reviewer"], "reviewer")
     found = {
@@ -215,6 +215,38 @@ def read_reviewers(path: Path, *, note: Note | None = None) -> dict[str, Reviewe
             message = f"{path}: reviewer {quote(label)}: min_load {entry.min_load} is above load {entry.load}"
             raise InputError(message)
     return found
+
+
+def read_institutions(path: Path, *, note: Note | None = None) -> dict[str, str]:
+    """Return institution by reviewer, from a file ``reviewer,institution``; who has none is left out.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice, or nobody has an institution.
+    """
+    found = _by_label(path, _REVIEWER, _INSTITUTION, note)
+    known = {label: institution for label, institution in found.items() if institution}
+    if not known:
+        message = f"{path}: expected a column institution with names in it, found none"
+        raise InputError(message)
+    return known
+
+
+def read_chosen(path: Path, name: str, *, note: Note | None = None) -> list[str]:
+    """Return some reviewers, from a file ``reviewer[,senior]`` or ``reviewer[,willing]``.
+
+    Those with a yes in the column ``name``; all that are listed, where no cell of it says yes or no.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
+    """
+    found = _by_label(path, _REVIEWER, _CHOSEN[name], note)
+    _expect_rows(path, list(found), "reviewer")
+    said = any(flag is not None for flag in found.values())
+    return [label for label, flag in found.items() if flag or not said]
 
 
 def read_affinity(path: Path, *, note: Note | None = None) -> Columns:

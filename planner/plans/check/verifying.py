@@ -35,10 +35,11 @@ def verify_plan(plan: Plan) -> None:
     """Check a plan of any status against its constraints and its claims, without the search.
 
     Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits, institutions, the floor and the
-    budget must hold. A plan called optimal or feasible must give every item the reviews and the senior reviewer that it
-    must have and reach its target, for ``double`` by replaying its merges, and no other plan may; one called optimal must have as many reviews as its bound. Every lower bound is computed again by other code. Prices
-    and shortages are checked by ranks of the count matroid. Where there is said to be no plan, all allowed reviews
-    together must miss the target, or a shortage prove it, or small sets are tried.
+    budget must hold. A plan called optimal or feasible must give every item the reviews and the senior one that it must
+    have, and reach its target, for ``double`` by replaying its merges; no other plan may. One called optimal must have
+    as many reviews as its bound. Every lower bound is computed again by other code. Prices and shortages are checked
+    by ranks of the count matroid. Where there is said to be no plan, all allowed reviews together must miss what is
+    asked for, or a shortage prove it, or small sets are tried.
 
     Taken on trust: bounds of the kind ``cuts`` of more than 8 reviews, or where more than 2,000 tables would have to
     be looked at; the same for there being no plan, and for no plan of the same length being cheaper, where neither

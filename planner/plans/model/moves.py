@@ -20,7 +20,7 @@ class Board(NamedTuple):
 
     Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` is
     what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not
-    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``house`` is the institution of a reviewer
+    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``house`` is a reviewer's institution
     (-1: none that matters), ``held[item, institution]`` counts the new reviews of an item from there.
     ``dice[STATE]`` is the state of the random numbers.
     """

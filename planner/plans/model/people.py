@@ -63,6 +63,11 @@ class People:
         held = np.bincount(table.item[self.senior[table.reviewer]], minlength=table.n_items)
         return Needs(missing, (held == 0).astype(np.int64))
 
+    @property
+    def asks(self) -> bool:
+        """Whether items must have something beside the level."""
+        return self.senior is not None or self.min_reviews > 0
+
     def without_needs(self) -> People:
         """Return the same where no item need have anything."""
         return replace(self, senior=None, min_reviews=0)

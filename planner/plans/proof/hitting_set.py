@@ -42,7 +42,10 @@ class Outcome:
 
 @dataclass
 class Master:
-    """The integer programme over candidate reviews, in CP-SAT."""
+    """The integer programme over candidate reviews, in CP-SAT.
+
+    ``take`` are the reviews, ``links`` those that count in cuts of more than one.
+    """
 
     oracle: Oracle
     model: Any = None
@@ -96,7 +99,7 @@ class Master:
     def _activate(self) -> None:
         """Reviewers of d < t items: no new review links, or at least t + 1 - d do, of which t - d are lost.
 
-        Who links nothing need review nothing, unless items are short of reviews: then ``links`` are fewer than ``take``.
+        Who links nothing need review nothing, unless items are short of reviews: then ``links`` may be fewer.
         """
         self.lost: dict[int, tuple[Any, int]] = {}
         self.links = list(self.take)

@@ -31,27 +31,27 @@ def why_uncovered(task: Task) -> list[str]:
     party = np.where(party >= M, party, pairs[:, 0])
     distinct = np.unique(pairs[:, 1] * (2 * M) + party) // (2 * M)
     readable = np.minimum(np.bincount(distinct, minlength=N), task.room)
-    said = []
-    few = np.flatnonzero(readable < needs.each)
+    few, said = np.flatnonzero(readable < needs.each), []
+    one = ", one of each institution," if task.constraints.people.has_institutions else ""
     for i in few[:NAMED].tolist():
-        one = "" if not task.constraints.people.has_institutions else ", of one institution one at most"
-        limit = "" if task.room[i] >= needs.each[i] else ", and its limit"
+        limit = "" if task.room[i] >= needs.each[i] else ", with its limit,"
         said.append(
-            f"paper {task.constraints.reviews.items[i]} needs {counted(int(needs.each[i]), 'more review')}; those who "
-            f"may read it{one}{limit} allow {readable[i]}; {REMEDY}"
+            f"paper {task.constraints.reviews.items[i]} needs {counted(int(needs.each[i]), 'more review')}, and those "
+            f"who may read it{one or limit} give {readable[i]}; {REMEDY}"
         )
-    said += _without_senior(task, pairs)
+    said += _without_senior(task, pairs, few)
     if few.size > NAMED:
         said.append(f"{few.size - NAMED} more papers have too few readers")
     return said or _too_small_loads(task, pairs)
 
 
-def _without_senior(task: Task, pairs: IntArray) -> list[str]:
+def _without_senior(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
+    """Name the papers, others than those named already, that no senior reviewer can read."""
     senior = task.constraints.people.senior
     if senior is None:
         return []
     able = np.bincount(pairs[senior[pairs[:, 0]], 1], minlength=task.n_items)
-    bare = np.flatnonzero((task.needs.senior > 0) & (able == 0))
+    bare = np.setdiff1d(np.flatnonzero((task.needs.senior > 0) & (able == 0)), named)
     if not bare.size:
         return []
     return [f"no senior reviewer has reviewed, or may review, {_papers(task, bare)}; name more seniors, or raise loads"]
@@ -61,16 +61,15 @@ def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
     """Find papers whose readers' loads together are too small, for reviews or for seniors alone."""
     senior, needs = task.constraints.people.senior, task.needs
     everybody = np.ones(task.spare.size, np.bool_)
-    for who, each, what in ((senior, needs.senior, "senior reviewer"), (everybody, needs.each, "reviewer")):
+    for who, each, kind in ((senior, needs.senior, "senior review"), (everybody, needs.each, "review")):
         if who is None:
             continue
         short, give, use = _cut(task.spare, pairs[who[pairs[:, 0]]], each)
         if short.size:
             needed = int(each[short].sum())
             return [
-                f"{_papers(task, short)} {noun(short.size, 'needs', 'need')} {counted(needed, f'review by a {what}')} "
-                f"in all, and the {what}s who may read them have {give + use} to give within their spare loads: "
-                f"{needed} > {give + use}; {REMEDY}"
+                f"{_papers(task, short)} {noun(short.size, 'needs', 'need')} {counted(needed, kind)} in all, and those "
+                f"who may give them have {give + use} within their spare loads: {needed} > {give + use}; {REMEDY}"
             ]
     return []
 

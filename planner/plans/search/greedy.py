@@ -30,13 +30,13 @@ def offer(
     room: IntArray,
     owner: IntArray,
     house: IntArray,
-    held: IntArray,
+    colleagues: IntArray,
     wanted: int,
 ) -> int:
     """Take reviews that are independent in the count matroid, in order, until ``wanted`` are; returns how many are.
 
-    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up, and ``held`` counts the reviews of
-    an item by institution, ``house`` of the reviewer; ``taken`` marks the reviews.
+    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``colleagues`` counts those
+    of an item by institution, the ``house`` of a reviewer; ``taken`` marks the reviews.
     """
     n_bodies, found, stamp = game.parent.size, 0, 0
     for vertex in range(game.seen.size):
@@ -48,7 +48,7 @@ def offer(
         if taken[r] or cap[owner[r]] <= 0 or room[item[r]] <= 0:
             continue
         home = int(house[owner[r]])
-        if home >= 0 and held[item[r], home] > 0:
+        if home >= 0 and colleagues[item[r], home] > 0:
             continue
         # An item that points into the body's own rigid body depends on it: nothing to gather.
         part, thing = find(game.parent, body[r]), n_bodies + item[r]
@@ -63,7 +63,7 @@ def offer(
             cap[owner[r]] -= 1
             room[item[r]] -= 1
             if home >= 0:
-                held[item[r], home] += 1
+                colleagues[item[r], home] += 1
             found += 1
         else:
             contract(game, part, thing, stamp, nothing)

@@ -27,12 +27,13 @@ from reviewgraph.clock import Clock
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
+    from planner.plans.model.ledger import PlanProgress
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray
 
 #: Shares of the time left for the level on top of the needs, and for the level alone.
-ON_TOP, ALONE = 0.3, 0.4
+ON_TOP, ALONE = 0.5, 0.5
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 1_500
 #: Seconds of cascades in search of reviews that fill needs and serve the level.
@@ -50,8 +51,8 @@ def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -
     if first.impossible:
         ledger.infeasible = ledger.explained = True
         ledger.reasons += why_uncovered(task) or [
-            "what papers must have and the level can each be planned, but an integer programme finds no reviews that give "
-            "every paper what it must have within loads, conflicts, institutions and seniors"
+            "an integer programme finds no reviews that give every paper what it must have within loads, conflicts, "
+            "institutions and seniors, though each of these alone would allow it"
         ]
         return
     if ledger.out_of_reach:
@@ -154,13 +155,17 @@ def _part(ledger: Ledger, share: float, beside: int = 0) -> Ledger:
 
 
 def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng: np.random.Generator) -> None:
-    """Offer the level on top of some reviews; what Ctrl-C leaves of it too."""
+    """Offer the level on top of some reviews, every plan as it is found."""
     part = _part(ledger, ON_TOP, len(chosen))
-    try:
-        target.fill(_on(task, chosen), part, rng)
-    finally:
+
+    def found(progress: PlanProgress) -> None:
         if part.pairs is not None:
-            _offer(target, task, ledger, np.concatenate([chosen, part.pairs]))
+            ledger.offer(np.concatenate([chosen, part.pairs]))
+
+    part.report = found
+    target.fill(_on(task, chosen), part, rng)
+    if part.pairs is not None:
+        _offer(target, task, ledger, np.concatenate([chosen, part.pairs]))
 
 
 def _offer(target: Target, task: Task, ledger: Ledger, pairs: IntArray) -> bool:

@@ -22,7 +22,8 @@ FAR_OFF = 50
 def why_partial(target: Target, ledger: Ledger) -> str:
     """Say why there is no whole plan within the budget, or the time."""
     if ledger.out_of_reach:
-        return f"the target {target.name} needs more reviews than the budget allows"
+        needs = " and what papers must have need" if any(b.kind == "coverage" for b in ledger.bounds) else " needs"
+        return f"the target {target.name}{needs} more reviews than the budget allows"
     if ledger.pairs is not None:
         return f"no plan for the target {target.name} within the budget was found; that there is none is not proved"
     return f"no plan for the target {target.name} was found in time, and none was proved impossible"

@@ -48,8 +48,8 @@ class Case(NamedTuple):
     def keeps(self, chosen: tuple[tuple[int, int], ...]) -> bool:
         """Whether loads, limits and institutions hold for some new reviews together with the fixed ones."""
         told, table = self.options, self.reviews
-        fresh = [pair for pair in told.get("fixed", ()) if pair[1] not in table.items_of(pair[0]).tolist()]
-        new = [*dict.fromkeys(fresh), *chosen]
+        old = set(zip(table.reviewer.tolist(), table.item.tolist(), strict=True))
+        new = [*(pair for pair in told.get("fixed", ()) if pair not in old), *chosen]
         capacity, home = told.get("capacity"), told.get("institutions", {})
         loads = [sum(j == k for k, _ in new) for j in range(self.everyone)]
         spare = [99 if capacity is None else capacity.get(j, 0) for j in range(self.everyone)]

@@ -1,21 +1,36 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import plan_extra_reviews, verify_plan
+from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
+from planner.plans.model.people import People
+from reviewgraph import InputError, Reviews
+from reviewgraph.columns import Columns
 from reviewgraph.levels import NAMES
 from tests.planner.plans.people_cases import Case, best_plan, cases
 
+#: ann, bob and cleo read 1-2, 2-3, 3-4: two reviews join them.
+CHAIN = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3), ("cleo", 3), ("cleo", 4)])
+#: Everything is comparable, and papers 1 and 4 have one review each.
+JOINED = Reviews.from_pairs([("ann", i) for i in (1, 2, 3)] + [("bob", i) for i in (2, 3, 4)])
+
+
+def planned(plan: Plan) -> list[tuple[Any, Any]]:
+    verify_plan(plan)
+    return sorted((review.reviewer, review.item) for review in plan.reviews)
+
 
 @given(cases(), st.sampled_from(list(NAMES)))
-@settings(max_examples=60)
+@settings(max_examples=35)
 def test_plans_with_people_are_as_good_as_brute_force(case: Case, target: Any) -> None:
     expected = best_plan(case, target, most_sets=2_000)
-    plan = plan_extra_reviews(case.reviews, target, time_limit=20, **case.options)
+    plan = plan_extra_reviews(case.reviews, target, time_limit=60, **case.options)
     verify_plan(plan)
     if expected is None:
         assert plan.status == "infeasible"
@@ -28,3 +43,178 @@ def test_plans_with_people_are_as_good_as_brute_force(case: Case, target: Any) -
         assert case.keeps(chosen)
         assert case.served(chosen)
         assert set(chosen) <= set(case.allowed())
+
+
+@given(cases(), st.integers(0, 3))
+@settings(max_examples=15)
+def test_within_a_budget_rules_hold_and_what_papers_lack_comes_first(case: Case, budget: int) -> None:
+    plan = plan_extra_reviews(case.reviews, time_limit=60, max_reviews=budget, **case.options)
+    verify_plan(plan)
+    chosen = tuple(map(tuple, plan.pairs[len(plan.constraints.fixed) :].tolist()))
+    assert plan.count <= budget
+    if plan.status != "infeasible":
+        assert case.keeps(chosen)
+        assert set(chosen) <= set(case.allowed())
+    needs, free = plan.constraints.people.needs(case.reviews), budget - len(plan.constraints.fixed)
+    if plan.status == "budget_exhausted" and needs.total >= free and not case.options.get("fixed"):
+        assert all(needs.each[i] > 0 for _, i in chosen)
+
+
+def test_among_plans_of_one_length_the_one_of_most_affinity_is_taken() -> None:
+    affinity = {("bob", 1): 0.9, ("bob", 4): 0.1, ("ann", 3): 0.2, ("cleo", 2): 0.3, ("ann", 4): float("nan")}
+    plan = plan_extra_reviews(CHAIN, affinity=affinity)
+    assert planned(plan) == [("bob", 1), ("cleo", 2)]
+    assert (plan.status, plan.affinity) == ("optimal", pytest.approx(1.2))
+    assert [review.affinity for review in plan.reviews] == [pytest.approx(review.affinity) for review in plan.reviews]
+    assert set(plan.to_columns()) == {"item", "reviewer", "affinity", "joins"}
+    table = Columns(np.array([0, 1]), np.array([0, 1]), ["bob", "cleo"], [1, 2], np.array([0.9, 0.3]))
+    assert planned(plan_extra_reviews(CHAIN, affinity=table)) == [("bob", 1), ("cleo", 2)]
+    assert plan_extra_reviews(CHAIN).affinity is None
+
+
+def test_a_floor_bars_what_is_below_it_and_what_has_no_affinity() -> None:
+    affinity = {("bob", 1): 0.5, ("bob", 4): 0.4, ("ann", 3): 0.6, ("cleo", 2): 0.5, ("ann", 4): float("nan")}
+    assert planned(plan_extra_reviews(CHAIN, affinity=affinity, min_affinity=0.5)) == [("ann", 3), ("cleo", 2)]
+    none = plan_extra_reviews(CHAIN, affinity=affinity, min_affinity=0.7)
+    assert planned(none) == []
+    assert none.status == "infeasible"
+    kept = plan_extra_reviews(CHAIN, affinity=affinity, min_affinity=0.5, fixed=[("ann", 4)])
+    assert ("ann", 4) in planned(kept)
+
+
+def test_colleagues_do_not_meet_on_a_paper() -> None:
+    # Bob's colleagues are barred from papers 2 and 3; two newcomers of one institution may not both read paper 1.
+    with_ann = plan_extra_reviews(CHAIN, institutions={"ann": "X", "bob": "X", "zoe": ""})
+    assert not {("ann", 3), ("bob", 1)} & set(planned(with_ann))
+    lone = Reviews.from_pairs([("ann", 1), ("ann", 2)], items=[1, 2])
+    crowd = {"eve": 2, "fay": 2, "gus": 2}
+    both = plan_extra_reviews(lone, capacity=crowd, min_reviews=3, institutions={"eve": "X", "fay": "X"})
+    assert sum(reviewer == "gus" for reviewer, _ in planned(both)) == 2
+    short = plan_extra_reviews(lone, capacity=crowd, min_reviews=4, institutions={"eve": "X", "fay": "X"})
+    assert planned(short) == []
+    assert short.explanation[0].startswith(
+        "paper 1 needs 3 more reviews, and those who may read it, one of each institution, give 2"
+    )
+
+
+def test_every_paper_gets_a_senior_reviewer_and_existing_ones_count() -> None:
+    plan = plan_extra_reviews(JOINED, senior=["bob"])
+    assert planned(plan) == [("bob", 1)]
+    assert plan.reviews[0].joins.endswith("already; the senior reviewer of the paper")
+    assert [bound.words for bound in plan.bounds] == ["1 paper has no senior reviewer"]
+    none = plan_extra_reviews(JOINED, senior=["bob"], capacity={"eve": 3, "bob": 3}, conflicts=[("bob", 1)])
+    assert none.explanation[0].startswith("no senior reviewer has reviewed, or may review, paper 1")
+
+
+def test_only_the_willing_are_asked_and_those_who_accepted_stay() -> None:
+    assert planned(plan_extra_reviews(CHAIN, willing=["bob"])) == [("bob", 1), ("bob", 4)]
+    assert {who for who, _ in planned(plan_extra_reviews(CHAIN, willing=["eve"]))} == {"eve"}
+    kept = plan_extra_reviews(CHAIN, willing=["bob"], fixed=[("ann", 4)])
+    assert {who for who, what in planned(kept) if what != 4} == {"bob"}
+    assert plan_extra_reviews(CHAIN, willing=[]).explanation[0].startswith("no reviewer has spare load")
+
+
+def test_every_paper_gets_so_many_reviews() -> None:
+    plan = plan_extra_reviews(JOINED, min_reviews=2)
+    assert planned(plan) == [("ann", 4), ("bob", 1)]
+    assert (plan.status, plan.lower_bound) == ("optimal", 2)
+    assert plan.reviews[0].joins.endswith("; review 2 of 2 that the paper must have")
+    # One review does for the level and for paper 1.
+    assert plan_extra_reviews(CHAIN, min_reviews=2).count == 2
+    assert plan.alternatives("ann", 4) == []
+
+
+def test_loads_that_are_too_small_together_are_counted() -> None:
+    pairs = [(j, i) for j in "abc" for i in range(3)]
+    table = Reviews.from_pairs([*pairs, ("d", 3)], items=range(5))
+    found = plan_extra_reviews(table, capacity={"a": 1, "b": 1, "d": 1}, min_reviews=2, conflicts=[("d", 4)])
+    assert found.explanation == (
+        "papers 3, 4 need 3 reviews in all, and those who may give them have 2 within their spare loads: 3 > 2; raise "
+        "loads or limits, lower what every paper must have, or ask more people",
+    )
+    # Two may read paper 4 and none is senior but a, whose load is 1 for papers 3 and 4.
+    senior = plan_extra_reviews(table, capacity={"a": 1, "b": 3, "c": 3}, senior=["a"])
+    assert "papers 3, 4 need 2 senior reviews in all" in senior.explanation[0]
+
+
+def test_a_budget_serves_papers_first_and_says_what_stays_short() -> None:
+    plan = plan_extra_reviews(CHAIN, min_reviews=3, max_reviews=2)
+    assert {what for _, what in planned(plan)} == {1, 4}
+    assert plan.explanation[:2] == (
+        "the target double and what papers must have need more reviews than the budget allows",
+        "4 papers stay short of 3 reviews, 4 in all",
+    )
+    senior = plan_extra_reviews(CHAIN, senior=["dan"], willing=["dan"], max_reviews=1)
+    assert "3 papers stay without a senior reviewer" in senior.explanation
+
+
+def test_tied_scores_and_people_go_together() -> None:
+    scores = [(reviewer, item, float(item)) for reviewer, item in zip("aabbcc", [1, 2, 2, 3, 3, 4], strict=True)]
+    table = Reviews.from_pairs(scores)
+    plan = plan_extra_reviews(table, use_scores=True, min_reviews=2, institutions={"a": "X", "b": "X"})
+    held = planned(plan)
+    assert plan.status in ("optimal", "feasible")
+    assert not {("a", 3), ("b", 1)} & set(held)
+    assert {1, 4} <= {what for _, what in held}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cost": {("ann", 3): 2.0}, "affinity": {("ann", 3): 1.0}}, "cost and affinity: expected one of the two"),
+        ({"min_affinity": 0.5}, "min_affinity: expected affinities with it, found none"),
+        ({"affinity": {("ann", 3): 1.0}, "min_affinity": float("nan")}, "min_affinity: expected a finite number"),
+        ({"affinity": {("ann", 3): float("inf")}}, "affinity: expected finite numbers"),
+        ({"affinity": {("Ann", 3): 1.0}}, "affinity: expected reviewers and items of the reviews, found none"),
+        ({"affinity": {("ann", "3"): 1.0}}, "affinity: expected reviewers and items of the reviews, found none"),
+        ({"institutions": {"Ann": "X"}}, "institutions: expected reviewers of the reviews"),
+        ({"senior": ["Ann", "Bob"]}, "senior: expected reviewers of the reviews"),
+        ({"min_reviews": -1}, "min_reviews: expected a whole number, 0 or more, found -1"),
+        ({"affinity": Columns(np.array([0]), np.array([0]), ["ann"], [3])}, "affinity: expected a number for each"),
+        (
+            {"affinity": Columns(np.array([0, 0]), np.array([0, 0]), ["ann"], [3], np.ones(2))},
+            "affinity: expected each .reviewer, item. pair once",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plan_extra_reviews(CHAIN, **options)
+
+
+def test_a_floor_over_too_many_pairs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.plans.model.prices.MOST_PAIRS", 7)
+    with pytest.raises(InputError, match=r"expected at most 7 pairs .* found 12; say who is willing"):
+        plan_extra_reviews(CHAIN, affinity={("ann", 3): 1.0}, min_affinity=0.5)
+    assert plan_extra_reviews(CHAIN, affinity={("ann", 3): 1.0}, min_affinity=0.5, willing=["ann"]) is not None
+
+
+def forged(plan: Plan, **changes: Any) -> Plan:
+    return replace(plan, constraints=replace(plan.constraints, **changes))
+
+
+def test_the_verifier_counts_people_by_itself() -> None:
+    plan = plan_extra_reviews(JOINED, min_reviews=2, affinity={("ann", 4): 1.0})
+    verify_plan(plan)
+    table, who = plan.constraints.reviews, plan.constraints.people
+    with pytest.raises(InvalidPlan, match="somebody of the same institution reviews the item"):
+        verify_plan(forged(plan, people=replace(who, institution=np.zeros(table.n_reviewers, np.int64))))
+    with pytest.raises(InvalidPlan, match=r"have no affinity of 0\.5 or more"):
+        verify_plan(forged(plan, cost=replace(plan.constraints.cost, floor=0.5)))
+    with pytest.raises(InvalidPlan, match="4 items are short of reviews, or of a senior one"):
+        verify_plan(forged(plan, people=People(who.institution, None, 3)))
+    senior = np.array([True, False])
+    with pytest.raises(InvalidPlan, match=r"a bound says 2 \(coverage\)"):
+        verify_plan(forged(plan, people=People(who.institution, senior, 0)))
+    dear = replace(plan.constraints.cost, best=2.0)
+    with pytest.raises(InvalidPlan, match="the costs of the reviews are not those"):
+        verify_plan(forged(plan, cost=dear))
+
+
+def test_two_new_reviews_by_colleagues_are_found() -> None:
+    lone = Reviews.from_pairs([("ann", 1), ("ann", 2)], items=[1, 2])
+    plan = plan_extra_reviews(lone, capacity={"eve": 2, "fay": 2}, min_reviews=3)
+    assert plan.count == 4
+    own = np.array([-1, 7, 7])
+    with pytest.raises(InvalidPlan, match="somebody of the same institution"):
+        verify_plan(forged(plan, people=replace(plan.constraints.people, institution=own)))

@@ -119,3 +119,15 @@ def test_labels_of_side_files_and_reviews_match_as_text(write):
     capacity = side.read_items(write("item\n7\n"))
     with pytest.raises(InputError, match=r"reviews\.csv:3: the item '007'"):
         read_reviews("reviews.csv", items=capacity)
+
+
+def test_institutions_and_chosen_reviewers(write):
+    text = "email,affiliation,senior\na,X,yes\nb,,no\nc,Y,\n"
+    assert side.read_institutions(write(text)) == {"a": "X", "c": "Y"}
+    assert side.read_chosen(write(text), "senior") == ["a"]
+    assert side.read_chosen(write(text), "willing") == ["a", "b", "c"]
+    assert side.read_chosen(write("reviewer,willing\na,no\nb,no\n"), "willing") == []
+    with pytest.raises(InputError, match="expected a column institution"):
+        side.read_institutions(write("reviewer\na\n"))
+    with pytest.raises(InputError, match="no reviewers below it"):
+        side.read_chosen(write("reviewer\n"), "senior")

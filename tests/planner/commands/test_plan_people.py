@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+
+CHAIN = "reviewer,paper\nann,p1\nann,p2\nbob,p2\nbob,p3\ncleo,p3\ncleo,p4\n"
+PEOPLE = "reviewer,institution,senior\nann,X,yes\nbob,X,no\ncleo,Y,\ndan,Z,yes\n"
+AFFINITY = "item,reviewer,affinity\np1,bob,0.9\np1,cleo,0.6\np2,cleo,0.8\np4,ann,0.7\np4,bob,0.5\np9,zoe,1\n"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, ["plan", "reviews.csv", *words], catch_exceptions=False)
+
+
+def planned(*words: str) -> list[tuple[str, str]]:
+    report = json.loads(run(*words, "--json").stdout)
+    assert report["status"] in ("optimal", "feasible"), report["explanation"]
+    return sorted((review["reviewer"], review["item"]) for review in report["reviews"])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("reviews", CHAIN), ("people", PEOPLE), ("affinity", AFFINITY)):
+        Path(f"{name}.csv").write_text(text)
+
+
+def test_people_from_the_files_of_an_assignment() -> None:
+    words = ("--affinity", "affinity.csv", "--institutions", "people.csv", "--min-reviews", "2", "-o", "plan.csv")
+    found = run(*words)
+    assert found.exit_code == 0, found.stderr
+    assert "people.csv: 1 of 4 reviewers is not in the reviews; ignored" in found.stderr
+    assert "affinity.csv: 1 row names a reviewer or paper that is not in the reviews; ignored" in found.stderr
+    assert found.stdout.rstrip().endswith("Next: reviewgraph check reviews.csv plan.csv --require double")
+    with Path("plan.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["item", "reviewer", "affinity", "joins"]
+    pairs = {(row["reviewer"], row["item"]): float(row["affinity"]) for row in rows}
+    assert pairs == {("cleo", "p1"): 0.6, ("ann", "p4"): 0.7}
+    check = CliRunner().invoke(main, ["check", "reviews.csv", "plan.csv", "--require", "double"])
+    assert check.exit_code == 0
+
+
+def test_seniors_and_the_willing() -> None:
+    # Dan, who reviewed nothing, is willing; Ann and Dan are senior, and nobody senior has papers 3 and 4.
+    Path("willing.csv").write_text("reviewer,willing\nann,no\nbob,yes\ndan,yes\n")
+    found = planned("--senior", "people.csv", "--willing", "willing.csv")
+    assert {who for who, _ in found} <= {"bob", "dan"}
+    assert {("dan", "p3"), ("dan", "p4")} <= set(found)
+    note = "willing.csv: 1 reviewer is in no review; emergency reviewers"
+    assert note in run("--senior", "people.csv", "--willing", "willing.csv").stderr
+
+
+def test_a_floor() -> None:
+    assert planned("--affinity", "affinity.csv", "--min-affinity", "0.7") == [("bob", "p1"), ("cleo", "p2")]
+    none = run("--affinity", "affinity.csv", "--min-affinity", "0.85")
+    assert none.exit_code == 1
+
+
+def test_what_papers_must_have_is_no_level_to_ask_less_of() -> None:
+    none = run("--min-reviews", "3", "--spare", "1")
+    assert none.exit_code == 1
+    assert "those who may give them have 3 within their spare loads: 6 > 3" in " ".join(none.stdout.split())
+    assert none.stdout.rstrip().endswith("Next: reviewgraph check reviews.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        ("reviewer\nzoe\n", ("--senior",), "--senior other.csv: expected reviewers of the reviews"),
+        ("reviewer\nann\n", ("--institutions",), "other.csv: expected a column institution with names in it"),
+        ("reviewer\n", ("--willing",), "other.csv: a header but no reviewers below it"),
+        ("reviewer,senior\nann,perhaps\n", ("--senior",), "other.csv:2: senior: expected yes or no, found 'perhaps'"),
+        ("item,reviewer,affinity\np1,bob,good\n", ("--affinity",), "other.csv:2: affinity: expected a finite number"),
+        ("", ("--min-affinity", "0.5"), "--min-affinity: expected affinities with it"),
+        (
+            "item,reviewer,affinity,cost\np1,bob,1,1\n",
+            ("--cost", "other.csv", "--affinity"),
+            "cost and affinity: expected one of the two",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_ends_with_one_message(text: str, words: tuple[str, ...], message: str) -> None:
+    Path("other.csv").write_text(text)
+    found = run(*words, "other.csv") if text else run(*words)
+    assert found.exit_code == 2
+    assert message in found.stderr
