@@ -80,7 +80,7 @@ def plan_extra_reviews(
     reviews
         Who reviews what. Items nobody reviewed must be among ``reviews.items``.
     target
-        ``double``, ``recoverable`` or ``connected``; by default ``double`` for the objective ``level``, none for others.
+        ``double``, ``recoverable`` or ``connected``; by default ``double``, and none where another objective is given.
     conflicts
         Pairs (reviewer, item) that may not be; unknown names do no harm.
     capacity
@@ -140,9 +140,9 @@ def plan_extra_reviews(
     Raises
     ------
     InputError
-        If an objective lacks scores, ``select`` or ``max_reviews``, an argument is malformed, a fixed pair is unknown or
-        in conflict, ``cost`` and ``affinity`` are given both, or affinities, institutions or seniors name nobody that
-        we know.
+        If an objective lacks scores, ``select`` or ``max_reviews``, an argument is malformed, a fixed pair is unknown
+        or in conflict, ``cost`` and ``affinity`` are given both, or affinities, institutions or seniors name nobody
+        that we know.
 
     Notes
     -----

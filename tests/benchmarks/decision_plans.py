@@ -1,8 +1,8 @@
 """Claim of `plan --for decision`: its extra reviews save more wrong selections than other rules, as often as it can.
 
-``python tests/benchmarks/decision_plans.py --out FOLDER --processes 2``: a conference's whole scores (the realistic
-setting, k reviews a paper), calibrated; extra reviews by each rule, at most one a reviewer; scores for them from the
-same truth; calibrated again. A killed run goes on where it ended; ``--table`` prints what there is, ``--picture FILE``
+``python tests/benchmarks/decision_plans.py --out results.jsonl``: a conference's whole scores (the realistic setting,
+k reviews a paper), calibrated; extra reviews by each rule, at most one a reviewer; scores for them from the same
+truth; calibrated again. A killed run goes on where it ended; ``--table`` prints what there is, ``--picture FILE``
 draws it. About a CPU second a draw and rule.
 
 It should win most where many papers are close to the cut, and nothing where a review is as noisy as all that is known:
@@ -12,6 +12,7 @@ are compared in pairs of equal draws.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -157,3 +158,95 @@ def run(path: Path, draws: int, rules: list[str], processes: int) -> None:
         for found in pool.map(measured, *zip(*jobs, strict=True)) if jobs else ():
             for record in found:
                 append(path, record)
+
+
+def saved(path: Path) -> dict[tuple[int, int, int, str], dict[int, tuple[float, float]]]:
+    """Return by setting and rule, and by draw: wrong selections saved, by the truth and as calibration expects."""
+    found: dict[tuple[int, int, int, str], dict[int, tuple[float, float]]] = {}
+    for record in records(path):
+        key = (record["papers"], record["reviews"], record["extra"], record["rule"])
+        values = (record["before"] - record["wrong"], record["before_expected"] - record["expected"])
+        found.setdefault(key, {})[record["draw"]] = values
+    return found
+
+
+def said(values: list[float]) -> str:
+    """Mean and its standard error."""
+    if not values:
+        return ""
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return f"{np.mean(values):+.2f} ± {error:.2f}"
+
+
+def table(path: Path) -> list[str]:
+    """Return a row a setting and rule: what it saves, and what the plan for decisions saves beyond it."""
+    found = saved(path)
+    lines = ["| papers | reviews | extra | rule | saved | decision saves more | as expected | draws |"]
+    lines.append("|---|---|---|---|---|---|---|---|")
+    cells = [*product(PAPERS, REVIEWS, EXTRA), None]
+    for cell, rule in product(cells, RULES):
+        settings = [cell] if cell else cells[:-1]
+        own = [value[0] for one in settings for value in found.get((*one, rule), {}).values()]
+        pairs = [
+            (ours[draw], value)
+            for one in settings
+            for ours in (found.get((*one, "decision"), {}),)
+            for draw, value in found.get((*one, rule), {}).items()
+            if draw in ours
+        ]
+        beyond = [said([ours[kind] - value[kind] for ours, value in pairs]) for kind in (0, 1)]
+        beyond = beyond if rule != "decision" else ["", ""]
+        names = " | ".join(map(str, cell)) if cell else "all | all | all"
+        lines.append(f"| {names} | {rule} | {said(own)} | {beyond[0]} | {beyond[1]} | {len(own)} |")
+    return lines
+
+
+def draw_picture(target: Path, path: Path) -> None:
+    """Draw what each rule saves, over all papers and reviews, for each number of extra reviews."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "decisions"
+    from matplotlib import pyplot as plt
+
+    found = saved(path)
+    figure, panel = plt.subplots(figsize=(6.4, 2.9), layout="constrained")
+    for shift, extra, colour in ((-0.17, EXTRA[0], "#e6b0aa"), (0.17, EXTRA[1], "#c0392b")):
+        values = [
+            [value[0] for one in product(PAPERS, REVIEWS) for value in found.get((*one, extra, rule), {}).values()]
+            for rule in RULES
+        ]
+        mean = [np.mean(one) if one else np.nan for one in values]
+        error = [2 * np.std(one, ddof=1) / np.sqrt(len(one)) if len(one) > 1 else np.nan for one in values]
+        place = np.arange(len(RULES)) + shift
+        panel.barh(place, mean, 0.32, xerr=error, color=colour, ecolor="#555555", label=f"{extra} extra reviews")
+    panel.set_yticks(np.arange(len(RULES)), list(RULES))
+    panel.axvline(0, color="black", linewidth=0.8)
+    panel.set_xlabel("wrong selections saved (bars: two standard errors)")
+    panel.legend(frameon=False, fontsize=8, loc="lower right")
+    panel.invert_yaxis()
+    for suffix, metadata in ((".svg", {"Date": None}), (".png", {})):
+        figure.savefig(target.with_suffix(suffix), dpi=110, metadata=metadata)
+    plt.close(figure)
+
+
+def main() -> int:
+    """Measure, then print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="file of results, one line each")
+    parser.add_argument("--draws", type=int, default=20, help="draws of each setting (20)")
+    parser.add_argument("--processes", type=int, default=2, help="processes (2)")
+    parser.add_argument("--rules", nargs="*", default=list(RULES), help="rules to measure (all)")
+    parser.add_argument("--table", action="store_true", help="print the table of what there is, measure nothing")
+    parser.add_argument("--picture", type=Path, help="draw the picture too")
+    options = parser.parse_args()
+    if not options.table:
+        run(options.out, options.draws, options.rules, options.processes)
+    print("\n".join(table(options.out)))
+    if options.picture:
+        draw_picture(options.picture, options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
