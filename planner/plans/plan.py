@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from planner.plans.model.ledger import Bound
     from planner.plans.model.purchase import Purchase
     from planner.plans.model.reach import Reach
+    from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
 
@@ -181,6 +182,9 @@ class Plan(Result):
         for place, review in enumerate(self.reviews):
             if (review.reviewer, review.item) == (reviewer, item):
                 task = new_task(self.constraints.without_fixed(), self.count + 1, use_scores=self.use_scores)
+                if self.purchase is not None and place >= self.purchase.first:
+                    others = self._other_reviewers(task, place)
+                    return [(table.reviewers[j], review.item) for j in others]
                 found = target_named(self.target).stand_ins(task, self.pairs, place)
                 rest = np.delete(self.pairs, place, axis=0)
                 return [
@@ -190,6 +194,15 @@ class Plan(Result):
                 ]
         message = f"alternatives: expected a review of the plan, found reviewer {reviewer!r} and item {item!r}"
         raise InputError(message)
+
+    def _other_reviewers(self, task: Task, place: int) -> list[int]:
+        """Return who else may review the item of a review that serves an objective: cheapest, then lightest, first."""
+        rest, (own, item) = np.delete(self.pairs, place, axis=0), self.pairs[place].tolist()
+        left, rules = task.left(rest), self.constraints
+        load = np.bincount(rest[:, 0], minlength=left.spare.size)
+        taken = {own, *rest[rest[:, 1] == item, 0].tolist()}
+        free = [j for j in range(load.size) if j not in taken and left.open(j, item) and rules.may_read(j, item)]
+        return sorted(free, key=lambda j: (rules.cost_of(j, item), load[j], j))
 
     def _fills(self, pairs: IntArray) -> bool:
         """Whether some reviews leave no item short that these do not leave short."""

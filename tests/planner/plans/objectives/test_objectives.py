@@ -118,6 +118,11 @@ def test_a_plan_for_decisions_obeys_its_rules_and_says_what_it_buys() -> None:
     assert sum(gains) == pytest.approx(plan.purchase.before - plan.purchase.after)
     assert min(gains) > 0
     assert "settle" in plan.reviews[0].buys
+    first = plan.reviews[0]
+    others = plan.alternatives(first.reviewer, first.item)
+    assert {item for _, item in others} == {first.item}
+    asked = {review.reviewer for review in plan.reviews}
+    assert not asked & {reviewer for reviewer, _ in others}
     report = plan.to_dict()
     assert report["target"] is None
     assert set(report["purchase"]["elsewhere"]) == {"at_random", "borderline", "connection"}
@@ -126,15 +131,15 @@ def test_a_plan_for_decisions_obeys_its_rules_and_says_what_it_buys() -> None:
 
 
 def test_the_level_comes_first_and_stays() -> None:
-    reviews = table(30, 3)
-    level = plan_extra_reviews(reviews, time_limit=5, spare=2)
+    reviews = table(16, 3)
+    level = plan_extra_reviews(reviews, time_limit=2, spare=2)
     plan = plan_extra_reviews(
-        reviews, "double", objective="decision", select=6, max_reviews=level.count + 5, spare=2, time_limit=5
+        reviews, "double", objective="decision", select=4, max_reviews=level.count + 5, spare=2, time_limit=2
     )
     verify_plan(plan)
     assert (plan.status, plan.count, plan.target) == ("extended", level.count + 5, "double")
     assert plan.purchase.first == plan.count - 5
-    tight = plan_extra_reviews(reviews, "double", objective="precision", max_reviews=level.count, spare=2, time_limit=5)
+    tight = plan_extra_reviews(reviews, "double", objective="precision", max_reviews=level.count, spare=2, time_limit=2)
     verify_plan(tight)
     assert tight.count == level.count
     plain = Beliefs.brought_by(known := beliefs_of(reviews, no_pairs(), None), level.pairs)
