@@ -69,7 +69,7 @@ def misplaced(distance: FloatArray, sd: FloatArray, precision: FloatArray, price
     right = both_above(above, moved, np.sqrt(share))
     later = (1.0 - price) * ndtr(above) + price * ndtr(moved) - right
     now = np.minimum((1.0 - price) * ndtr(above), price * ndtr(-above))
-    return np.where(precision > 0.0, np.clip(later, 0.0, now), now)
+    return np.asarray(np.where(precision > 0.0, np.clip(later, 0.0, now), now))
 
 
 def both_above(first: FloatArray, second: FloatArray, correlation: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 from scipy import integrate, stats
@@ -25,7 +25,7 @@ def misplaced(distance: float, sd: float, precision: float, price: float) -> flo
     points = sorted({low, min(max(kink, low), high), high})
     return sum(
         integrate.quad(lambda m: cost(m) * density(m), a, b, limit=200)[0]
-        for a, b in zip(points, points[1:], strict=False)
+        for a, b in pairwise(points)
     )
 
 
