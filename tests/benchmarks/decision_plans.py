@@ -170,6 +170,21 @@ def saved(path: Path) -> dict[tuple[int, int, int, str], dict[int, tuple[float, 
     return found
 
 
+def _by_draw(
+    found: dict[tuple[int, int, int, str], dict[int, tuple[float, float]]], cells: list[Any], rule: str
+) -> tuple[list[float], list[list[float]]]:
+    """What a rule saves, and what decision saves beyond it by truth and expectation; budgets of a draw averaged."""
+    own: dict[Any, list[float]] = {}
+    more: tuple[dict[Any, list[float]], ...] = ({}, {})
+    for papers, reviews, extra in cells:
+        ours = found.get((papers, reviews, extra, "decision"), {})
+        for draw, value in found.get((papers, reviews, extra, rule), {}).items():
+            own.setdefault((papers, reviews, draw), []).append(value[0])
+            for kind in (0, 1) if draw in ours else ():
+                more[kind].setdefault((papers, reviews, draw), []).append(ours[draw][kind] - value[kind])
+    return [float(np.mean(one)) for one in own.values()], [[float(np.mean(one)) for one in m.values()] for m in more]
+
+
 def said(values: list[float]) -> str:
     """Mean and its standard error."""
     if not values:
@@ -185,16 +200,8 @@ def table(path: Path) -> list[str]:
     lines.append("|---|---|---|---|---|---|---|---|")
     cells = [*product(PAPERS, REVIEWS, EXTRA), None]
     for cell, rule in product(cells, RULES):
-        settings = [cell] if cell else cells[:-1]
-        own = [value[0] for one in settings for value in found.get((*one, rule), {}).values()]
-        pairs = [
-            (ours[draw], value)
-            for one in settings
-            for ours in (found.get((*one, "decision"), {}),)
-            for draw, value in found.get((*one, rule), {}).items()
-            if draw in ours
-        ]
-        beyond = [said([ours[kind] - value[kind] for ours, value in pairs]) for kind in (0, 1)]
+        own, beyond = _by_draw(found, [cell] if cell else cells[:-1], rule)
+        beyond = [said(values) for values in beyond]
         beyond = beyond if rule != "decision" else ["", ""]
         names = " | ".join(map(str, cell)) if cell else "all | all | all"
         lines.append(f"| {names} | {rule} | {said(own)} | {beyond[0]} | {beyond[1]} | {len(own)} |")
@@ -223,7 +230,7 @@ def draw_picture(target: Path, path: Path) -> None:
     panel.set_yticks(np.arange(len(RULES)), list(RULES))
     panel.axvline(0, color="black", linewidth=0.8)
     panel.set_xlabel("wrong selections saved (bars: two standard errors)")
-    panel.legend(frameon=False, fontsize=8, loc="lower right")
+    panel.legend(frameon=False, fontsize=8, loc="upper right")
     panel.invert_yaxis()
     for suffix, metadata in ((".svg", {"Date": None}), (".png", {})):
         figure.savefig(target.with_suffix(suffix), dpi=110, metadata=metadata)

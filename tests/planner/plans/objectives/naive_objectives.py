@@ -23,10 +23,7 @@ def misplaced(distance: float, sd: float, precision: float, price: float) -> flo
     density = stats.norm(distance, moves).pdf
     low, high = distance - 12 * moves, distance + 12 * moves
     points = sorted({low, min(max(kink, low), high), high})
-    return sum(
-        integrate.quad(lambda m: cost(m) * density(m), a, b, limit=200)[0]
-        for a, b in pairwise(points)
-    )
+    return sum(integrate.quad(lambda m: cost(m) * density(m), a, b, limit=200)[0] for a, b in pairwise(points))
 
 
 def best_sum(losses, n_items: int, most: int) -> float:

@@ -37,7 +37,7 @@ def table(n: int = 40, load: int = 4, seed: int = 0) -> Reviews:
 
 
 @given(st.floats(-3, 3), st.sampled_from([0.1, 1.0, 4.0]), PRECISIONS, st.sampled_from([0.02, 0.35, 0.5, 0.9]))
-@settings(max_examples=60)
+@settings(max_examples=12)
 def test_wrong_selections_are_the_integral(distance, sd, precision, price) -> None:
     found = misplaced(np.array([distance]), np.array([sd]), np.array([precision]), price)[0]
     assert found == pytest.approx(naive.misplaced(distance, sd, precision, price), abs=1e-7)
@@ -67,7 +67,7 @@ def test_the_sum_of_losses_is_the_expected_number_of_wrong_selections() -> None:
 
 
 @given(st.lists(st.sampled_from([-1.0, 0.0, 0.2, 1.0]), min_size=3, max_size=4), st.integers(1, 4))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_precision_is_chosen_as_well_as_by_trying_everything(sds, most) -> None:
     """Every further review of a paper gains less, so one after another is best."""
     known = beliefs(np.zeros(len(sds)), 1.5 + np.array(sds), np.ones(6))
