@@ -67,7 +67,8 @@ def choose(aim: Aim, task: Task, taken: IntArray, most: int) -> Chosen:
     open_ = np.ones(every.size, np.bool_)
     least = NOTHING * float(aim.losses(every, extra).sum())
     rate = rates(aim, every, extra, left.room, most)
-    pairs, before, after = [], [], []
+    pairs: list[tuple[int, int]] = []
+    before, after = [], []
     while len(pairs) < most:
         item = int(np.argmax(np.where(open_, rate, -np.inf)))
         if not open_[item] or rate[item] <= least:
@@ -137,7 +138,7 @@ class _Readers:
         self.new.setdefault(item, []).append(reviewer)
 
     def _may(self, item: int) -> BoolArray:
-        may = (self.left.spare > 0) & (self.left.room[item] > 0)
+        may: BoolArray = (self.left.spare > 0) & (self.left.room[item] > 0)
         may[self.barred[self.first[item] : self.first[item + 1]]] = False
         may[self.new.get(item, [])] = False
         if self.left.held:

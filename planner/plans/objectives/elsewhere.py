@@ -40,7 +40,7 @@ def at_the_border(aim: Aim, count: int) -> float | None:
     order = aim.borderline()
     if order is None:
         return None
-    reviews = np.bincount(np.resize(order, count), minlength=order.size)
+    reviews = np.bincount(np.resize(order, count), minlength=order.size).astype(np.float64)
     return aim.left(reviews * aim.beliefs.typical)
 
 
