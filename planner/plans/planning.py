@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from planner.plans.model.prices import Affinity
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
-    from planner.plans.objectives.objective import Aim, Objective
+    from planner.plans.objectives.aim import Aim
+    from planner.plans.objectives.objective import Objective
     from reviewgraph.arrays import FloatArray
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews

@@ -17,7 +17,8 @@ from reviewgraph.errors import InputError
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
-    from planner.plans.objectives.objective import Aim, Objective
+    from planner.plans.objectives.aim import Aim
+    from planner.plans.objectives.objective import Objective
     from planner.plans.plan import Plan
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray

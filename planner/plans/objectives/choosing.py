@@ -21,7 +21,7 @@ from reviewgraph.arrays import starts
 if TYPE_CHECKING:
     from planner.plans.model.left import Left
     from planner.plans.model.task import Task
-    from planner.plans.objectives.objective import Aim
+    from planner.plans.objectives.aim import Aim
     from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 
 #: Reviews of one paper that are looked at together.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from planner.plans.objectives.objective import Aim
+    from planner.plans.objectives.aim import Aim
     from reviewgraph.arrays import FloatArray, IntArray
 
 

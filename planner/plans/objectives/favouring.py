@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
-    from planner.plans.objectives.objective import Aim
+    from planner.plans.objectives.aim import Aim
     from reviewgraph.arrays import IntArray
     from reviewgraph.clock import Clock
 

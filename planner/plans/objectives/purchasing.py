@@ -10,7 +10,8 @@ from planner.plans.model.purchase import Purchase
 from planner.plans.objectives.elsewhere import at_random, at_the_border, for_connection
 
 if TYPE_CHECKING:
-    from planner.plans.objectives.objective import Aim, Objective
+    from planner.plans.objectives.aim import Aim
+    from planner.plans.objectives.objective import Objective
     from reviewgraph.arrays import IntArray
     from reviewgraph.reviews import Reviews
 

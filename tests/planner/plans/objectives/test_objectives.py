@@ -13,10 +13,10 @@ from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
 from planner.plans.objectives.beliefs import Beliefs, beliefs_of
 from planner.plans.objectives.choosing import choose
-from planner.plans.objectives.decision import FewestWrong
 from planner.plans.objectives.elsewhere import at_random, at_the_border
+from planner.plans.objectives.fewest_wrong import FewestWrong
 from planner.plans.objectives.kernels import misplaced, settled, variance_left
-from planner.plans.objectives.precision import SmallestError
+from planner.plans.objectives.smallest_error import SmallestError
 from reviewgraph import InputError, Reviews
 from reviewgraph.designs import random_assignment
 from tests.planner.plans.objectives import naive_objectives as naive
