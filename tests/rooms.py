@@ -47,11 +47,16 @@ ROOMS: dict[str, dict[str, str]] = {
         "plans.search": "errors plans.model",
         "plans.proof": "errors plans.model",
         "plans.targets": "errors plans.search plans.proof plans.model",
+        "plans.objectives": "errors plans.model",
+        "plans.pursuing": "errors plans.model plans.objectives plans.plan",
         "plans.mail": "",
         "plans.plan": "errors plans.model plans.targets plans.mail",
         "plans.words": "errors plans.model plans.plan",
         "plans.check": "errors plans.model plans.plan",
-        "plans.planning": "errors plans.targets plans.search plans.proof plans.model plans.plan plans.words",
+        "plans.planning": (
+            "errors plans.targets plans.search plans.proof plans.model plans.objectives plans.pursuing plans.plan "
+            "plans.words"
+        ),
         "assignments.model": "errors",
         "assignments.steps": "errors assignments.model",
         "assignments.assignment": "errors assignments.model",
@@ -62,7 +67,7 @@ ROOMS: dict[str, dict[str, str]] = {
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
         "commands": (
-            "errors plans.planning plans.plan plans.words plans.check plans.model "
+            "errors plans.planning plans.plan plans.words plans.check plans.model plans.objectives "
             "assignments.assigning assignments.assignment assignments.designs assignments.words assignments.model"
         ),
     },

@@ -105,6 +105,8 @@ class Realistic:
         N and M.
     noise
         Scale of the noise, Student's t with 4 degrees of freedom (1).
+    reviews_per_item
+        The fewest and the most reviews of an item (3 and 6).
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Realistic:
     n_items: int = 1000
     n_reviewers: int = 1000
     noise: float = NOISE_SD
+    reviews_per_item: tuple[int, int] = REVIEWS_PER_ITEM
 
     def draw(self, seed: Seed) -> Simulation:
         """Draw loads, an assignment, true qualities and scores.
@@ -123,23 +126,29 @@ class Realistic:
         Raises
         ------
         InputError
-            If there are fewer reviewers than an item may need, or ``noise`` is negative.
+            If there are fewer reviewers than an item may need, the fewest reviews are more than the most, or ``noise``
+            is negative.
         """
         rng = np.random.default_rng(seed)
-        if self.n_reviewers < REVIEWS_PER_ITEM[1]:
-            message = f"n_reviewers: expected at least {REVIEWS_PER_ITEM[1]}, found {self.n_reviewers}"
+        least, most = self.reviews_per_item
+        if not 0 <= least <= most <= self.n_reviewers:
+            message = (
+                f"reviews_per_item: expected the fewest and the most reviews of an item, 0 to the {self.n_reviewers} "
+                f"reviewers there are, found {self.reviews_per_item}"
+            )
             raise InputError(message)
         if not self.noise >= 0:
             message = f"noise: expected a scale of at least 0, found {self.noise}"
             raise InputError(message)
-        reviewer, item = _uneven(self.n_items, self.n_reviewers, rng)
+        reviewer, item = _uneven(self.n_items, self.n_reviewers, self.reviews_per_item, rng)
         truth = true_qualities(self.n_items, rng)
-        score = self._scores(truth[item], reviewer, rng)
+        score = self.scores(truth[item], reviewer, rng)
         return Simulation(
             Reviews.from_codes(reviewer, item, score, reviewers=self.n_reviewers, items=self.n_items), truth
         )
 
-    def _scores(self, quality: FloatArray, reviewer: IntArray, rng: np.random.Generator) -> FloatArray:
+    def scores(self, quality: FloatArray, reviewer: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Draw what reviewers are like, and a score of each quality by its reviewer; all shapes (E,)."""
         slope = rng.lognormal(0.0, LOG_SLOPE_SD, self.n_reviewers)[reviewer]
         offset = rng.normal(0.0, OFFSET_SD, self.n_reviewers)[reviewer]
         error = self.noise * rng.standard_t(NOISE_FREEDOM, quality.size)
@@ -147,10 +156,12 @@ class Realistic:
         return np.clip(np.rint(middle + slope * (quality - middle) + offset + error), LOWEST, HIGHEST)
 
 
-def _uneven(n_items: int, n_reviewers: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Draw 3 to 6 distinct reviewers an item, each in proportion to her willingness; both shape (E,)."""
+def _uneven(
+    n_items: int, n_reviewers: int, among: tuple[int, int], rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Draw a number ``among`` two of distinct reviewers an item, each by her willingness; both shape (E,)."""
     reach = np.cumsum(rng.gamma(WILLINGNESS, 1.0, n_reviewers))
-    demand = rng.integers(REVIEWS_PER_ITEM[0], REVIEWS_PER_ITEM[1], n_items, endpoint=True)
+    demand = rng.integers(*among, n_items, endpoint=True)
     chosen: list[int] = []
     for needed in demand.tolist():
         found: dict[int, None] = {}

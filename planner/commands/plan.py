@@ -1,4 +1,4 @@
-"""``reviewgraph plan``: the fewest extra reviews that make all papers comparable."""
+"""``reviewgraph plan``: the extra reviews that make papers comparable, or decisions and qualities surer."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner.commands.aims import CHOICES, read_aims
 from planner.commands.people import people_options, read_people
+from planner.plans.objectives import OBJECTIVES
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
 from reviewgraph.cli.progress import say_progress
+from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import LEVELS, NAMES, Double
 
 if TYPE_CHECKING:
@@ -29,6 +32,18 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
     default=Double.name,
     show_default=True,
     help=f"The level to reach: {'; '.join(f'{level.name}, {level.words}' for level in LEVELS)}.",
+)
+@click.option(
+    "--for",
+    "goals",
+    type=click.Choice(CHOICES),
+    multiple=True,
+    help="What the reviews are for; a level and an objective may be given both, the level comes first. "
+    + "; ".join(f"{objective.name}: {objective.words}" for objective in OBJECTIVES)
+    + ".",
+)
+@click.option(
+    "--select", callback=read_share, metavar="N|P%", help="How many papers will be selected, for --for decision."
 )
 @click.option("--use-scores", is_flag=True, help="Tied scores of the existing reviews carry no scale.")
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
@@ -49,7 +64,7 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 )
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
-@output_option("Write the plan as CSV (item,reviewer,cost or affinity,joins).")
+@output_option("Write the plan as CSV (item,reviewer,cost or affinity,joins; gain with --for).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def plan(
@@ -57,6 +72,8 @@ def plan(
     /,
     reviews: Reviews,
     target: str,
+    goals: tuple[str, ...],
+    select: Share | None,
     use_scores: bool,
     spare: int | None,
     min_affinity: float | None,
@@ -71,14 +88,19 @@ def plan(
 ) -> None:
     """Suggest the fewest extra reviews that make all papers of REVIEWS comparable, with a proof.
 
+    With --for decision or --for precision: the reviews that, going by the scores there are, gain most.
+
     Ctrl-C ends the search and gives the best plan so far. With --spare 0 and --capacity only the reviewers named
     there are asked. Reviews given by --fixed are kept; a reviewer who declined is a conflict.
     """
     from planner.plans.planning import plan_extra_reviews
 
+    aims = read_aims(ctx, goals, target)
     found = plan_extra_reviews(
         reviews,
-        target,
+        aims.target,
+        objective=aims.objective,
+        select=None if select is None else select.of(int((reviews.only_scored().reviews_per_item > 0).sum())),
         spare=spare,
         min_affinity=min_affinity,
         min_reviews=min_reviews,
@@ -150,7 +172,7 @@ def _next(ctx: click.Context, found: Plan, output: str | None) -> str:
         return f"reviewgraph check {table}"
     if output is None:
         return f"{_again(ctx)} -o plan.csv   (to keep the plan)"
-    require = f" --require {found.target}" if found.status != "budget_exhausted" else ""
+    require = f" --require {found.target}" if found.status.reaches else ""
     return f"reviewgraph check {_with(table, output)}{require}"
 
 
@@ -164,7 +186,9 @@ def _again(ctx: click.Context, target: str | None = None) -> str:
         given = ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
         left_out = (*TABLE_OPTIONS, "output", "as_json", *(["target"] if target else []))
         if given and isinstance(option, click.Option) and name not in left_out:
-            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], f"{ctx.params[name]}"]
+            values = ctx.params[name] if option.multiple else [ctx.params[name]]
+            flag = option.opts[-1]
+            words += [flag] if option.is_flag else [part for value in values for part in (flag, f"{value}")]
     words += ["--target", target] if target else []
     return f"reviewgraph plan {given_table()} {shlex.join(words)}".rstrip()
 

@@ -15,7 +15,9 @@ from reviewgraph.words import counted, noun
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
     from planner.plans.model.ledger import Bound
+    from planner.plans.model.purchase import Purchase
     from planner.plans.model.reach import Reach
+    from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
 
@@ -36,6 +38,11 @@ class PlannedReview:
         Items in the largest group at the level of the target, once this review and those before it have arrived.
     affinity
         Its affinity, 0 where it has none; None where no affinities were given.
+    gain
+        What it is expected to add to what the reviews before it buy, in the unit of :attr:`Plan.purchase`; None
+        without one, and for a fixed review.
+    buys
+        The same in words.
     """
 
     reviewer: Label
@@ -44,6 +51,8 @@ class PlannedReview:
     joins: str
     covers: int
     affinity: float | None = None
+    gain: float | None = None
+    buys: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,9 +64,10 @@ class Plan(Result):
     status
         ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
         how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
-        the reviews (or the time) allowed do not suffice; these are the best found.
+        the reviews (or the time) allowed do not suffice; these are the best found. ``extended``: the target is
+        reached, and more reviews serve an objective. ``chosen``: all serve an objective, no level was asked for.
     target
-        The level asked for.
+        The level asked for; where none was, the one whose groups ``joins`` and ``covers`` tell of.
     reviews
         The extra reviews, fixed ones included.
     bounds
@@ -82,6 +92,8 @@ class Plan(Result):
         whatever they read, that the loads of the others do not suffice.
     max_reviews
         The budget, fixed reviews included; None if there was none.
+    purchase
+        What the reviews buy; None where a level is all that was asked for.
     """
 
     status: PlanStatus
@@ -96,9 +108,13 @@ class Plan(Result):
     prices: IntArray | None = None
     short: IntArray | None = None
     max_reviews: int | None = None
+    purchase: Purchase | None = None
 
     def headline(self) -> str:
         """Return status, length and bound."""
+        if self.purchase is not None:
+            deal = self.purchase
+            return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
         needed = f"{self.lower_bound} {noun(self.lower_bound, 'is', 'are')}"
         return f"{self.status}, {counted(self.count, 'review')} to {self.target}, at least {needed} needed"
 
@@ -166,6 +182,9 @@ class Plan(Result):
         for place, review in enumerate(self.reviews):
             if (review.reviewer, review.item) == (reviewer, item):
                 task = new_task(self.constraints.without_fixed(), self.count + 1, use_scores=self.use_scores)
+                if self.purchase is not None and place >= self.purchase.first:
+                    others = self._other_reviewers(task, place)
+                    return [(table.reviewers[j], review.item) for j in others]
                 found = target_named(self.target).stand_ins(task, self.pairs, place)
                 rest = np.delete(self.pairs, place, axis=0)
                 return [
@@ -175,6 +194,15 @@ class Plan(Result):
                 ]
         message = f"alternatives: expected a review of the plan, found reviewer {reviewer!r} and item {item!r}"
         raise InputError(message)
+
+    def _other_reviewers(self, task: Task, place: int) -> list[int]:
+        """Return who else may review the item of a review that serves an objective: cheapest, then lightest, first."""
+        rest, (own, item) = np.delete(self.pairs, place, axis=0), self.pairs[place].tolist()
+        left, rules = task.left(rest), self.constraints
+        load = np.bincount(rest[:, 0], minlength=left.spare.size)
+        taken = {own, *rest[rest[:, 1] == item, 0].tolist()}
+        free = [j for j in range(load.size) if j not in taken and left.open(j, item) and rules.may_read(j, item)]
+        return sorted(free, key=lambda j: (rules.cost_of(j, item), load[j], j))
 
     def _fills(self, pairs: IntArray) -> bool:
         """Whether some reviews leave no item short that these do not leave short."""
@@ -200,7 +228,7 @@ class Plan(Result):
         """Return the plan as the command's ``--json`` prints it."""
         return {
             "status": self.status,
-            "target": self.target,
+            "target": self.target if self.status != PlanStatus.CHOSEN else None,
             "count": self.count,
             "cost": self.cost,
             "affinity": self.affinity,
@@ -208,6 +236,7 @@ class Plan(Result):
             "largest_load": self.largest_load,
             "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.words} for bound in self.bounds],
             "explanation": list(self.explanation),
+            "purchase": None if self.purchase is None else self.purchase.to_dict(),
             **self._reach_to_dict(),
             "reviews": [asdict(review) for review in self.reviews],
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
@@ -225,5 +254,5 @@ class Plan(Result):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the reviews by column, as the command's ``-o`` writes them."""
         price = "cost" if self.constraints.cost.best is None else "affinity"
-        names = ("item", "reviewer", price, "joins")
+        names = ("item", "reviewer", price, "joins", *(["gain"] if self.purchase is not None else []))
         return {name: [getattr(review, name) for review in self.reviews] for name in names}

@@ -9,24 +9,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.constraints import constrain
-from planner.plans.model.ledger import Ledger
+from planner.plans.model.ledger import Ledger, PlanProgress
 from planner.plans.model.status import PlanStatus
 from planner.plans.model.tables import no_pairs, with_extra
 from planner.plans.model.task import new_task
+from planner.plans.objectives import objective_named
+from planner.plans.objectives.beliefs import beliefs_of
+from planner.plans.objectives.level import Level
 from planner.plans.plan import Plan, PlannedReview
+from planner.plans.pursuing import connecting, expect_an_end, priced, pursue
 from planner.plans.targets import covered, target_named
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.levels import LEVELS, Double
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Pair
-    from planner.plans.model.ledger import PlanProgress
     from planner.plans.model.prices import Affinity
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
+    from planner.plans.objectives.aim import Aim
+    from planner.plans.objectives.objective import Objective
+    from reviewgraph.arrays import FloatArray
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
 
@@ -36,7 +43,7 @@ BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.5
 
 def plan_extra_reviews(
     reviews: Reviews,
-    target: str = Double.name,
+    target: str | None = None,
     *,
     conflicts: Iterable[Pair] = (),
     capacity: Mapping[Label, int] | None = None,
@@ -55,6 +62,9 @@ def plan_extra_reviews(
     senior: Iterable[Label] | None = None,
     willing: Iterable[Label] | None = None,
     min_reviews: int = 0,
+    objective: str = Level.name,
+    draws: FloatArray | None = None,
+    select: int | None = None,
 ) -> Plan:
     """Find the fewest extra reviews that reach a level of connection and cover every item.
 
@@ -71,7 +81,7 @@ def plan_extra_reviews(
     reviews
         Who reviews what. Items nobody reviewed must be among ``reviews.items``.
     target
-        ``double`` (default), ``recoverable`` or ``connected``.
+        ``double``, ``recoverable`` or ``connected``; by default ``double``, and none where another objective is given.
     conflicts
         Pairs (reviewer, item) that may not be; unknown names do no harm.
     capacity
@@ -113,6 +123,15 @@ def plan_extra_reviews(
     min_reviews
         Reviews that every item must have, old and new ones together. What items are short of comes first where a
         budget is too small.
+    objective
+        ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
+        selected; ``precision``: smallest expected error. Both need scores. Where a target is named it comes first, and
+        what is left of the budget serves the objective; of reviews that do the same join the one of largest gain is
+        taken.
+    draws
+        Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
+    select
+        How many papers will be selected, for ``decision``.
 
     Returns
     -------
@@ -122,8 +141,9 @@ def plan_extra_reviews(
     Raises
     ------
     InputError
-        If an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both,
-        or affinities, institutions or seniors name nobody that we know.
+        If an objective lacks scores, ``select`` or ``max_reviews``, an argument is malformed, a fixed pair is unknown
+        or in conflict, ``cost`` and ``affinity`` are given both, or affinities, institutions or seniors name nobody
+        that we know.
 
     Notes
     -----
@@ -142,7 +162,12 @@ def plan_extra_reviews(
     >>> plan.status, plan.count, plan.lower_bound
     ('optimal', 1, 1)
     """
-    chosen = _checked(target, max_reviews, time_limit, use_scores=use_scores)
+    goal = objective_named(objective)
+    asked = target is not None or goal.needs_level
+    chosen = _checked(target or Double.name, max_reviews, time_limit, use_scores=use_scores)
+    if not asked and (min_reviews or senior is not None):
+        message = f"min_reviews, senior: expected a target that they go with beside objective {objective!r}, found none"
+        raise InputError(message)
     rules = constrain(
         reviews,
         conflicts=conflicts,
@@ -162,16 +187,50 @@ def plan_extra_reviews(
     whole = Clock(time_limit)
     budget = None if max_reviews is None else max_reviews - len(rules.fixed)
     ledger = Ledger(whole if budget is None else whole.share(BEFORE_BUDGET), progress, budget)
+    aim = goal.aim(lambda: beliefs_of(rules.reviews, rules.fixed, draws), select)
+    if aim is not None:
+        expect_an_end(aim, budget)
     task = new_task(rules, _room_for(reviews), use_scores=use_scores)
     too_many = refusals.fixed_too_many(task)
     if too_many:
         return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+    rng = np.random.default_rng(seed)
     try:
-        covered.fill(chosen, task, ledger, np.random.default_rng(seed))
+        if asked:
+            covered.fill(chosen, task, ledger, rng)
     except KeyboardInterrupt:
         ledger.reasons.append("interrupted: this is the best found so far")
         whole = Clock(0.0)
-    return _finish(task, chosen, ledger, whole)
+    plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
+    return plan if aim is None or not plan.status.may_grow else _beyond(plan, goal, aim, task, ledger, whole, rng)
+
+
+def _nothing_yet(task: Task, target: Target, ledger: Ledger) -> Plan:
+    """Make the plan of the fixed reviews alone."""
+    if ledger.budget is not None and ledger.budget < 0:
+        return _finish(task, target, ledger, ledger.clock)
+    return _plan(task, target, ledger, PlanStatus.CHOSEN, no_pairs(), [])
+
+
+def _beyond(
+    plan: Plan, goal: Objective, aim: Aim, task: Task, ledger: Ledger, clock: Clock, rng: np.random.Generator
+) -> Plan:
+    """Spend what a plan leaves of the budget on an objective, and say what all its reviews buy."""
+    target, own = target_named(plan.target), plan.pairs[len(task.constraints.fixed) :]
+    try:
+        connection = own if plan.status.reaches else connecting(target, task, clock, rng)
+        own, more = pursue(aim, target, task, own, ledger.budget, clock)
+    except KeyboardInterrupt:
+        said = "interrupted: what is left of the reviews serves no objective yet"
+        return replace(plan, explanation=(*plan.explanation, said))
+    status = PlanStatus.EXTENDED if plan.status.reaches and len(more) else plan.status
+    found = _plan(task, target, ledger, status, own, list(plan.explanation), more)
+    found = priced(replace(found, prices=plan.prices if not len(more) else None), goal, aim, connection, len(more))
+    deal = found.purchase
+    if ledger.report is not None and deal is not None:
+        words = f"{counted(found.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
+        ledger.report(PlanProgress(ledger.clock.elapsed(), words, None, found.count, found.lower_bound))
+    return found
 
 
 def _checked(target: str, max_reviews: int | None, time_limit: float, *, use_scores: bool) -> Target:
@@ -227,11 +286,20 @@ def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -
     return replace(plan, explanation=(*plan.explanation, *far))
 
 
-def _plan(task: Task, target: Target, ledger: Ledger, status: PlanStatus, pairs: IntArray, reasons: list[str]) -> Plan:
-    """Put the reviews in order, say what each joins, and add what proves them."""
+def _plan(
+    task: Task,
+    target: Target,
+    ledger: Ledger,
+    status: PlanStatus,
+    pairs: IntArray,
+    reasons: list[str],
+    more: IntArray | None = None,
+) -> Plan:
+    """Put the reviews in order, ``more`` of them last, say what each joins, and add what proves them."""
     rules, scores = task.constraints, task.use_scores
     fixed = rules.fixed if status != PlanStatus.INFEASIBLE else rules.fixed[:0]
-    everything = np.concatenate([fixed, pairs[target.order(task, pairs)]])
+    beyond = no_pairs() if more is None else more
+    everything = np.concatenate([fixed, pairs[target.order(task, pairs)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
     # What a fixed review joins is told from the reviews without it.
     words, covers = effects.joins(plain, target, everything)

@@ -16,6 +16,9 @@ class Share:
     number: float
     percent: bool
 
+    def __str__(self) -> str:
+        return f"{self.number:g}%" if self.percent else f"{self.number:g}"
+
     def of(self, most: int) -> int:
         """Return how many papers that is, of those with a score.
 

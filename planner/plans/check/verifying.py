@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Reviews up to which plans are sought by trying where there is said to be none.
 TRIED_UP_TO = 8
+#: Sums of gains agree to this.
+ROUNDING = 1e-6
 
 
 def verify_plan(plan: Plan) -> None:
@@ -86,8 +88,16 @@ def _check_status(plan: Plan) -> None:
         _fail(f"called optimal with {plan.count} reviews and a bound of {plan.lower_bound}")
     if not reaches and not plan.explanation:
         _fail(f"called {plan.status} without a reason")
+    if plan.status == PlanStatus.CHOSEN and plan.bounds:
+        _fail("no level was asked for, and there is a bound on reviews to one")
+    if plan.purchase is not None and abs(_gained(plan) - plan.purchase.before + plan.purchase.after) > ROUNDING:
+        _fail("the gains of the reviews do not sum to what the plan is said to buy")
     if plan.status == PlanStatus.INFEASIBLE and plan.count:
         _fail("called infeasible with reviews in it")
+
+
+def _gained(plan: Plan) -> float:
+    return sum(review.gain for review in plan.reviews if review.gain is not None)
 
 
 def _check_constraints(plan: Plan) -> None:

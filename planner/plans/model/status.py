@@ -17,7 +17,15 @@ class PlanStatus(Status):
     INFEASIBLE = "infeasible", "There is no such plan."
     BUDGET_EXHAUSTED = "budget_exhausted", "This is a part of the way only."
 
+    EXTENDED = "extended", "The target is reached; the reviews beyond it went, one by one, where they gain most."
+    CHOSEN = "chosen", "Each review is the one that gains most after those before it."
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether more reviews may be added: there is a plan, and budget left perhaps."""
+        return self not in (PlanStatus.INFEASIBLE, PlanStatus.BUDGET_EXHAUSTED)
+
     @property
     def reaches(self) -> bool:
         """Whether such a plan reaches its target."""
-        return self in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)
+        return self in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE, PlanStatus.EXTENDED)

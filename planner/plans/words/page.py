@@ -27,6 +27,8 @@ def verdict(found: Plan) -> list[str]:
         return [PlanStatus.INFEASIBLE.text]
     if not found.reviews and found.status == PlanStatus.OPTIMAL:
         return ["Nothing is missing: no extra review is needed."]
+    if found.status == PlanStatus.CHOSEN:
+        return [found.status.text, f"Reviews: {found.count}."]
     said = [found.status.text, f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
     if found.bounds:
         fixed = len(found.constraints.fixed)
@@ -44,13 +46,17 @@ def _table(found: Plan) -> list[str]:
     priced = "affinity" if prices.best is not None else "cost" if prices else ""
     title = counted(found.count, "extra review") + (", those that help most first" if found.count > 1 else "")
     grid = Table(title=title, box=box.SIMPLE_HEAD, title_style="", title_justify="left")
-    for name in ("paper", "reviewer", *([priced] if priced else []), "what it joins", "largest group"):
+    alone = found.status == PlanStatus.CHOSEN
+    effects = ["what it joins", "largest group"] if not alone else []
+    buys = ["what it buys"] if found.purchase is not None else []
+    for name in ("paper", "reviewer", *([priced] if priced else []), *effects, *buys):
         grid.add_column(name)
     for review in found.reviews:
         name = f"{review.item} {table.titles.get(review.item, '')}".strip()
         price = [f"{getattr(review, priced):g}"] if priced else []
-        size = f"{review.covers} of {table.n_items}"
-        grid.add_row(name, str(review.reviewer), *price, review.joins.partition(": ")[2], size)
+        joins = [] if alone else [review.joins.partition(": ")[2], f"{review.covers} of {table.n_items}"]
+        bought = [review.buys.removeprefix(f"{review.item} ")] if buys else []
+        grid.add_row(name, str(review.reviewer), *price, *joins, *bought)
     console = Console()
     with console.capture() as printed:
         console.print(grid)

@@ -18,7 +18,9 @@ MAY = {
     "words": {"model", "words", "plan"},
     "mail": {"mail"},
     "plan": {"model", "targets", "mail", "words", "plan"},
-    "planning": {"model", "search", "targets", "words", "plan", "planning"},
+    "objectives": {"model", "objectives"},
+    "pursuing": {"model", "objectives", "plan", "pursuing"},
+    "planning": {"model", "search", "targets", "words", "plan", "objectives", "pursuing", "planning"},
 }
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

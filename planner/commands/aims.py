@@ -1,0 +1,41 @@
+"""``--for``: a level, an objective, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from planner.plans.objectives import OBJECTIVES
+from planner.plans.objectives.level import Level
+from reviewgraph.levels import NAMES
+
+#: What ``--for`` takes.
+CHOICES = (*(objective.name for objective in OBJECTIVES), *NAMES)
+
+
+class Aims(NamedTuple):
+    """The target, None where no level was asked for, and the objective."""
+
+    target: str | None
+    objective: str
+
+
+def read_aims(ctx: click.Context, given: Sequence[str], target: str) -> Aims:
+    """Bring ``--for`` and ``--target`` together: at most one level, and at most one objective beside it.
+
+    Raises
+    ------
+    click.BadParameter
+        If there are more.
+    """
+    named = ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE
+    levels = list(dict.fromkeys([*([target] if named else []), *(name for name in given if name in NAMES)]))
+    beside = list(dict.fromkeys(name for name in given if name not in NAMES and name != Level.name))
+    for found, what in ((levels, "level"), (beside, "objective beside it")):
+        if len(found) > 1:
+            message = f"expected one {what}, found {' and '.join(found)}"
+            raise click.BadParameter(message, ctx, param_hint="--for")
+    first = levels[0] if levels else target if Level.name in given or not beside else None
+    return Aims(first, beside[0] if beside else Level.name)

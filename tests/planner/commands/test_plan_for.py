@@ -1,0 +1,55 @@
+"""``plan --for``: levels, objectives, and what is printed of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+from reviewgraph.designs import random_assignment
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    design = random_assignment(20, 20, 4, rng)
+    score = np.rint(2 * rng.standard_normal(20)[design.item] + 2 * rng.standard_normal(80))
+    rows = zip(design.reviewer.tolist(), design.item.tolist(), score.tolist(), strict=True)
+    Path("scores.csv").write_text("reviewer,paper,score\n" + "".join(f"r{j},p{i},{y:g}\n" for j, i, y in rows))
+
+
+def test_decisions_are_planned_and_every_review_says_what_it_buys() -> None:
+    words = ("plan", "scores.csv", "--for", "decision", "--select", "20%", "--max-reviews", "3", "--spare", "1")
+    found = run(*words, "-o", "plan.csv")
+    assert found.exit_code == 0
+    assert "what it buys" in found.stdout
+    assert "As many reviews elsewhere: at random" in found.stdout
+    assert found.stdout.rstrip().endswith("Next: reviewgraph check scores.csv plan.csv")
+    assert Path("plan.csv").read_text().splitlines()[0] == "item,reviewer,cost,joins,gain"
+    report = json.loads(run(*words, "--json").stdout)
+    assert (report["status"], report["target"], report["count"]) == ("chosen", None, 3)
+    gained = report["purchase"]["before"] - report["purchase"]["after"]
+    assert sum(review["gain"] for review in report["reviews"]) == pytest.approx(gained)
+    assert "--for decision --select 20%" in run(*words).stdout.splitlines()[-1]
+
+
+def test_one_level_and_one_objective() -> None:
+    for words, message in (
+        (("--for", "decision", "--for", "precision"), "expected one objective beside it, found decision and precision"),
+        (("--for", "double", "--target", "connected"), "expected one level, found connected and double"),
+        (("--for", "decision"), "select: objective 'decision' needs to know how many"),
+    ):
+        found = run("plan", "scores.csv", *words)
+        assert found.exit_code == 2
+        assert message in found.stderr
+    report = json.loads(run("plan", "scores.csv", "--for", "connected", "--json").stdout)
+    assert (report["target"], report["purchase"]) == ("connected", None)

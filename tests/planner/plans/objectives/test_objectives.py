@@ -1,0 +1,183 @@
+"""What reviews are worth, and the choice of them, against integrals and enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import plan_extra_reviews, verify_plan
+from planner.plans.model.constraints import constrain
+from planner.plans.model.tables import no_pairs
+from planner.plans.model.task import new_task
+from planner.plans.objectives.beliefs import Beliefs, beliefs_of
+from planner.plans.objectives.choosing import choose
+from planner.plans.objectives.elsewhere import at_random, at_the_border
+from planner.plans.objectives.fewest_wrong import FewestWrong
+from planner.plans.objectives.kernels import misplaced, settled, variance_left
+from planner.plans.objectives.smallest_error import SmallestError
+from reviewgraph import InputError, Reviews
+from reviewgraph.designs import random_assignment
+from tests.planner.plans.objectives import naive_objectives as naive
+
+PRECISIONS = st.sampled_from([0.0, 1e-3, 0.5, 2.0, 50.0])
+
+
+def beliefs(mean, sd, precision=(1.0,)) -> Beliefs:
+    mean = np.asarray(mean, float)
+    return Beliefs(mean, np.asarray(sd, float), np.asarray(precision), np.zeros(mean.size), mean, mean.size)
+
+
+def table(n: int = 40, load: int = 4, seed: int = 0) -> Reviews:
+    rng = np.random.default_rng(seed)
+    design = random_assignment(n, n, load, rng)
+    score = rng.standard_normal(n)[design.item] + rng.standard_normal(design.n_reviews)
+    return Reviews.from_codes(design.reviewer, design.item, np.rint(2 * score), reviewers=n, items=n)
+
+
+@given(st.floats(-3, 3), st.sampled_from([0.1, 1.0, 4.0]), PRECISIONS, st.sampled_from([0.02, 0.35, 0.5, 0.9]))
+@settings(max_examples=12)
+def test_wrong_selections_are_the_integral(distance, sd, precision, price) -> None:
+    found = misplaced(np.array([distance]), np.array([sd]), np.array([precision]), price)[0]
+    assert found == pytest.approx(naive.misplaced(distance, sd, precision, price), abs=1e-7)
+
+
+def test_reviews_never_hurt_and_perfect_ones_leave_nothing() -> None:
+    distance, sd = np.linspace(-3, 3, 41), np.ones(41)
+    losses = np.array([misplaced(distance, sd, np.full(41, p), 0.3) for p in (0, 0.01, 0.1, 1, 10, 1e9)])
+    assert (np.diff(losses, axis=0) <= 1e-12).all()
+    assert losses[-1].max() < 1e-4
+    assert variance_left(sd, np.full(41, 3.0)) == pytest.approx(0.25)
+
+
+def test_settled_is_the_frequency_in_draws() -> None:
+    rng, left = np.random.default_rng(0), 1 / (1 / 0.8**2 + 1.5)
+    mean = 0.3 + np.sqrt(0.8**2 - left) * rng.standard_normal(200_000)
+    sure = np.abs(mean) > 1.2815515655446004 * np.sqrt(left)
+    found = settled(np.array([0.3]), np.array([0.8]), np.array([1.5]), 0.1)[0]
+    assert found == pytest.approx(sure.mean(), abs=0.005)
+
+
+def test_the_sum_of_losses_is_the_expected_number_of_wrong_selections() -> None:
+    rng = np.random.default_rng(1)
+    aim = FewestWrong(beliefs(rng.standard_normal(30), rng.uniform(0.3, 1.0, 30)), 6)
+    wrong = 6 - np.sort(aim.chance)[-6:].sum()
+    assert aim.left(np.zeros(30)) == pytest.approx(wrong, abs=1e-9)
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 0.2, 1.0]), min_size=3, max_size=4), st.integers(1, 4))
+@settings(max_examples=15)
+def test_precision_is_chosen_as_well_as_by_trying_everything(sds, most) -> None:
+    """Every further review of a paper gains less, so one after another is best."""
+    known = beliefs(np.zeros(len(sds)), 1.5 + np.array(sds), np.ones(6))
+    aim, every = SmallestError(known), np.arange(len(sds))
+    empty = Reviews.from_codes([], [], reviewers=6, items=len(sds))
+    task = new_task(constrain(empty), 100)
+    chosen = choose(aim, task, no_pairs(), most)
+    best = naive.best_sum(lambda i, n: float(aim.losses(every[[i]], np.array([float(n)]))[0]), len(sds), most)
+    assert aim.left(known.brought_by(chosen.pairs)) == pytest.approx(aim.total(best))
+
+
+def test_a_decision_far_from_open_gets_several_reviews_together() -> None:
+    """One review cannot change the mind on any of these; three can."""
+    known = beliefs([2.0, 0.0], [0.9, 1e-6], np.full(5, 0.4))
+    aim = FewestWrong(known, 1)
+    one, three = (aim.left(np.array([count * 0.4, 0.0])) for count in (1, 3))
+    before = aim.left(np.zeros(2))
+    assert (before - three) / 3 > before - one
+    task = new_task(constrain(Reviews.from_codes([], [], reviewers=5, items=2)), 100)
+    assert choose(aim, task, no_pairs(), 3).pairs[:, 1].tolist() == [0, 0, 0]
+
+
+def test_ties_go_to_the_first_and_loads_are_spread() -> None:
+    aim = SmallestError(beliefs(np.zeros(4), np.ones(4), np.ones(3)))
+    task = new_task(constrain(Reviews.from_codes([], [], reviewers=3, items=4)), 100)
+    pairs = choose(aim, task, no_pairs(), 6).pairs
+    assert pairs.tolist() == [[0, 0], [1, 1], [2, 2], [0, 3], [1, 0], [2, 1]]
+
+
+def test_elsewhere_is_the_mean_over_draws() -> None:
+    rng = np.random.default_rng(2)
+    aim = FewestWrong(beliefs(rng.standard_normal(12), np.full(12, 0.7)), 3)
+    drawn = [aim.left(np.bincount(rng.permutation(12)[:5], minlength=12).astype(float)) for _ in range(2_000)]
+    assert at_random(aim, np.zeros(12), 5) == pytest.approx(np.mean(drawn), abs=0.005)
+    assert at_the_border(aim, 0) == aim.left(np.zeros(12))
+    assert at_the_border(SmallestError(aim.beliefs), 5) is None
+
+
+def test_a_plan_for_decisions_obeys_its_rules_and_says_what_it_buys() -> None:
+    reviews = table()
+    conflicts = [(j, i) for j in reviews.reviewers for i in reviews.items[:20]]
+    options = {"objective": "decision", "select": 8, "spare": 1, "max_per_item": 1, "conflicts": conflicts}
+    plan = plan_extra_reviews(reviews, max_reviews=7, **options)
+    verify_plan(plan)
+    assert (plan.status, plan.count, plan.largest_load) == ("chosen", 7, 1)
+    assert len({review.item for review in plan.reviews}) == 7
+    gains = [review.gain for review in plan.reviews]
+    assert sum(gains) == pytest.approx(plan.purchase.before - plan.purchase.after)
+    assert min(gains) > 0
+    assert "settle" in plan.reviews[0].buys
+    first = plan.reviews[0]
+    others = plan.alternatives(first.reviewer, first.item)
+    assert {item for _, item in others} == {first.item}
+    asked = {review.reviewer for review in plan.reviews}
+    assert not asked & {reviewer for reviewer, _ in others}
+    report = plan.to_dict()
+    assert report["target"] is None
+    assert set(report["purchase"]["elsewhere"]) == {"at_random", "borderline", "connection"}
+    again = plan_extra_reviews(reviews, max_reviews=7, **options)
+    assert np.array_equal(plan.pairs, again.pairs)
+
+
+def test_the_level_comes_first_and_stays() -> None:
+    reviews = table(16, 3)
+    level = plan_extra_reviews(reviews, time_limit=2, spare=2)
+    plan = plan_extra_reviews(
+        reviews, "double", objective="decision", select=4, max_reviews=level.count + 5, spare=2, time_limit=2
+    )
+    verify_plan(plan)
+    assert (plan.status, plan.count, plan.target) == ("extended", level.count + 5, "double")
+    assert plan.purchase.first == plan.count - 5
+    tight = plan_extra_reviews(reviews, "double", objective="precision", max_reviews=level.count, spare=2, time_limit=2)
+    verify_plan(tight)
+    assert tight.count == level.count
+    plain = Beliefs.brought_by(known := beliefs_of(reviews, no_pairs(), None), level.pairs)
+    assert tight.purchase.after <= SmallestError(known).left(plain) + 1e-12
+
+
+def test_planned_and_fixed_reviews_count_as_coming() -> None:
+    reviews = table()
+    fixed = [(next(j for j in reviews.reviewers if i not in reviews.items_of(j)), i) for i in reviews.items[:3]]
+    plan = plan_extra_reviews(reviews, objective="decision", select=8, fixed=fixed, max_reviews=5)
+    verify_plan(plan)
+    assert [review.gain is None for review in plan.reviews] == [True] * 3 + [False] * 2
+    bare = beliefs_of(reviews, no_pairs(), None)
+    coming = beliefs_of(reviews, plan.constraints.fixed, None)
+    assert (coming.pending > bare.pending).sum() == 3
+
+
+def test_draws_stand_in_for_a_calibration() -> None:
+    reviews = table()
+    rng = np.random.default_rng(3)
+    draws = rng.standard_normal((200, 40)) * 0.5 + np.linspace(-2, 2, 40)
+    plan = plan_extra_reviews(reviews, objective="decision", select=10, draws=draws, max_reviews=4)
+    assert {review.item for review in plan.reviews} <= set(range(24, 36))
+    with pytest.raises(InputError, match=r"draws: expected two or more draws of 40 items, found shape \(3, 2\)"):
+        plan_extra_reviews(reviews, objective="precision", draws=np.zeros((3, 2)), max_reviews=1)
+
+
+def test_what_is_missing_is_named() -> None:
+    reviews = table(12, 3)
+    with pytest.raises(InputError, match="select: objective 'decision' needs to know how many"):
+        plan_extra_reviews(reviews, objective="decision")
+    with pytest.raises(InputError, match="select: expected 1 to 11, with 12 papers scored; found 12"):
+        plan_extra_reviews(reviews, objective="decision", select=12)
+    with pytest.raises(InputError, match="max_reviews: expected how many extra reviews"):
+        plan_extra_reviews(reviews, objective="precision")
+    with pytest.raises(InputError, match="objective: expected one of level, precision, decision, found 'fame'"):
+        plan_extra_reviews(reviews, objective="fame")
+    with pytest.raises(InputError, match="objective: expected scores to learn from"):
+        plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("bob", 1)]), objective="precision", max_reviews=1)
+    with pytest.raises(InputError, match="min_reviews, senior: expected a target"):
+        plan_extra_reviews(reviews, objective="precision", max_reviews=1, min_reviews=5)
