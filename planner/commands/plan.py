@@ -10,7 +10,7 @@ import click
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
 from reviewgraph.cli.progress import say_progress
-from reviewgraph.levels import LEVELS, NAMES, Double
+from reviewgraph.levels import ALL, ALL_NAMES, Double
 
 if TYPE_CHECKING:
     from planner.plans.plan import Plan
@@ -24,10 +24,10 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 @table_options
 @click.option(
     "--target",
-    type=click.Choice(NAMES),
+    type=click.Choice(ALL_NAMES),
     default=Double.name,
     show_default=True,
-    help=f"The level to reach: {'; '.join(f'{level.name}, {level.words}' for level in LEVELS)}.",
+    help=f"The level to reach: {'; '.join(f'{level.name}, {level.words}' for level in ALL)}.",
 )
 @click.option("--use-scores", is_flag=True, help="Tied scores of the existing reviews carry no scale.")
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
@@ -130,7 +130,7 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
 
 def _next(ctx: click.Context, found: Plan, output: str | None) -> str:
     """Return the next command to type."""
-    table, lower = given_table(), NAMES[NAMES.index(found.target) + 1 :]
+    table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     if found.status == "infeasible" and lower and (found.constraints.spare > 0).any():
         return f"{_again(ctx, lower[0])}   (to ask for less)"
     if not found.reviews:

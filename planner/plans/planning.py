@@ -62,7 +62,8 @@ def plan_extra_reviews(
     reviews
         Who reviews what. Items nobody reviewed must be among ``reviews.items``.
     target
-        ``double`` (default), ``recoverable`` or ``connected``.
+        ``double`` (default), ``recoverable`` or ``connected``; or a level that outlives a loss, ``survives-reviewer``
+        or ``survives-review``: ``double`` after any one reviewer, or review, old or new, fails to arrive.
     conflicts
         Pairs (reviewer, item) that may not be; unknown names do no harm.
     capacity

@@ -11,7 +11,7 @@ import numpy as np
 from planner.plans.model.tables import with_extra
 from reviewgraph.checking import check
 from reviewgraph.components import is_recovery_resilient
-from reviewgraph.levels import LEVELS
+from reviewgraph.levels import ALL
 from reviewgraph.naming import named
 from reviewgraph.recoverable import degrees_of_freedom
 from reviewgraph.reviews import Reviews
@@ -122,4 +122,4 @@ def case_of(plan: Plan) -> Case:
     InputError
         If no level bears the name of its target.
     """
-    return Case(plan.constraints, named(LEVELS, plan.target, "target"), plan.use_scores)
+    return Case(plan.constraints, named(ALL, plan.target, "target"), plan.use_scores)

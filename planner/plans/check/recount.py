@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.plans.check import spread
+from planner.plans.check import losing, spread
 from planner.plans.check.replay import most_links, replay_parts
 from planner.plans.check.trying import TooMany, smallest_cost
-from reviewgraph.levels import LEVELS, Connected, Double, Recoverable, level_named
+from reviewgraph.levels import ALL, Connected, Double, Recoverable, SurvivesReview, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ def check_parts(case: Case, bound: Bound) -> None:
 
 def _implies(level: Level, weakest: type[Level]) -> bool:
     """Whether a level is as strong as another, by their order."""
-    return LEVELS.index(level) <= LEVELS.index(level_named(weakest.name))
+    return ALL.index(level) <= ALL.index(level_named(weakest.name))
 
 
 def _unfinished(case: Case, claimed: int) -> bool:
@@ -95,6 +95,17 @@ def _spread(case: Case, claimed: int) -> bool:
     return spread.holds(case.table, claimed)
 
 
+def _two_a_paper(case: Case, claimed: int) -> bool:
+    return claimed <= losing.lacking(case)
+
+
+def _after_a_loss(case: Case, claimed: int) -> bool:
+    """Look for a loss after which so many links are missing; with nothing lost, one of the plan's own may be."""
+    if _loads(case, claimed - losing.one_more(case)):
+        return True
+    return any(_loads(rest, claimed) for rest in losing.after_losses(case))
+
+
 def _listed(case: Case, claimed: int) -> bool:
     """Parts and groups are checked together, by :func:`check_parts`: the largest of them carries the others."""
     return True
@@ -116,6 +127,8 @@ KINDS = {
     "degrees of freedom": Kind(Recoverable, _links),
     "loads": Kind(Recoverable, _loads),
     "expansion": Kind(Double, _spread),
+    "two a paper": Kind(SurvivesReview, _two_a_paper),
+    "a loss": Kind(SurvivesReview, _after_a_loss),
     "parts": Kind(Double, _listed),
     "groups": Kind(Double, _listed),
     "cuts": Kind(Connected, _cuts),
