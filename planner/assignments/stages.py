@@ -88,6 +88,9 @@ class Run:
         Found on the way: expected standard errors before and after exchanges, where these were looked for.
     least_loss
         Found on the way: affinity that the level costs at least, where that is known.
+    exposed
+        Found on the way: reviewers by whose loss, or by that of one review of theirs, a level fails that shall outlive
+        it.
     """
 
     problem: Problem
@@ -99,6 +102,7 @@ class Run:
     conditioning: float = 0.0
     errors: tuple[float, float] | None = None
     least_loss: float | None = None
+    exposed: tuple[Label, ...] = ()
 
     def result(self) -> Assignment:
         """Take the steps and return where they led."""
@@ -158,6 +162,7 @@ class Run:
             self._condition(linker, robust=bool(self.survive and not critical), unconstrained=unconstrained)
             if critical is not None and self.errors is not None:  # exchanges may have changed who is critical
                 critical = self._labels(missing_without(core))
+                self.exposed = critical if self.survive else ()
         assigned = core.net.assigned
         same = bool((assigned == best).all())
         return self._answer(assigned, unconstrained, critical, len(linker.forced), reached=reached, same=same)
@@ -205,8 +210,9 @@ class Run:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
             return None
         self.say("reviewers on whom the level hangs")
-        rng = np.random.default_rng(self.seed)
-        return self._labels(harden(linker, rng) if self.survive else missing_without(linker.core))
+        if self.survive:
+            self.exposed = self._labels(harden(linker, np.random.default_rng(self.seed)))
+        return self._labels(missing_without(linker.core))
 
     def _labels(self, missing: IntArray) -> tuple[Label, ...]:
         return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))
@@ -225,7 +231,7 @@ class Run:
         # Reviews of the first phase are no part of the answer.
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
-        short = bool(self.survive and critical)
+        short = bool(self.exposed)
         # Optimal is what equals the best without a level: nothing can be better.
         if not reached or short:
             status = AssignmentStatus.LEVEL_MISSED
@@ -235,7 +241,7 @@ class Run:
         if not reached:
             why = how_it_ended(problem, assigned, self.clock)
         elif short:
-            why = why_fragile(problem, self.aim, critical or ())
+            why = why_fragile(problem, self.aim, self.exposed)
         return Assignment(
             *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], unconstrained),
             *(critical, forced, why),

@@ -45,6 +45,20 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 @click.option(
     "--max-reviews", type=click.IntRange(0), metavar="N", help="A budget: the best N reviews, fixed included."
 )
+@click.option(
+    "--missing",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="P",
+    help="Keep the level when each review, planned ones included, fails to arrive with probability P.",
+)
+@click.option(
+    "--keep",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    metavar="Q",
+    help="With --missing: the probability of keeping it.",
+)
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @output_option("Write the plan as CSV (item,reviewer,cost,joins).")
@@ -59,6 +73,8 @@ def plan(
     spare: int | None,
     max_per_item: int | None,
     max_reviews: int | None,
+    missing: float | None,
+    keep: float,
     time_limit: float,
     seed: int,
     output: str | None,
@@ -78,6 +94,8 @@ def plan(
         spare=spare,
         max_per_item=max_per_item,
         max_reviews=max_reviews,
+        missing=missing,
+        keep=keep,
         time_limit=time_limit,
         seed=seed,
         use_scores=use_scores,
@@ -95,7 +113,7 @@ def plan(
         from planner.plans.words.page import page
 
         click.echo(f"{page(found)}\n\nNext: {_next(ctx, found, output)}")
-    if found.status in ("infeasible", "budget_exhausted"):
+    if not found.attained:
         ctx.exit(1)
 
 

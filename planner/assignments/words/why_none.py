@@ -107,6 +107,11 @@ def _reach(problem: Problem, shared: int, cap: int) -> int:
 def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label]) -> str:
     """Say who is critical still, and prove that somebody must be where that can be proved."""
     codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
+    if not aim.may_survive:
+        return (
+            f"The level hangs on single reviews of {counted(len(codes), 'reviewer')} still. Whether it must is not "
+            "known: raise demands or loads."
+        )
     proof = why_critical(problem, aim, codes) or "Whether it must is not known: raise demands or loads."
     return f"The level hangs on {counted(len(codes), 'reviewer')} still. {proof}"
 

@@ -108,8 +108,10 @@ class Case:
     def reached(self, pairs: Iterable[Pair] | IntArray = ()) -> bool:
         """Whether the level holds with some more reviews, by the level's own test."""
         table = self.with_pairs(pairs)
-        if self.use_scores:
-            return is_recovery_resilient(table, use_scores=True)
+        return is_recovery_resilient(table, use_scores=True) if self.use_scores else self.holds(table)
+
+    def holds(self, table: Reviews) -> bool:
+        """Whether a table is at the level, by the level's own test on its structure."""
         bare = Reviews.from_codes(table.reviewer, table.item, reviewers=table.reviewers, items=table.items)
         return self.level.holds(check(bare).structure)
 

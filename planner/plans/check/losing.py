@@ -23,7 +23,7 @@ def lacking(case: Case) -> int:
 
 
 def after_losses(case: Case) -> Iterator[Case]:
-    """What is to be planned after each loss of an existing review, or of a reviewer."""
+    """Give what is to be planned after each loss of an existing review, or of a reviewer."""
     table, N = case.table, case.table.n_items
     whole = isinstance(case.level, SurvivesReviewer)
     for one in range(table.n_reviewers if whole else table.n_reviews):

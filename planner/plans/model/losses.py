@@ -18,6 +18,8 @@ from reviewgraph.components import is_recovery_resilient
 from reviewgraph.fragility.double import critical_reviewers, critical_reviews
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, Reviews
@@ -39,7 +41,7 @@ class Loss(NamedTuple):
 
     def takes(self, reviewer: IntArray, item: IntArray) -> BoolArray:
         """Which of some pairs, given by reviewer and by item, are lost."""
-        mine = reviewer == self.reviewer
+        mine: BoolArray = reviewer == self.reviewer
         return mine if self.item < 0 else mine & (item == self.item)
 
 
@@ -64,7 +66,7 @@ class Losses(ABC):
         """List the losses after which a doubly connected table is so no more."""
 
     @abstractmethod
-    def words(self, loss: Loss, reviewers: tuple[Label, ...], items: tuple[Label, ...]) -> str:
+    def words(self, loss: Loss, reviewers: Sequence[Label], items: Sequence[Label]) -> str:
         """Say what is lost."""
 
     def failing(self, table: Reviews) -> list[Loss]:
@@ -88,7 +90,7 @@ class AnyReviewer(Losses):
         """Ask for the critical reviewers."""
         return [Loss(j) for j in critical_reviewers(table).tolist()]
 
-    def words(self, loss: Loss, reviewers: tuple[Label, ...], items: tuple[Label, ...]) -> str:
+    def words(self, loss: Loss, reviewers: Sequence[Label], items: Sequence[Label]) -> str:
         """Name the reviewer."""
         return f"should {reviewers[loss.reviewer]} drop out"
 
@@ -107,7 +109,7 @@ class AnyReview(Losses):
         rows = critical_reviews(table)
         return [Loss(*pair) for pair in zip(table.reviewer[rows].tolist(), table.item[rows].tolist(), strict=True)]
 
-    def words(self, loss: Loss, reviewers: tuple[Label, ...], items: tuple[Label, ...]) -> str:
+    def words(self, loss: Loss, reviewers: Sequence[Label], items: Sequence[Label]) -> str:
         """Name reviewer and paper."""
         return f"should {reviewers[loss.reviewer]} not review paper {items[loss.item]}"
 

@@ -36,8 +36,8 @@ class Cut(NamedTuple):
 class Oracle(ABC):
     """A target, for one task.
 
-    ``allowed`` are the candidate reviews, shape (K, 2), by default :func:`candidates`; ``threshold`` is the number of items from which a reviewer
-    is a part of the structure.
+    ``allowed`` are the candidate reviews, shape (K, 2), by default :func:`candidates`; ``threshold`` is the number of
+    items from which a reviewer is a part of the structure.
     """
 
     threshold = 2

@@ -1,8 +1,8 @@
 """Cuts for the targets that survive a loss: those of *double* after each loss.
 
-After a loss a plan must cross every cut of *double* as often as links are missing, with reviews that are not lost. Where
-one review is lost at a time, those of the plan included, it must cross a cut of the whole table once more: what is lost
-may be one of the reviews that cross.
+After a loss a plan must cross every cut of *double* as often as links are missing, with reviews that are not lost.
+Where one review is lost at a time, those of the plan included, it must cross a cut of the whole table once more: what
+is lost may be one of the reviews that cross.
 """
 
 from __future__ import annotations

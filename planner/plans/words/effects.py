@@ -121,7 +121,7 @@ class Known:
         before = len(self.cover[own])
         if not partners:
             if item in self.cover[own]:
-                return "it is in the reviewer's group already"
+                return "it is in the reviewer's group already: a link in reserve"
             if before == 0:
                 return "a first paper for this reviewer; with the next it links"
             return f"the paper joins the group of {before} {noun(before, 'paper')} around {self._centre(own)}"
