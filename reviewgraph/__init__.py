@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from reviewgraph.exchange.to_graphs import to_igraph as to_igraph
     from reviewgraph.exchange.to_graphs import to_networkx as to_networkx
     from reviewgraph.exchange.to_matrices import to_biadjacency as to_biadjacency
+    from reviewgraph.fragility.fragile import Fragile as Fragile
+    from reviewgraph.fragility.fragile import fragile as fragile
+    from reviewgraph.fragility.keeping import Keeps as Keeps
+    from reviewgraph.fragility.keeping import keeps as keeps
     from reviewgraph.reading import read_reviews as read_reviews
     from reviewgraph.recoverable import Recoverability as Recoverability
     from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
@@ -42,8 +46,10 @@ _HOME = {
     "CertificateError": "errors",
     "Components": "components",
     "DuplicateReview": "errors",
+    "Fragile": "fragility.fragile",
     "ImpossibleDesign": "errors",
     "InputError": "errors",
+    "Keeps": "fragility.keeping",
     "Recoverability": "recoverable",
     "Report": "checking",
     "ReviewGraphError": "errors",
@@ -53,8 +59,10 @@ _HOME = {
     "degrees_of_freedom": "recoverable",
     "doubly_connected_assignment": "designs",
     "doubly_connected_components": "components",
+    "fragile": "fragility.fragile",
     "from_review_multigraph": "exchange.multigraph",
     "is_recovery_resilient": "components",
+    "keeps": "fragility.keeping",
     "overlap": "exchange.multigraph",
     "random_assignment": "designs",
     "read_reviews": "reading",

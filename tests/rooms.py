@@ -32,7 +32,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "learned": "arrays labels errors reviews assumptions",
         "precision": "arrays labels errors reviews assumptions learned",
         "designs": "arrays labels errors reviews",
-        "fragility": f"{_GRAPHS} components recoverable",
+        "fragility": f"{_GRAPHS} naming levels components recoverable",
         "structure": f"{_GRAPHS} levels components recoverable fragility",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure pages",

@@ -215,35 +215,62 @@ def contract(game: Game, body: int, thing: int, stamp: int, redundant: BoolArray
             covers[2 * vertex] = covers[2 * vertex + 1] = UNKNOWN
 
 
+@kernel
+def offer(game: Game, b: int, r: int, thing: int, stamp: int, redundant: BoolArray) -> tuple[bool, int]:
+    """Offer review r, of body b and an item; returns whether it is independent of those accepted, and the last stamp."""
+    mark = len(redundant) > 0
+    body, pebble = find(game.parent, b), 2 * thing
+    inside = game.points[pebble]
+    # Both ends in one rigid body: dependent, and so is the review that ties the item to it.
+    if inside >= 0 and find(game.parent, inside) == body:
+        if mark:
+            redundant[r] = True
+            if game.covers[pebble] >= 0:
+                redundant[game.covers[pebble]] = True
+        game.covers[pebble] = UNKNOWN
+        return False, stamp
+    # Independent exactly if l + 1 = 3 pebbles can be gathered (Lee and Streinu 2008).
+    held, stamp = gather(game, body, thing, stamp)
+    if held == 3:
+        game.points[pebble], game.covers[pebble] = body, r
+        return True, stamp
+    # Otherwise what the searches reached is rigid, this review included.
+    contract(game, body, thing, stamp, redundant)
+    if mark:
+        redundant[r] = True
+    return False, stamp + 1
+
+
 @kernel(element=3e-6, in_lists=True)
 def play(game: Game, start: IntArray, item: IntArray, redundant: BoolArray) -> int:
     """Offer all reviews in order; returns the rank, and marks redundant reviews if ``redundant`` has their size."""
     n_bodies, rank, stamp = len(game.parent), 0, 0
-    mark = len(redundant) > 0
     for b in range(n_bodies):
         for r in range(start[b], start[b + 1]):
-            body, thing = find(game.parent, b), n_bodies + item[r]
-            pebble = 2 * thing
-            inside = game.points[pebble]
-            # Both ends in one rigid body: dependent, and so is the review that ties the item to it.
-            if inside >= 0 and find(game.parent, inside) == body:
-                if mark:
-                    redundant[r] = True
-                    if game.covers[pebble] >= 0:
-                        redundant[game.covers[pebble]] = True
-                game.covers[pebble] = UNKNOWN
-                continue
-            # Independent exactly if l + 1 = 3 pebbles can be gathered (Lee and Streinu 2008).
-            held, stamp = gather(game, body, thing, stamp)
-            if held == 3:
-                game.points[pebble], game.covers[pebble] = body, r
+            accepted, stamp = offer(game, b, r, n_bodies + item[r], stamp, redundant)
+            rank += 1 if accepted else 0
+    return rank
+
+
+@kernel(element=3e-6, in_lists=True)
+def play_on(
+    game: Game, start: IntArray, item: IntArray, bodies: IntArray, accepted: IntArray, unmarked: BoolArray
+) -> int:
+    """Offer the reviews of some bodies in a game that goes on; returns by how much the rank grows.
+
+    ``accepted`` counts the accepted reviews of each body; ``unmarked`` is empty.
+    """
+    n_bodies, rank, stamp = len(game.parent), 0, 0
+    for vertex in range(len(game.seen)):
+        stamp = max(stamp, game.seen[vertex])
+    stamp += 2
+    for place in range(len(bodies)):
+        b = bodies[place]
+        for r in range(start[b], start[b + 1]):
+            independent, stamp = offer(game, b, r, n_bodies + item[r], stamp, unmarked)
+            if independent:
+                accepted[b] += 1
                 rank += 1
-                continue
-            # Otherwise what the searches reached is rigid, this review included.
-            contract(game, body, thing, stamp, redundant)
-            stamp += 1
-            if mark:
-                redundant[r] = True
     return rank
 
 

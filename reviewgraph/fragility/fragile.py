@@ -1,0 +1,110 @@
+"""The reviewers and reviews whose loss lowers a level, one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reviewgraph.fragility import connected, double, recoverable
+from reviewgraph.levels import LEVELS, Connected, Double, Recoverable
+from reviewgraph.naming import named
+from reviewgraph.results import Result
+from reviewgraph.words import counted
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import Reviews
+
+#: What finds the losses of each level, by its name.
+FINDERS: dict[str, Any] = {Double.name: double, Recoverable.name: recoverable, Connected.name: connected}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fragile(Result):
+    """Whose loss lowers a level, see :func:`fragile`.
+
+    Parameters
+    ----------
+    level
+        The name of the level.
+    holds
+        Whether it holds at all; where it does not, no loss lowers it, and the two below are empty.
+    reviewers
+        Codes of the reviewers without any one of whom, and her reviews, it does not hold, ascending.
+    reviews
+        Rows of the reviews without any one of which it does not hold, ascending.
+    table
+        The reviews.
+    """
+
+    level: str
+    holds: bool
+    reviewers: IntArray
+    reviews: IntArray
+    table: Reviews = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the labels as the command's ``--json`` prints them."""
+        columns = self.to_columns()
+        pairs = zip(columns["reviewer"], columns["item"], strict=True)
+        return {
+            "level": self.level,
+            "holds": self.holds,
+            "reviewers": [self.table.reviewers[code] for code in self.reviewers.tolist()],
+            "reviews": [{"reviewer": reviewer, "item": item} for reviewer, item in pairs],
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row a fragile review."""
+        reviewers, items = self.table.reviewer[self.reviews].tolist(), self.table.item[self.reviews].tolist()
+        return {
+            "reviewer": [self.table.reviewers[code] for code in reviewers],
+            "item": [self.table.items[code] for code in items],
+        }
+
+    def headline(self) -> str:
+        """Return how many there are."""
+        if not self.holds:
+            return f"{self.level} does not hold"
+        losses = counted(self.reviewers.size, "reviewer"), counted(self.reviews.size, "review")
+        return f"{self.level} falls with any of {' and any of '.join(losses)}"
+
+
+def fragile(reviews: Reviews, level: str = "double") -> Fragile:
+    """Return every reviewer and every review whose loss lowers a level: it does not hold for all items any more.
+
+    Parameters
+    ----------
+    reviews
+        Who reviews what; scores do not count.
+    level
+        ``"double"`` (default), ``"recoverable"`` or ``"connected"``.
+
+    Raises
+    ------
+    InputError
+        If no such level bears the name.
+
+    Notes
+    -----
+    Exact at all levels. Linear time at ``connected``; at ``double`` and ``recoverable`` near-linear on the tables
+    measured, with the bounds of ``docs/explanation/fragility``.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> reviews = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2), ("cleo", 1), ("cleo", 2)])
+    >>> fragile(reviews)
+    <Fragile: double falls with any of 0 reviewers and any of 0 reviews>
+    >>> fragile(reviews.with_pairs([("ann", 3)])).to_dict()["reviews"]
+    [{'reviewer': 'ann', 'item': 3}]
+    """
+    finder = FINDERS[named(LEVELS, level, "level").name]
+    holds = bool(finder.holds(reviews))
+
+    nobody = np.empty(0, np.int64)
+    if not holds:
+        return Fragile(level, holds, nobody, nobody, reviews)
+    return Fragile(level, holds, finder.critical_reviewers(reviews), finder.critical_reviews(reviews), reviews)

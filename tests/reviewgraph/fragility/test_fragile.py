@@ -1,0 +1,113 @@
+"""Every loss that :func:`reviewgraph.fragile` names, and no other, is found by removing one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from reviewgraph import InputError, Reviews, connected_components, fragile, is_recovery_resilient, recoverability
+from reviewgraph.fragility import double
+from reviewgraph.kernels.compiling import POLICY
+from reviewgraph.levels import NAMES
+from reviewgraph.structure import structure_of
+from tests.strategies import Rows, fano, tables, to_reviews
+
+HOLDS: dict[str, Callable[[Reviews], bool]] = {
+    "double": is_recovery_resilient,
+    "recoverable": lambda reviews: recoverability(reviews).recoverable,
+    "connected": lambda reviews: (
+        len(set(connected_components(reviews).item_labels.tolist())) < 2 and bool((reviews.reviews_per_item > 0).all())
+    ),
+}
+every_level = pytest.mark.parametrize("level", NAMES)
+
+
+def check_removals(reviews: Reviews, level: str) -> bool:
+    """Compare with plain removal; returns whether the level holds."""
+
+    def lost(keep: np.ndarray) -> bool:
+        return not HOLDS[level](reviews.subset(keep))
+
+    found = fragile(reviews, level)
+    assert found.holds == (not lost(np.ones(reviews.n_reviews, np.bool_)))
+    everyone, row = range(reviews.n_reviewers if found.holds else 0), np.arange(reviews.n_reviews)
+    assert found.reviewers.tolist() == [j for j in everyone if lost(reviews.reviewer != j)]
+    assert found.reviews.tolist() == [r for r in (row.tolist() if found.holds else []) if lost(row != r)]
+    return found.holds
+
+
+def random_table(rng: np.random.Generator) -> Reviews:
+    """Between one and nine reviewers and items, sparse or dense."""
+    M, N = rng.integers(1, 10, 2).tolist()
+    reviewer, item = np.nonzero(rng.random((M, N)) < rng.uniform(0.2, 0.8))
+    return Reviews.from_codes(reviewer, item, reviewers=range(M), items=range(N))
+
+
+@every_level
+@settings(max_examples=40)
+@given(table=tables())
+def test_losses_are_those_of_removal(level: str, table: tuple[Rows, int]) -> None:
+    check_removals(to_reviews(*table, scored=False), level)
+
+
+@every_level
+def test_losses_are_those_of_removal_on_random_tables(level: str) -> None:
+    rng = np.random.default_rng(0)
+    assert sum(check_removals(random_table(rng), level) for _ in range(80)) > 30
+
+
+def test_hubs_chains_and_single_reviewers_by_hand() -> None:
+    # All read the hub and one paper more, each of those read by two: any loss lowers `double`, none of a hub's.
+    chain = Reviews.from_pairs([(j, i) for j in range(6) for i in (j, j + 1, j + 2)])
+    assert fragile(chain).reviews.tolist() == list(range(18))
+    assert fragile(chain).reviewers.tolist() == list(range(6))
+    twice = Reviews.from_pairs([(j, i) for j in range(12) for i in (j // 2, j // 2 + 1, j // 2 + 2)])
+    assert not fragile(twice).reviews.size
+    assert not fragile(twice).reviewers.size
+    hub = twice.with_pairs([(j, "hub") for j in range(11)])
+    assert not fragile(hub).reviews.size
+    alone = twice.with_pairs([(3, "new")])
+    assert fragile(alone).to_dict()["reviews"] == [{"reviewer": 3, "item": "new"}]
+    assert fragile(alone).to_dict()["reviewers"] == [3]
+
+
+@every_level
+def test_where_a_level_does_not_hold_no_loss_lowers_it(level: str) -> None:
+    found = fragile(Reviews.from_pairs([("a", 1), ("b", 2)]), level)
+    assert repr(found) == f"<Fragile: {level} does not hold>"
+    assert found.to_dict() == {"level": level, "holds": False, "reviewers": [], "reviews": []}
+
+
+def test_the_fano_plane_is_recoverable_without_any_one_review() -> None:
+    assert fragile(fano(), "recoverable").holds
+    assert not fragile(fano(), "recoverable").reviews.size
+
+
+def test_robust_levels_ask_the_same() -> None:
+    for n in (1, 2, 3):
+        reviews = Reviews.from_pairs([(j, i) for j in range(n) for i in range(4)])
+        found, structure = fragile(reviews), structure_of(reviews)
+        assert structure.survives_any_reviewer == (not found.reviewers.size)
+        assert structure.survives_any_review == (not found.reviews.size)
+
+
+def test_both_forms_and_a_table_of_slots_that_grows_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    reviews = Reviews.from_codes(*np.nonzero(rng.random((30, 24)) < 0.2), reviewers=range(30), items=range(24))
+    as_written = fragile(reviews)
+    assert as_written.holds
+    with POLICY.at_once():
+        compiled = fragile(reviews)
+    small = double._found(reviews, double.Units(reviews.reviewer_start, np.arange(reviews.n_reviews)), 64)
+    assert small is None
+    assert compiled.reviewers.tolist() == as_written.reviewers.tolist()
+    assert compiled.reviews.tolist() == as_written.reviews.tolist()
+
+
+@pytest.mark.parametrize("level", ["triple", "survives-review"])
+def test_other_levels_are_refused(level: str) -> None:
+    with pytest.raises(InputError, match=f"level: expected one of double, recoverable, connected, found '{level}'"):
+        fragile(fano(), level)
