@@ -4,7 +4,7 @@ Claim: at 1,000 x 1,000 a plan made scenario by scenario needs some tens of revi
 table is a random regular graph: k reviews a paper and a reviewer. Random pairs are added in one random order, and their
 number is found by halving, with 200 losses a look; beyond 800 it is said to be more.
 
-    python tests/benchmarks/robust_plans.py [N]
+    python tests/benchmarks/robust_plans.py [N [P ...]]
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ def main() -> None:
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
     print("| k | p | kept before | extra reviews | kept after | random ones | CPU of the plan |", flush=True)
     print("|--:|--:|--:|--:|--:|--:|--:|", flush=True)
+    shares = [float(share) for share in sys.argv[2:]] or [0.02, 0.05, 0.1]
     for k in (5, 4):
         table = regular(size, k, np.random.default_rng(k))
-        for missing in (0.02, 0.05, 0.1):
+        for missing in shares:
             start = time.process_time()
             plan = plan_extra_reviews(table, missing=missing, keep=WANTED, time_limit=240)
             seconds = time.process_time() - start
