@@ -133,7 +133,7 @@ def test_an_unknown_target_is_an_error() -> None:
         plan = plan_extra_reviews(CHAIN, name)
         with pytest.raises(
             InvalidPlan,
-            match="target: expected one of survives-reviewer.*, found 'triple'",
+            match=r"target: expected one of survives-reviewer.*, found 'triple'",
         ):
             verify_plan(replace(plan, target="triple"))
 
