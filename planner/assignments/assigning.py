@@ -80,7 +80,8 @@ def assign(
     senior
         Senior reviewers: each item gets one at least. By default nobody need be senior.
     target
-        ``double`` (default), ``recoverable``, ``connected`` or ``none``.
+        ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that outlives a loss:
+        ``survives-reviewer``, which is ``double`` with ``survive=1``, or ``survives-review``.
     survive
         1 asks that the level hold after any one reviewer drops out; 0 by default.
     phase_one
@@ -142,7 +143,8 @@ def assign(
     wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
     with clock.stopped_by_interrupts(say):
-        return Run(problem, aim, survive, seed, clock, say, conditioning, assumptions or Assumptions()).result()
+        gone = survive or int(aim.outlives)
+        return Run(problem, aim, gone, seed, clock, say, conditioning, assumptions or Assumptions()).result()
 
 
 def _check_options(aim: Aim, survive: int, conditioning: float) -> None:

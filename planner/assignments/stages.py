@@ -97,6 +97,9 @@ class Run:
         Found on the way: what exchanges bought, where they were looked for; and else why they were not.
     least_loss
         Found on the way: affinity that the level costs at least, where that is known.
+    exposed
+        Found on the way: reviewers by whose loss, or by that of one review of theirs, a level fails that shall outlive
+        it.
     """
 
     problem: Problem
@@ -110,6 +113,7 @@ class Run:
     exchanges: Exchanges | None = None
     not_exchanged: str = ""
     least_loss: float | None = None
+    exposed: tuple[Label, ...] = ()
 
     def result(self) -> Assignment:
         """Take the steps and return where they led."""
@@ -171,6 +175,7 @@ class Run:
         # Exchanges may have changed who is critical.
         if reached and decided and (critical is None or self.exchanges is not None):
             critical = self._critical(linker)
+            self.exposed = critical or () if self.survive else ()
         if unchanged:
             self.least_loss = 0.0
         assigned = core.net.assigned
@@ -223,7 +228,8 @@ class Run:
 
     def _hardened(self, linker: Linker) -> tuple[Label, ...]:
         self.say(_LOOKING)
-        return self._labels(harden(linker, np.random.default_rng(self.seed)))
+        self.exposed = self._labels(harden(linker, np.random.default_rng(self.seed)))
+        return self._labels(missing_without(linker.core))
 
     def _critical(self, linker: Linker) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
@@ -248,7 +254,7 @@ class Run:
         # Reviews of the first phase are no part of the answer.
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
-        short = bool(self.survive and critical)
+        short = bool(self.exposed)
         # Optimal is what equals the best without a level: nothing can be better.
         if not reached or short:
             status = AssignmentStatus.LEVEL_MISSED
@@ -258,7 +264,7 @@ class Run:
         if not reached:
             why = how_it_ended(problem, assigned, self.clock)
         elif short:
-            why = why_fragile(problem, self.aim, critical or ())
+            why = why_fragile(problem, self.aim, self.exposed)
         return Assignment(
             *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], unconstrained),
             *(critical, forced, why),

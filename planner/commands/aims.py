@@ -9,10 +9,10 @@ import click
 
 from planner.plans.objectives import OBJECTIVES
 from planner.plans.objectives.level import Level
-from reviewgraph.levels import NAMES
+from reviewgraph.levels import ALL_NAMES
 
 #: What ``--for`` takes.
-CHOICES = (*(objective.name for objective in OBJECTIVES), *NAMES)
+CHOICES = (*(objective.name for objective in OBJECTIVES), *ALL_NAMES)
 
 
 class Aims(NamedTuple):
@@ -31,8 +31,8 @@ def read_aims(ctx: click.Context, given: Sequence[str], target: str) -> Aims:
         If there are more.
     """
     named = ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE
-    levels = list(dict.fromkeys([*([target] if named else []), *(name for name in given if name in NAMES)]))
-    beside = list(dict.fromkeys(name for name in given if name not in NAMES and name != Level.name))
+    levels = list(dict.fromkeys([*([target] if named else []), *(name for name in given if name in ALL_NAMES)]))
+    beside = list(dict.fromkeys(name for name in given if name not in ALL_NAMES and name != Level.name))
     for found, what in ((levels, "level"), (beside, "objective beside it")):
         if len(found) > 1:
             message = f"expected one {what}, found {' and '.join(found)}"

@@ -9,12 +9,12 @@ import click
 
 from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.exchanged import CONDITIONING
-from planner.assignments.model.levels import AIMS
+from planner.assignments.model.levels import AIMS, ToDouble
 from planner.commands.people import affinity_option
 from reviewgraph.cli.options import output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 from reviewgraph.cli.progress import say_progress
-from reviewgraph.levels import NAMES
+from reviewgraph.levels import ALL_NAMES
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--target",
     type=click.Choice([aim.name for aim in AIMS]),
-    default=AIMS[0].name,
+    default=ToDouble.name,
     show_default=True,
     help="The level to reach; papers are then "
     + "; ".join(f"{aim.level.words} ({aim.name})" for aim in AIMS if aim.level)
@@ -181,7 +181,7 @@ def _show(chosen: Assignment, output: str | None) -> None:
     if chosen.status is AssignmentStatus.INFEASIBLE:
         return
     if output:
-        require = f" --require {chosen.target}" if chosen.target in NAMES else ""
+        require = f" --require {chosen.target}" if chosen.target in ALL_NAMES else ""
         click.echo(f"\nNext: reviewgraph check {shlex.quote(output)}{require}")
     else:
         click.echo("\nNext: the same with -o assignment.csv, which writes the assignment.")

@@ -14,7 +14,7 @@ from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.share import Share, read_share
-from reviewgraph.levels import LEVELS, NAMES, Double
+from reviewgraph.levels import ALL, ALL_NAMES, Double
 
 if TYPE_CHECKING:
     from planner.plans.plan import Plan
@@ -28,10 +28,10 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 @table_options
 @click.option(
     "--target",
-    type=click.Choice(NAMES),
+    type=click.Choice(ALL_NAMES),
     default=Double.name,
     show_default=True,
-    help=f"The level to reach: {'; '.join(f'{level.name}, {level.words}' for level in LEVELS)}.",
+    help=f"The level to reach: {'; '.join(f'{level.name}, {level.words}' for level in ALL)}.",
 )
 @click.option(
     "--for",
@@ -62,6 +62,20 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 @click.option(
     "--max-reviews", type=click.IntRange(0), metavar="N", help="A budget: the best N reviews, fixed included."
 )
+@click.option(
+    "--missing",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="P",
+    help="Keep the level when each review, planned ones included, fails to arrive with probability P.",
+)
+@click.option(
+    "--keep",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    metavar="Q",
+    help="With --missing: the probability of keeping it.",
+)
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @output_option("Write the plan as CSV (item,reviewer,cost or affinity,joins; gain with --for).")
@@ -80,6 +94,8 @@ def plan(
     min_reviews: int,
     max_per_item: int | None,
     max_reviews: int | None,
+    missing: float | None,
+    keep: float,
     time_limit: float,
     seed: int,
     output: str | None,
@@ -106,6 +122,8 @@ def plan(
         min_reviews=min_reviews,
         max_per_item=max_per_item,
         max_reviews=max_reviews,
+        missing=missing,
+        keep=keep,
         time_limit=time_limit,
         seed=seed,
         use_scores=use_scores,
@@ -123,7 +141,7 @@ def plan(
         from planner.plans.words.page import page
 
         click.echo(f"{page(found)}\n\nNext: {_next(ctx, found, output)}")
-    if found.status in ("infeasible", "budget_exhausted"):
+    if not found.attained:
         ctx.exit(1)
 
 
@@ -164,7 +182,7 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
 
 def _next(ctx: click.Context, found: Plan, output: str | None) -> str:
     """Return the next command to type."""
-    table, lower = given_table(), NAMES[NAMES.index(found.target) + 1 :]
+    table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
         return f"{_again(ctx, lower[0])}   (to ask for less)"

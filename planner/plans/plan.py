@@ -14,6 +14,7 @@ from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
+    from planner.plans.model.keeping import Keeping
     from planner.plans.model.ledger import Bound
     from planner.plans.model.purchase import Purchase
     from planner.plans.model.reach import Reach
@@ -94,6 +95,8 @@ class Plan(Result):
         The budget, fixed reviews included; None if there was none.
     purchase
         What the reviews buy; None where a level is all that was asked for.
+    keeping
+        How likely the level is kept when reviews fail to arrive, where that was asked for; None elsewhere.
     """
 
     status: PlanStatus
@@ -109,6 +112,7 @@ class Plan(Result):
     short: IntArray | None = None
     max_reviews: int | None = None
     purchase: Purchase | None = None
+    keeping: Keeping | None = None
 
     def headline(self) -> str:
         """Return status, length and bound."""
@@ -117,6 +121,11 @@ class Plan(Result):
             return f"{self.status}, {counted(self.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
         needed = f"{self.lower_bound} {noun(self.lower_bound, 'is', 'are')}"
         return f"{self.status}, {counted(self.count, 'review')} to {self.target}, at least {needed} needed"
+
+    @property
+    def attained(self) -> bool:
+        """Whether the plan does what was asked for: it reaches the level, and keeps it as likely as was wanted."""
+        return PlanStatus(self.status).reaches and (self.keeping is None or self.keeping.attained)
 
     @property
     def count(self) -> int:
@@ -241,6 +250,7 @@ class Plan(Result):
             "reviews": [asdict(review) for review in self.reviews],
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
             "merges": self.merges,
+            "keeping": None if self.keeping is None else self.keeping.to_dict(),
         }
 
     def _reach_to_dict(self) -> dict[str, Any]:

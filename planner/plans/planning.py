@@ -18,6 +18,7 @@ from planner.plans.objectives.beliefs import beliefs_of
 from planner.plans.objectives.level import Level
 from planner.plans.plan import Plan, PlannedReview
 from planner.plans.pursuing import connecting, expect_an_end, priced, pursue
+from planner.plans.search.keeping import keep_level
 from planner.plans.targets import covered, target_named
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
@@ -28,6 +29,7 @@ from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Pair
+    from planner.plans.model.keeping import Keeping
     from planner.plans.model.prices import Affinity
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 #: Share of the time for a whole plan where a budget may be too small for one, and seconds for the best few at least.
 BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.5
+#: Share of the time for a plan that reaches the level with nothing lost, where reviews may go missing; and the
+#: probability with which the level is then to be kept.
+BEFORE_KEEPING, KEEP = 0.1, 0.95
 
 
 def plan_extra_reviews(
@@ -55,6 +60,8 @@ def plan_extra_reviews(
     time_limit: float = 60.0,
     seed: int | np.random.Generator = 0,
     use_scores: bool = False,
+    missing: float | None = None,
+    keep: float = KEEP,
     progress: Callable[[PlanProgress], object] | None = None,
     affinity: Affinity | None = None,
     min_affinity: float | None = None,
@@ -81,7 +88,9 @@ def plan_extra_reviews(
     reviews
         Who reviews what. Items nobody reviewed must be among ``reviews.items``.
     target
-        ``double``, ``recoverable`` or ``connected``; by default ``double``, and none where another objective is given.
+        ``double``, ``recoverable`` or ``connected``, or a level that outlives a loss, ``survives-reviewer`` or
+        ``survives-review``: ``double`` after any one reviewer, or review, old or new, fails to arrive. By default
+        ``double``, and none where another objective is given.
     conflicts
         Pairs (reviewer, item) that may not be; unknown names do no harm.
     capacity
@@ -104,6 +113,11 @@ def plan_extra_reviews(
     use_scores
         Let tied scores of the existing reviews carry no scale (``double`` only). A new review is taken to be
         scored unlike the others of its reviewer.
+    missing, keep
+        Let the plan grow until the level is kept with probability ``keep`` (.95 by default) when each review, old or
+        new, with a score or without, fails to arrive with probability ``missing``, independently. By default nothing
+        goes missing. What is attained is estimated by simulation, see :attr:`Plan.keeping`; that fewer reviews would
+        not do is not claimed. Not for the levels that outlive a loss, nor with ``use_scores``.
     progress
         Called with a :class:`PlanProgress` whenever the plan or the bound gets better.
     affinity
@@ -168,6 +182,8 @@ def plan_extra_reviews(
     if not asked and (min_reviews or senior is not None):
         message = f"min_reviews, senior: expected a target that they go with beside objective {objective!r}, found none"
         raise InputError(message)
+    if missing is not None:
+        _check_missing(chosen, goal, missing, keep, use_scores=use_scores)
     rules = constrain(
         reviews,
         conflicts=conflicts,
@@ -186,7 +202,8 @@ def plan_extra_reviews(
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
     whole = Clock(time_limit)
     budget = None if max_reviews is None else max_reviews - len(rules.fixed)
-    ledger = Ledger(whole if budget is None else whole.share(BEFORE_BUDGET), progress, budget)
+    share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
+    ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
     aim = goal.aim(lambda: beliefs_of(rules.reviews, rules.fixed, draws), select)
     if aim is not None:
         expect_an_end(aim, budget)
@@ -194,14 +211,17 @@ def plan_extra_reviews(
     too_many = refusals.fixed_too_many(task)
     if too_many:
         return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-    rng = np.random.default_rng(seed)
+    rng, keeping = np.random.default_rng(seed), None
     try:
         if asked:
             covered.fill(chosen, task, ledger, rng)
+        if missing is not None and not ledger.infeasible and not ledger.out_of_reach:
+            keeping = keep_level(task, chosen, ledger, missing, keep, rng, whole)
     except KeyboardInterrupt:
         ledger.reasons.append("interrupted: this is the best found so far")
         whole = Clock(0.0)
     plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
+    plan = plan if keeping is None else _told(plan, chosen, keeping)
     return plan if aim is None or not plan.status.may_grow else _beyond(plan, goal, aim, task, ledger, whole, rng)
 
 
@@ -247,6 +267,26 @@ def _checked(target: str, max_reviews: int | None, time_limit: float, *, use_sco
         message = f"use_scores: expected target {heeding}, found {target!r}; scores do not matter to the other levels"
         raise InputError(message)
     return chosen
+
+
+def _check_missing(target: Target, goal: Objective, missing: float, keep: float, *, use_scores: bool) -> None:
+    """Refuse probabilities that are none, and levels and objectives for which losses are not drawn."""
+    for name, value in (("missing", missing), ("keep", keep)):
+        if not 0 < value < 1:
+            message = f"{name}: expected a probability between 0 and 1, found {value!r}"
+            raise InputError(message)
+    if not isinstance(goal, Level):
+        message = f"missing: expected objective {Level.name!r}, found {goal.name!r}; drop one"
+        raise InputError(message)
+    if target.losses is not None or use_scores:
+        found = f"target {target.name!r}" if target.losses is not None else "use_scores"
+        message = f"missing: expected a level of the table as it stands, scores left aside, found {found}; drop one"
+        raise InputError(message)
+
+
+def _told(plan: Plan, target: Target, keeping: Keeping) -> Plan:
+    """Say how likely the level is kept; called optimal is what needs no review beyond a proved plan for the level."""
+    return replace(plan, keeping=keeping, explanation=(*plan.explanation, *partial.how_kept(target, keeping)))
 
 
 def _room_for(reviews: Reviews) -> int:

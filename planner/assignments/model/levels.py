@@ -9,14 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from reviewgraph.levels import LEVELS, Level, level_named
+from reviewgraph.levels import ALL, Level, level_named
 from reviewgraph.naming import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reviewgraph.components import Components
-    from reviewgraph.reviews import Reviews
+    from reviewgraph.reviews import BoolArray, Reviews
 
 
 class Aim(ABC):
@@ -35,6 +35,8 @@ class Aim(ABC):
         group (freeing pairs, critical reviewers, proofs that the level is out of reach) speak of the level itself.
     may_survive
         Whether it may be asked to hold after any one reviewer drops out.
+    outlives
+        Whether it holds after any one loss by its own meaning.
     conditioned
         Whether exchanges make the errors of the recovered qualities smaller.
     """
@@ -45,6 +47,7 @@ class Aim(ABC):
     core_decides: ClassVar[bool]
     may_survive: ClassVar[bool]
     conditioned: ClassVar[bool]
+    outlives: ClassVar[bool] = False
 
     @abstractmethod
     def groups(self, reviews: Reviews) -> Components:
@@ -53,6 +56,12 @@ class Aim(ABC):
     @abstractmethod
     def links(self, groups: Reviews) -> int:
         """Return the fewest new pairs that can bring the level, from a table of groups and the items they cover."""
+
+    def exposed(self, reviews: Reviews) -> BoolArray:
+        """Shape (M,): reviewers by whose loss the level may fail where it shall hold after a loss; by default all."""
+        import numpy as np
+
+        return np.ones(reviews.n_reviewers, np.bool_)
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
         """Whether the level holds although no group covers all items; the table is made where it is looked at."""
@@ -100,6 +109,29 @@ class ToDouble(_SharingTwo):
 
     name, level = "double", level_named("double")
     core_decides = may_survive = conditioned = True
+
+
+class ToSurviveReviewer(ToDouble):
+    """The same after any one reviewer drops out: ``double`` with ``survive``."""
+
+    name, level, outlives = "survives-reviewer", level_named("survives-reviewer"), True
+
+
+class ToSurviveReview(ToDouble):
+    """The same after any one review fails to arrive: reviewers hold it up by critical reviews only."""
+
+    name, level, outlives = "survives-review", level_named("survives-review"), True
+    may_survive = conditioned = False
+
+    def exposed(self, reviews: Reviews) -> BoolArray:
+        """Find the reviewers of critical reviews: a level that outlives a reviewer outlives each of her reviews."""
+        import numpy as np
+
+        from reviewgraph.fragility.double import critical_reviews
+
+        mask = np.zeros(reviews.n_reviewers, np.bool_)
+        mask[reviews.reviewer[critical_reviews(reviews)]] = True
+        return mask
 
 
 class ToRecoverable(_SharingTwo):
@@ -153,9 +185,16 @@ class ToNothing(_SharingOne):
 
 
 #: What may be aimed at, the strongest level first.
-AIMS: tuple[Aim, ...] = (ToDouble(), ToRecoverable(), ToConnected(), ToNothing())
+AIMS: tuple[Aim, ...] = (
+    ToSurviveReviewer(),
+    ToSurviveReview(),
+    ToDouble(),
+    ToRecoverable(),
+    ToConnected(),
+    ToNothing(),
+)
 
-_LEFT_OUT = {level.name for level in LEVELS} - {aim.name for aim in AIMS}
+_LEFT_OUT = {level.name for level in ALL} - {aim.name for aim in AIMS}
 if _LEFT_OUT:
     _message = f"planner.assignments.model.levels: no aim for the level {min(_LEFT_OUT)!r}; write one, and add it"
     raise LookupError(_message)

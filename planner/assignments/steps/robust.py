@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from planner.assignments.steps.grouping import Core
     from planner.assignments.steps.linking import Linker
     from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import BoolArray
 
 #: Candidates tried for a reviewer on whom the level hangs before the best of them is taken or she has to wait.
 TRIES = 16
@@ -24,36 +25,49 @@ RANKED = 256
 #: Steps without progress after which the search goes back to the best assignment found, and restarts in all.
 STALE, RESTARTS = 40, 12
 
+#: Rounds of mending where mending may expose others.
+ROUNDS = 4
+
 
 def harden(linker: Linker, rng: np.random.Generator) -> IntArray:
-    """Change the assignment until the level survives any one reviewer; returns what is missing for each.
+    """Change the assignment until the level outlives what it shall; returns what is missing for each reviewer exposed.
 
     Ends with the assignment of which least is missing, pairs forced for that being freed again where it survives
-    without them; it never gives up the level itself.
+    without them; it never gives up the level itself. Who is exposed says the aim: all reviewers, or those of critical
+    reviews; mending these may expose others, who join them in the next round.
     """
-    missing = missing_without(linker.core)
-    if not missing.any():
-        return missing
-    search = _Search(linker, rng)
-    if search.run():
-        linker.release(Robust(linker.core).holds)
-    linker.net.locked[:] = search.given
-    linker.net.locked[linker.forced] = True
-    linker.core.regroup()
-    return missing_without(linker.core)
+    core, exposed = linker.core, np.zeros(linker.net.n_held.size, np.bool_)
+    given = linker.net.locked.copy()
+    given[linker.forced] = False
+    for _ in range(ROUNDS):
+        found = core.aim.exposed(core.table())
+        missing = np.where(found, missing_without(core), 0)
+        if not missing.any() or linker.clock.over():
+            return missing
+        exposed |= found
+        search = _Search(linker, rng, exposed, given)
+        if search.run():
+            linker.release(Robust(core, exposed).holds)
+        linker.net.locked[:] = given
+        linker.net.locked[linker.forced] = True
+        core.regroup()
+        if found.all():
+            break
+    return np.where(core.aim.exposed(core.table()), missing_without(core), 0)
 
 
 class Robust:
-    """Whether an assignment under change still survives any one reviewer."""
+    """Whether an assignment under change still survives any one reviewer of those watched, by default of all."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, exposed: BoolArray | None = None) -> None:
         self.core, self.watch = core, Watch(core)
+        self.exposed = np.ones(core.net.n_held.size, np.bool_) if exposed is None else exposed
 
     def holds(self, pairs: IntArray) -> bool:
         """Whether nothing is missing after pairs were flipped."""
         if not self.watch.sound():
             self.watch = Watch(self.core)
-        return not self.watch.missing().any()
+        return not self.watch.missing()[self.exposed].any()
 
 
 class _Search:
@@ -64,12 +78,11 @@ class _Search:
     one after which least is missing. Pairs forced stay, and pairs removed stay away, for some steps.
     """
 
-    def __init__(self, linker: Linker, rng: np.random.Generator) -> None:
+    def __init__(self, linker: Linker, rng: np.random.Generator, exposed: BoolArray, given: BoolArray) -> None:
         self.linker, self.rng, self.step = linker, rng, 0
+        self.exposed, self.given = exposed, given
         self.watch = Watch(linker.core)
-        self.missing = self.watch.missing()
-        self.given = linker.net.locked.copy()
-        self.given[linker.forced] = False
+        self.missing = self._missing(self.watch)
         self.base = linker.net.locked.copy()
         self.until = np.zeros(linker.cost.size, np.int64)
         self.noise = 0.0
@@ -94,6 +107,10 @@ class _Search:
         self._back()
         return self.best == 0
 
+    def _missing(self, watch: Watch) -> IntArray:
+        """Items missing without each reviewer who is to be mended; 0 for the others."""
+        return np.where(self.exposed, watch.missing(), 0)
+
     def _back(self) -> None:
         """Return to the best assignment so far."""
         linker = self.linker
@@ -102,7 +119,7 @@ class _Search:
         linker.forced = list(forced)
         self.until[:] = 0
         self.watch = Watch(linker.core)
-        self.missing = self.watch.missing()
+        self.missing = self._missing(self.watch)
 
     def _one_step(self) -> None:
         # Tabu list: pairs forced of late stay (locked); pairs removed of late are left out of the ranking.
@@ -166,4 +183,4 @@ class _Search:
         watch = self.watch if self.watch.sound() else Watch(self.linker.core)
         if watch.missing_one(-1) > 0 or watch.missing_one(reviewer) > alone:
             return None
-        return watch.missing(), watch
+        return self._missing(watch), watch

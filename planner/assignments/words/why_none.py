@@ -107,6 +107,9 @@ def _reach(problem: Problem, shared: int, cap: int) -> int:
 def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label]) -> str:
     """Say who is critical still, and prove that somebody must be where that can be proved."""
     codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
+    if not aim.may_survive:
+        proof = why_single(problem) or "Whether it must is not known: raise demands or loads."
+        return f"The level hangs on single reviews of {counted(len(codes), 'reviewer')} still. {proof}"
     proof = why_critical(problem, aim, codes) or "Whether it must is not known: raise demands or loads."
     return f"The level hangs on {counted(len(codes), 'reviewer')} still. {proof}"
 
@@ -119,12 +122,9 @@ def why_critical(problem: Problem, aim: Aim, critical: Iterable[int]) -> str:
     that need only be tried for those who are critical now.
     """
     N, shared = int(problem.required.sum()), aim.shared
-    single = np.flatnonzero(problem.required & (problem.demand == 1))
-    if single.size:
-        return (
-            f"Proved impossible: {papers(problem, single)} {noun(single.size, 'gets', 'get')} one review only, "
-            "and whoever writes it is critical. Raise that demand to 2 or more."
-        )
+    single = why_single(problem)
+    if single:
+        return single
     caps = range(shared, int(problem.load.max(initial=0)) + 1)
     reach = max((_reach(problem, shared, cap) - (cap - shared) for cap in caps), default=0)
     if not problem.old.any() and shared < N and reach < N:
@@ -133,6 +133,17 @@ def why_critical(problem: Problem, aim: Aim, critical: Iterable[int]) -> str:
             f"because a reviewer of k papers joins at most {aim.joins} further ones. Raise demands or loads."
         )
     return _hangs_on(problem, aim, critical)
+
+
+def why_single(problem: Problem) -> str:
+    """Name the papers that get one review only: they survive no loss of it."""
+    single = np.flatnonzero(problem.required & (problem.demand == 1))
+    if not single.size:
+        return ""
+    return (
+        f"Proved impossible: {papers(problem, single)} {noun(single.size, 'gets', 'get')} one review only, "
+        "and whoever writes it is critical. Raise that demand to 2 or more."
+    )
 
 
 def _hangs_on(problem: Problem, aim: Aim, critical: Iterable[int]) -> str:

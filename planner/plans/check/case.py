@@ -12,7 +12,7 @@ from planner.plans.check.persons import shortest
 from planner.plans.model.tables import with_extra
 from reviewgraph.checking import check
 from reviewgraph.components import is_recovery_resilient
-from reviewgraph.levels import LEVELS
+from reviewgraph.levels import ALL
 from reviewgraph.naming import named
 from reviewgraph.recoverable import degrees_of_freedom
 from reviewgraph.reviews import Reviews
@@ -116,8 +116,10 @@ class Case:
         table = self.with_pairs(pairs)
         if max(shortest(self.rules, table), default=0) > 0:
             return False
-        if self.use_scores:
-            return is_recovery_resilient(table, use_scores=True)
+        return is_recovery_resilient(table, use_scores=True) if self.use_scores else self.holds(table)
+
+    def holds(self, table: Reviews) -> bool:
+        """Whether a table is at the level, by the level's own test on its structure."""
         bare = Reviews.from_codes(table.reviewer, table.item, reviewers=table.reviewers, items=table.items)
         return self.level.holds(check(bare).structure)
 
@@ -130,4 +132,4 @@ def case_of(plan: Plan) -> Case:
     InputError
         If no level bears the name of its target.
     """
-    return Case(plan.constraints, named(LEVELS, plan.target, "target"), plan.use_scores)
+    return Case(plan.constraints, named(ALL, plan.target, "target"), plan.use_scores)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.plans.check import routes, spread
+from planner.plans.check import losing, routes, spread
 from planner.plans.check.replay import most_links, replay_parts
 from planner.plans.check.trying import TooMany, smallest_cost
-from reviewgraph.levels import LEVELS, Connected, Double, Recoverable, level_named
+from reviewgraph.levels import ALL, Connected, Double, Recoverable, SurvivesReview, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ def check_parts(case: Case, bound: Bound) -> None:
 
 def _implies(level: Level, weakest: type[Level]) -> bool:
     """Whether a level is as strong as another, by their order."""
-    return LEVELS.index(level) <= LEVELS.index(level_named(weakest.name))
+    return ALL.index(level) <= ALL.index(level_named(weakest.name))
 
 
 def _unfinished(case: Case, claimed: int, bound: Bound) -> bool:
@@ -104,6 +104,17 @@ def _flow(case: Case, claimed: int, bound: Bound) -> bool:
     return routes.holds(case.table, claimed, bound.weights)
 
 
+def _two_a_paper(case: Case, claimed: int, bound: Bound) -> bool:
+    return claimed <= losing.lacking(case)
+
+
+def _after_a_loss(case: Case, claimed: int, bound: Bound) -> bool:
+    """Look for a loss after which so many links are missing; with nothing lost, one of the plan's own may be."""
+    if _loads(case, claimed - losing.one_more(case), bound):
+        return True
+    return any(_loads(rest, claimed, bound) for rest in losing.after_losses(case))
+
+
 def _listed(case: Case, claimed: int, bound: Bound) -> bool:
     """Parts and groups are checked together, by :func:`check_parts`: the largest of them carries the others."""
     return True
@@ -127,6 +138,8 @@ KINDS = {
     "loads": Kind(Recoverable, _loads),
     "expansion": Kind(Double, _spread),
     "flow": Kind(Double, _flow),
+    "two a paper": Kind(SurvivesReview, _two_a_paper),
+    "a loss": Kind(SurvivesReview, _after_a_loss),
     "parts": Kind(Double, _listed),
     "groups": Kind(Double, _listed),
     "cuts": Kind(Connected, _cuts),

@@ -18,6 +18,7 @@ from planner.plans.check.persons import shortest, wrong_pairs
 from planner.plans.check.recount import check_bound, check_parts
 from planner.plans.check.trying import TooMany, smallest_cost
 from planner.plans.model.status import PlanStatus
+from planner.plans.model.tables import no_pairs
 from reviewgraph.components import Components, covers_all, verify_merges
 from reviewgraph.errors import CertificateError, InputError
 from reviewgraph.levels import Double, Recoverable
@@ -25,6 +26,8 @@ from reviewgraph.levels import Double, Recoverable
 if TYPE_CHECKING:
     from planner.plans.plan import Plan
 
+#: Losses drawn to see how likely a level is kept, and standard errors by which a probability may be off.
+DRAWN, FAR_OFF = 200, 6
 #: Reviews up to which plans are sought by trying where there is said to be none.
 TRIED_UP_TO = 8
 #: Sums of gains agree to this.
@@ -39,7 +42,8 @@ def verify_plan(plan: Plan) -> None:
     have, and reach its target, for ``double`` by replaying its merges; no other plan may. One called optimal must have
     as many reviews as its bound. Every lower bound is computed again by other code. Prices and shortages are checked
     by ranks of the count matroid. Where there is said to be no plan, all allowed reviews together must miss what is
-    asked for, or a shortage prove it, or small sets are tried.
+    asked for, or a shortage prove it, or small sets are tried. The probability of keeping a level is estimated from
+    other draws and may differ by 6 standard errors.
 
     Taken on trust: bounds of the kind ``cuts`` of more than 8 reviews, or where more than 2,000 tables would have to
     be looked at; the same for there being no plan, and for no plan of the same length being cheaper, where neither
@@ -73,6 +77,8 @@ def verify_plan(plan: Plan) -> None:
         _fail("called budget_exhausted, and the target is reached")
     _check_bounds(plan, case)
     _check_certificates(plan, case)
+    if plan.keeping is not None:
+        _check_keeping(plan, case)
     if plan.status == PlanStatus.INFEASIBLE:
         _check_there_is_none(plan, case)
     if plan.status == PlanStatus.OPTIMAL and case.rules.cost and plan.prices is None:
@@ -181,6 +187,22 @@ def _check_certificates(plan: Plan, case: Case) -> None:
             wrong = f"called {plan.status}, with a proof that there is no plan"
     if wrong is not None:
         _fail(wrong)
+
+
+def _check_keeping(plan: Plan, case: Case) -> None:
+    """Draw losses anew, and compare how often the level is kept with what the plan says of it."""
+    keeping = plan.keeping
+    if keeping is None:
+        return
+    rng = np.random.default_rng(len(plan.pairs))
+    for name, pairs in (("before", no_pairs()), ("after", np.array(_new(plan), np.int64).reshape(-1, 2))):
+        said, table = getattr(keeping, name), case.with_pairs(pairs)
+        kept = sum(case.holds(table.subset(rng.random(table.n_reviews) >= keeping.missing)) for _ in range(DRAWN))
+        share = (kept + 1) / (DRAWN + 2)
+        if abs(share - said.probability) > FAR_OFF * np.hypot(
+            said.standard_error, np.sqrt(share * (1 - share) / DRAWN)
+        ):
+            _fail(f"says that the level is kept with probability {said.probability:g} {name}, and it is {share:g}")
 
 
 def _check_there_is_none(plan: Plan, case: Case) -> None:

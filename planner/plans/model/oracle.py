@@ -36,15 +36,15 @@ class Cut(NamedTuple):
 class Oracle(ABC):
     """A target, for one task.
 
-    ``allowed`` are the candidate reviews, shape (K, 2); ``threshold`` is the number of items from which a reviewer
-    is a part of the structure.
+    ``allowed`` are the candidate reviews, shape (K, 2), by default :func:`candidates`; ``threshold`` is the number of
+    items from which a reviewer is a part of the structure.
     """
 
     threshold = 2
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, allowed: IntArray | None = None) -> None:
         self.task = task
-        self.allowed = candidates(task)
+        self.allowed = candidates(task) if allowed is None else allowed
 
     @abstractmethod
     def reaches(self, pairs: IntArray) -> bool:

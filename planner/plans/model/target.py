@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from planner.plans.model.ledger import Ledger
+    from planner.plans.model.losses import Losses
     from planner.plans.model.oracle import Oracle
     from planner.plans.model.task import Task
     from reviewgraph.clock import Clock
@@ -47,12 +48,15 @@ class Target(ABC):
         What they would not be: "some papers would not be ...".
     scales
         Whether reviewers may stretch or compress the scale at this level, so that errors count two numbers each.
+    losses
+        What may be lost at this level without harm; None where nothing may.
     """
 
     level: ClassVar[Level]
     together: ClassVar[str]
     apart: ClassVar[str]
     scales: ClassVar[bool]
+    losses: ClassVar[Losses | None] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse a target that lacks what it must say of itself."""

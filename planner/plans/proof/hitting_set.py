@@ -53,7 +53,7 @@ class Master:
     model: Any = None
     take: list[Any] = field(default_factory=list)
     heaviest: Any = None
-    seen: set[bytes] = field(default_factory=set)
+    seen: set[tuple[bytes, int]] = field(default_factory=set)
     links: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -163,7 +163,7 @@ class Master:
         """
         before = len(self.seen)
         for cut in self.oracle.cuts(pairs):
-            key = cut.leaves.tobytes()
+            key = (cut.leaves.tobytes(), cut.least)
             if key not in self.seen:
                 self.seen.add(key)
                 self.demand(cut)

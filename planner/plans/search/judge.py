@@ -46,7 +46,7 @@ class Judge:
         group = self.group(table)
         error = expected_error(table, group, scales=self.target.scales)
         cost = sum(self.task.constraints.cost_of(j, i) for j, i in pairs.tolist())
-        return group.size, -round(error or 0.0, DIGITS), -len(pairs), -cost
+        return self.papers(pairs), -round(error or 0.0, DIGITS), -len(pairs), -cost
 
     @cached_property
     def allowed(self) -> IntArray:

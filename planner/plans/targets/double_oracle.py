@@ -24,8 +24,8 @@ LARGER = 8
 class DoubleOracle(Oracle):
     """One doubly connected component covers all items."""
 
-    def __init__(self, task: Task, rng: np.random.Generator) -> None:
-        super().__init__(task)
+    def __init__(self, task: Task, rng: np.random.Generator, allowed: IntArray | None = None) -> None:
+        super().__init__(task, allowed)
         self.rng = rng
         self.block = task.home[self.allowed[:, 0]].astype(np.int64)
         self.item = np.ascontiguousarray(self.allowed[:, 1])

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planner.plans.model.losses import Loss, after_loss
 from reviewgraph.words import noun
 
 if TYPE_CHECKING:
+    from planner.plans.model.losses import Losses
     from planner.plans.model.target import Groups, Target
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
+
+#: Losses looked at for one that a review mends.
+LOOKED_AT = 50
 
 
 def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[str], list[int]]:
@@ -26,15 +31,51 @@ def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[str], list[
         Shape (P, 2).
     """
     table = task.constraints.reviews
-    known = _Known(table, target.groups(table, use_scores=task.use_scores))
+    known = Known(table, target.groups(table, use_scores=task.use_scores))
     words, covers = [], []
-    for (j, i), others in zip(pairs.tolist(), target.merges(task, pairs), strict=True):
-        words.append(f"{table.reviewers[j]} reads paper {table.items[i]}: {known.arrival(j, i, others)}")
+    backups = None if target.losses is None else Backups(task, target, target.losses)
+    for place, others in enumerate(target.merges(task, pairs)):
+        j, i = pairs[place].tolist()
+        text = known.arrival(j, i, others)
+        if backups is not None and not others:
+            text = backups.sentence(pairs, place) or text
+        words.append(f"{table.reviewers[j]} reads paper {table.items[i]}: {text}")
         covers.append(known.largest)
     return words, covers
 
 
-class _Known:
+class Backups:
+    """What reviews join after a loss, where they join nothing as long as all others arrive."""
+
+    def __init__(self, task: Task, target: Target, losses: Losses) -> None:
+        self.task, self.target, self.losses = task, target, losses
+        self.open: list[Loss] | None = None
+
+    def sentence(self, pairs: IntArray, place: int) -> str:
+        """Name a loss that a review helps to mend, once those before it have arrived; empty where none was found."""
+        before, table = pairs[:place], self.task.constraints.reviews
+        if self.open is None or self.open == [Loss()]:
+            self.open = self.losses.failing(self.task.table(before))
+        for loss in self.open[:LOOKED_AT]:
+            left = after_loss(self.task, before, loss)
+            if left.is_done:
+                self.open.remove(loss)
+            elif loss.reviewer >= 0:
+                text = self._joined(left, pairs[place])
+                if text:
+                    return f"{self.losses.words(loss, table.reviewers, table.items)}, {text}"
+        return ""
+
+    def _joined(self, left: Task, pair: IntArray) -> str:
+        """Say what a review joins in what is left after a loss; empty where it joins nothing."""
+        j, i = pair.tolist()
+        known = Known(left.constraints.reviews, self.target.groups(left.constraints.reviews))
+        (others,) = self.target.merges(left, pair[None, :])
+        lost = left.spare[j] <= 0 or not left.constraints.may_read(j, i)
+        return "" if lost or (not others and i in known.cover[known.group_of(j)]) else known.arrival(j, i, others)
+
+
+class Known:
     """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
 
     ``home`` is the forest of groups, each named by the group that took the others in; ``holders`` lists the groups
@@ -80,7 +121,7 @@ class _Known:
         before = len(self.cover[own])
         if not partners:
             if item in self.cover[own]:
-                return "it is in the reviewer's group already"
+                return "it is in the reviewer's group already: a link in reserve"
             if before == 0:
                 return "a first paper for this reviewer; with the next it links"
             return f"the paper joins the group of {before} {noun(before, 'paper')} around {self._centre(own)}"

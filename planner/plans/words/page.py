@@ -25,12 +25,13 @@ def verdict(found: Plan) -> list[str]:
     """Say what is proved, in a few sentences."""
     if found.status == PlanStatus.INFEASIBLE:
         return [PlanStatus.INFEASIBLE.text]
-    if not found.reviews and found.status == PlanStatus.OPTIMAL:
+    if not found.reviews and found.status == PlanStatus.OPTIMAL and found.attained:
         return ["Nothing is missing: no extra review is needed."]
     if found.status == PlanStatus.CHOSEN:
         return [found.status.text, f"Reviews: {found.count}."]
-    said = [found.status.text, f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
-    if found.bounds:
+    status = found.status if found.attained else PlanStatus.BUDGET_EXHAUSTED
+    said = [status.text, f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
+    if found.lower_bound:
         fixed = len(found.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""
         said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).words}.")

@@ -9,6 +9,7 @@ import numpy as np
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
+    from planner.plans.model.keeping import Estimate, Keeping
     from planner.plans.model.ledger import Ledger
     from planner.plans.model.reach import Reach
     from planner.plans.model.target import Target
@@ -59,6 +60,22 @@ def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, cou
     if sure:
         said.append("all choices within the budget were tried, and none does better")
     return said
+
+
+def how_kept(target: Target, keeping: Keeping) -> list[str]:
+    """Say how likely a level is kept when reviews fail to arrive, before and after the plan."""
+    said = [
+        f"if each review, planned ones included, fails to arrive with probability {keeping.missing:g}, the papers stay "
+        f"{target.together} with probability {_chance(keeping.before)} as things are, and {_chance(keeping.after)} "
+        "with the plan (by simulation, each with its standard error)"
+    ]
+    if not keeping.attained:
+        said.append(f"that is less than the {keeping.wanted:g} asked for: allow more time, reviews or load")
+    return said
+
+
+def _chance(estimate: Estimate) -> str:
+    return f"{estimate.probability:.3f} ± {estimate.standard_error:.3f}"
 
 
 def _times(error: float) -> str:

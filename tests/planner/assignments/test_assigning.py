@@ -343,7 +343,7 @@ def test_unscored_pairs_only_when_allowed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": "triple"}, "target: expected one of double"),
+        ({"target": "triple"}, "target: expected one of survives-reviewer"),
         ({"conditioning": 2.0}, "conditioning: expected a part"),
         ({"survive": 2}, "survive: expected 0 or 1"),
         ({"survive": 1, "target": "none"}, "survive: expected target"),

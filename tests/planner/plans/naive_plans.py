@@ -123,6 +123,28 @@ def _one_scale(a: list[dict[int, object]], b: list[dict[int, object]], tied: set
 LEVELS = {"double": is_double, "connected": is_connected, "recoverable": is_recoverable}
 
 
+def survives_reviewer(covers: list[int], n_items: int) -> bool:
+    """Double, and double without each reviewer."""
+    rest = [covers[:j] + covers[j + 1 :] for j in range(len(covers))]
+    return all(is_double(left, n_items) for left in [covers, *rest])
+
+
+def survives_review(covers: list[int], n_items: int) -> bool:
+    """Double, and double without each review."""
+    reviews = [(j, i) for j, cover in enumerate(covers) for i in members(cover)]
+    rest = [[*covers[:j], covers[j] & ~(1 << i), *covers[j + 1 :]] for j, i in reviews]
+    return all(is_double(left, n_items) for left in [covers, *rest])
+
+
+LEVELS = {
+    "survives-reviewer": survives_reviewer,
+    "survives-review": survives_review,
+    "double": is_double,
+    "connected": is_connected,
+    "recoverable": is_recoverable,
+}
+
+
 def smallest_plan(
     covers: list[int],
     n_items: int,

@@ -322,7 +322,7 @@ def test_impossible_plans_say_which_papers_and_why() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": "triple"}, "target: expected one of double, recoverable, connected, found 'triple'"),
+        ({"target": "triple"}, "target: expected one of survives-reviewer"),
         ({"spare": -1}, "spare: expected a whole number"),
         ({"capacity": {1: 0.5}}, "capacity of reviewer 1: expected a whole number"),
         ({"max_per_item": True}, "max_per_item: expected a whole number"),

@@ -133,7 +133,10 @@ def test_merges_that_need_each_other_must_stand_in_order() -> None:
 def test_an_unknown_target_is_an_error() -> None:
     for name in NAMES:
         plan = plan_extra_reviews(CHAIN, name)
-        with pytest.raises(InvalidPlan, match="target: expected one of double, recoverable, connected, found 'triple'"):
+        with pytest.raises(
+            InvalidPlan,
+            match=r"target: expected one of survives-reviewer.*, found 'triple'",
+        ):
             verify_plan(replace(plan, target="triple"))
 
 

@@ -11,48 +11,51 @@ from planner.plans.targets import REGISTER, TARGETS, by_level, target_named
 from planner.plans.targets.connected import ConnectedTarget
 from planner.plans.targets.double import DoubleTarget
 from reviewgraph import InputError
-from reviewgraph.levels import LEVELS, NAMES, Double, Level
+from reviewgraph.levels import ALL, ALL_NAMES, Double, Level
 
 ROOT = Path(__file__).parents[4]
 
 
 def test_every_level_has_its_target_in_the_order_of_the_levels() -> None:
-    assert tuple(TARGETS) == NAMES
-    assert all(target.level is level for target, level in zip(TARGETS.values(), LEVELS, strict=True))
+    assert tuple(TARGETS) == ALL_NAMES
+    assert all(target.level is level for target, level in zip(TARGETS.values(), ALL, strict=True))
 
 
 def test_a_level_without_a_target_is_named() -> None:
-    with pytest.raises(ImportError, match="no target for the level recoverable, connected"):
-        by_level((DoubleTarget,), LEVELS)
+    with pytest.raises(
+        ImportError, match="no target for the level survives-reviewer, survives-review, recoverable, connected"
+    ):
+        by_level((DoubleTarget,), ALL)
 
 
 def test_a_second_target_and_one_for_no_level_are_refused() -> None:
     with pytest.raises(ImportError, match="ConnectedTarget is for connected, which is taken"):
-        by_level((*REGISTER, ConnectedTarget), LEVELS)
+        by_level((*REGISTER, ConnectedTarget), ALL)
     with pytest.raises(ImportError, match="or no listed level"):
-        by_level(REGISTER, LEVELS[:2])
+        by_level(REGISTER, ALL[:2])
 
 
 def test_a_forgotten_method_is_named() -> None:
     class Half(Target):
-        level: ClassVar[Level] = LEVELS[0]
+        level: ClassVar[Level] = ALL[0]
         together = apart = "half"
         scales = True
 
     with pytest.raises(ImportError, match="Half lacks fill, groups, merges, order, reaches, stand_ins, starts"):
-        by_level((Half,), LEVELS)
+        by_level((Half,), ALL)
 
 
 def test_forgotten_words_are_named_when_the_class_is_made() -> None:
     with pytest.raises(TypeError, match="a target must say its together, scales"):
 
         class Mute(Target):
-            level: ClassVar[Level] = LEVELS[0]
+            level: ClassVar[Level] = ALL[0]
             apart = "mute"
 
 
 def test_an_unknown_level_is_an_error() -> None:
-    with pytest.raises(InputError, match="target: expected one of double, recoverable, connected, found 'triple'"):
+    known = "survives-reviewer, survives-review, double, recoverable, connected"
+    with pytest.raises(InputError, match=f"target: expected one of {known}, found 'triple'"):
         target_named("triple")
     assert repr(target_named(Double.name)) == "<Target: double>"
 
@@ -62,5 +65,5 @@ def test_no_level_is_compared_by_name() -> None:
     for path in [*(ROOT / "planner/plans").rglob("*.py"), ROOT / "planner/commands/plan.py"]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Compare | ast.Subscript | ast.Dict | ast.Match):
-                named = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and n.value in NAMES}
+                named = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and n.value in ALL_NAMES}
                 assert not named, f"{path}:{node.lineno}: {named}"

@@ -1,0 +1,143 @@
+"""Plans that survive any one reviewer or review, and plans that keep a level when reviews go missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from planner import InvalidPlan, plan_extra_reviews, verify_plan
+from planner.plans.model.constraints import constrain
+from planner.plans.model.keeping import Estimate
+from planner.plans.model.losses import AnyReview, AnyReviewer, Loss, after_loss
+from planner.plans.model.tables import no_pairs
+from planner.plans.model.task import new_task
+from planner.plans.targets import target_named
+from reviewgraph import InputError, Reviews
+from reviewgraph.cli import main
+from reviewgraph.levels import ROBUST
+from tests.planner.plans import naive_plans
+from tests.planner.plans.plan_cases import Case
+
+ROBUST_NAMES = [level.name for level in ROBUST]
+#: Double, and apart without ann, or without her review of paper 1.
+TABLE = Reviews.from_pairs(
+    [(name, i) for name, items in (("ann", "123"), ("bob", "234"), ("cleo", "456"), ("dan", "156")) for i in items]
+)
+RING = Reviews.from_pairs([(j, (j + step) % 6) for j in range(6) for step in range(3)])
+
+
+def instance(rng: np.random.Generator) -> Case:
+    """Small tables, with loads and costs now and then."""
+    M, N = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    density = rng.choice([0.3, 0.6])
+    rows = [(j, i) for j in range(M) for i in range(N) if rng.random() < density]
+    options: dict[str, Any] = {"conflicts": [(0, 0)] if rng.random() < 0.2 else []}
+    if rng.random() < 0.4:
+        options["capacity"] = {j: int(rng.integers(0, 4)) for j in range(M + 1)}
+    if rng.random() < 0.3:
+        options["cost"] = {(j, i): float(rng.integers(0, 3)) for j in range(M) for i in range(N)}
+    return Case(Reviews.from_pairs(rows, reviewers=range(M), items=range(N)), options)
+
+
+@pytest.mark.parametrize("target", ROBUST_NAMES)
+def test_plans_are_as_good_as_brute_force(target: str) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        case = instance(rng)
+        expected = naive_plans.smallest_plan(*case.naive(), target, most_sets=1_500)
+        plan = plan_extra_reviews(case.reviews, target, time_limit=20, **case.options)
+        verify_plan(plan)
+        if expected is None:
+            assert plan.status == "infeasible"
+        elif expected != "too many":
+            assert (plan.status, plan.count, plan.cost) == ("optimal", *expected)
+
+
+@pytest.mark.parametrize("target", ROBUST_NAMES)
+def test_losses_are_found_and_barred(target: str) -> None:
+    rng, kind = np.random.default_rng(4), target_named(target)
+    for _ in range(60):
+        case = instance(rng)
+        covers, N, *_ = case.naive()
+        assert kind.reaches(case.reviews) == naive_plans.LEVELS[target](covers[: case.reviews.n_reviewers], N)
+    task = new_task(constrain(RING), 50)
+    without = after_loss(task, no_pairs(), Loss(2, 3))
+    assert not without.constraints.may_read(2, 3)
+    assert without.constraints.may_read(2, 5)
+    assert after_loss(task, no_pairs(), Loss(2)).constraints.readable(2).size == 0
+
+
+def test_a_review_of_the_plan_may_be_the_one_that_is_lost() -> None:
+    """A plan of one review that mends the table cannot survive the loss of that review."""
+    table = Reviews.from_pairs([(j, i) for j in range(3) for i in range(4)], items=range(5))
+    assert plan_extra_reviews(table).count == 1
+    plan = plan_extra_reviews(table, "survives-review")
+    assert (plan.status, plan.count) == ("optimal", 2)
+    assert not AnyReview().failing(plan.reviews_with_plan)
+    assert AnyReview().failing(table) == [Loss()]
+    assert len({review.reviewer for review in plan.reviews}) == 2
+
+
+def test_words_name_the_loss_that_a_review_mends() -> None:
+    for target, count, lost in (
+        ("survives-reviewer", 2, " drop out, joins"),
+        ("survives-review", 1, " not review paper"),
+    ):
+        plan = plan_extra_reviews(TABLE, target)
+        assert (plan.status, plan.count) == ("optimal", count)
+        assert all(": should " in review.joins and lost in review.joins for review in plan.reviews)
+
+
+@pytest.mark.parametrize("target", ROBUST_NAMES)
+def test_a_plan_that_does_not_survive_is_refused(target: str) -> None:
+    plan = plan_extra_reviews(TABLE, target)
+    verify_plan(plan)
+    short = replace(plan, reviews=plan.reviews[:-1], pairs=plan.pairs[:-1], status="feasible", bounds=())
+    with pytest.raises(InvalidPlan, match=f"the level {target} is not reached"):
+        verify_plan(short)
+    for bound in plan.bounds:
+        with pytest.raises(InvalidPlan):
+            verify_plan(replace(plan, bounds=(replace(bound, value=plan.count + 1),), status="feasible"))
+
+
+def test_a_level_is_kept_as_likely_as_was_asked_for() -> None:
+    plan = plan_extra_reviews(RING, missing=0.1, keep=0.9, seed=1)
+    assert plan.keeping is not None
+    assert plan.attained
+    assert (
+        plan.keeping.before.probability < 0.9 <= plan.keeping.after.probability + 2 * plan.keeping.after.standard_error
+    )
+    assert 0 < plan.keeping.after.standard_error < 0.03
+    verify_plan(plan)
+    assert plan.to_dict()["keeping"]["attained"]
+    lied = replace(plan, keeping=replace(plan.keeping, before=Estimate(1.0, 0.001)))
+    with pytest.raises(InvalidPlan, match="kept with probability 1 before"):
+        verify_plan(lied)
+    short = plan_extra_reviews(RING, missing=0.1, keep=0.9, max_reviews=0)
+    assert not short.attained
+    assert "less than the 0.9 asked for" in short.explanation[-1]
+
+
+@pytest.mark.parametrize("options", [{"missing": 0.0}, {"missing": 0.1, "keep": 1.0}, {"missing": float("nan")}])
+def test_what_is_no_probability_is_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="expected a probability between 0 and 1"):
+        plan_extra_reviews(RING, **options)  # type: ignore[arg-type]
+
+
+def test_losses_are_drawn_for_levels_of_the_table_alone() -> None:
+    with pytest.raises(InputError, match="found target 'survives-review'; drop one"):
+        plan_extra_reviews(RING, "survives-review", missing=0.1)
+    assert AnyReviewer().words(Loss(1), ["ann", "bob"], [1]) == "should bob drop out"
+
+
+def test_the_command_says_how_likely_the_level_is_kept(tmp_path: Any) -> None:
+    path = tmp_path / "ring.csv"
+    path.write_text("item,reviewer\n" + "".join(f"{i},{j}\n" for j, i in zip(RING.reviewer, RING.item, strict=True)))
+    result = CliRunner().invoke(main, ["plan", str(path), "--missing", "0.1", "--keep", "0.9"])
+    assert result.exit_code == 0
+    assert "fails to arrive with probability 0.1" in result.stdout
+    assert CliRunner().invoke(main, ["plan", str(path), "--missing", "0.1", "--max-reviews", "0"]).exit_code == 1
