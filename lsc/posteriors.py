@@ -171,7 +171,8 @@ class PosteriorEstimate(Estimate):
                 "probability": chance if known else None,
             }
         gain = self.gain if self.beliefs.signal else None
-        found |= {"status": self.status.value, "gain": None if gain is None else gain._asdict()}
+        told = None if gain is None or np.isnan(gain.relative) else gain._asdict()
+        found |= {"status": self.status.value, "gain": told}
         return found if selection is None else {**found, **selection.to_dict()}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:

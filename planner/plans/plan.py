@@ -125,7 +125,7 @@ class Plan(Result):
     @property
     def attained(self) -> bool:
         """Whether the plan does what was asked for: it reaches the level, and keeps it as likely as was wanted."""
-        return PlanStatus(self.status).reaches and (self.keeping is None or self.keeping.attained)
+        return PlanStatus(self.status).may_grow and (self.keeping is None or self.keeping.attained)
 
     @property
     def count(self) -> int:
