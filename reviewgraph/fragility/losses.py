@@ -34,13 +34,11 @@ class Losses:
     keeps: Keeps | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is known, by the keys of the command's ``--json``."""
-        found: dict[str, Any] = {}
-        if self.fragile is not None:
-            found["fragile"] = self.fragile.to_dict()
-        if self.keeps is not None:
-            found["keeps"] = self.keeps.to_dict()["levels"]
-        return found
+        """Return what is known, by the keys of the command's ``--json``; None where it was not looked for."""
+        return {
+            "fragile": None if self.fragile is None else self.fragile.to_dict(),
+            "keeps": None if self.keeps is None else self.keeps.to_dict()["levels"],
+        }
 
 
 def losses_of(
