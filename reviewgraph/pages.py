@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.levels import level_named
-from reviewgraph.words import LISTED, counted, listed, ranging
+from reviewgraph.words import LISTED, counted, listed, noun, ranging
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
@@ -98,13 +98,14 @@ def _groups(structure: Structure) -> list[str]:
         lines.append(
             f"  {counted(int(components.cover_sizes[component]), 'paper'):>12} by "
             f"{counted(members.size, 'reviewer'):<14} {_names(reviews.reviewers, members)}; "
-            f"papers {_names(reviews.items, components.covers[component])}"
+            f"{noun(int(components.cover_sizes[component]), 'paper')} "
+            f"{_names(reviews.items, components.covers[component])}"
         )
     rest = order[LISTED:]
     if rest.size:
         least, most = components.cover_sizes[rest].min(), components.cover_sizes[rest].max()
         more = counted(rest.size, "more group")
-        lines.append(f"  and {more} of {ranging(int(least), int(most))} papers")
+        lines.append(f"  and {more} of {ranging(int(least), int(most))} {noun(int(most), 'paper')}")
     return lines
 
 

@@ -11,7 +11,7 @@ from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.levels import AIMS, ToDouble
 from planner.commands.people import affinity_option
-from reviewgraph.cli.options import output_option
+from reviewgraph.cli.options import given_options, output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.levels import ALL_NAMES
@@ -184,4 +184,5 @@ def _show(chosen: Assignment, output: str | None) -> None:
         require = f" --require {chosen.target}" if chosen.target in ALL_NAMES else ""
         click.echo(f"\nNext: reviewgraph check {shlex.quote(output)}{require}")
     else:
-        click.echo("\nNext: the same with -o assignment.csv, which writes the assignment.")
+        again = shlex.join(["reviewgraph", "assign", *given_options({"output", "as_json"}), "-o", "assignment.csv"])
+        click.echo(f"\nNext: {again}   (to keep the assignment)")

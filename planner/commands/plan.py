@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,8 @@ import click
 from planner.commands.aims import CHOICES, read_aims
 from planner.commands.people import people_options, read_people
 from planner.plans.objectives import OBJECTIVES
-from reviewgraph.cli.options import given_table, output_option, table_options
-from reviewgraph.cli.output import csv_text, print_json, say, write_whole
+from reviewgraph.cli.options import given_options, given_table, output_option, table_options
+from reviewgraph.cli.output import Refusal, csv_text, print_json, say, write_whole
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
@@ -112,6 +113,12 @@ def plan(
     from planner.plans.planning import plan_extra_reviews
 
     aims = read_aims(ctx, goals, target)
+    if use_scores and not reviews.scored.any():
+        message = "--use-scores: expected a table with scores, found planned reviews only"
+        raise Refusal(message)
+    if missing is None and ctx.get_parameter_source("keep") is click.core.ParameterSource.COMMANDLINE:
+        message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
+        raise Refusal(message)
     found = plan_extra_reviews(
         reviews,
         aims.target,
@@ -140,7 +147,7 @@ def plan(
     else:
         from planner.plans.words.page import page
 
-        click.echo(f"{page(found)}\n\nNext: {_next(ctx, found, output)}")
+        click.echo(f"{page(found)}\n\nNext: {_next(found, output)}")
     if not found.attained:
         ctx.exit(1)
 
@@ -180,41 +187,34 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
         say(f"{path}: {unknown} {rows} a reviewer or paper that is not in the reviews; ignored")
 
 
-def _next(ctx: click.Context, found: Plan, output: str | None) -> str:
+def _next(found: Plan, output: str | None) -> str:
     """Return the next command to type."""
     table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        return f"{_again(ctx, lower[0])}   (to ask for less)"
+        return f"{_again(lower[0])}   (to ask for less)"
     if not found.reviews:
         return f"reviewgraph check {table}"
     if output is None:
-        return f"{_again(ctx)} -o plan.csv   (to keep the plan)"
+        return f"{_again()} -o plan.csv   (to keep the plan)"
     require = f" --require {found.target}" if found.status.reaches else ""
     return f"reviewgraph check {_with(table, output)}{require}"
 
 
-def _again(ctx: click.Context, target: str | None = None) -> str:
-    """Return the running command with its options, as a shell would take them, perhaps for another target."""
-    import shlex
+def _again(target: str | None = None) -> str:
+    """Return the running command with its options, as a shell would take them, perhaps for another target.
 
-    words = []
-    for option in ctx.command.params:
-        name = option.name or ""
-        given = ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        left_out = (*TABLE_OPTIONS, "output", "as_json", *(["target"] if target else []))
-        if given and isinstance(option, click.Option) and name not in left_out:
-            values = ctx.params[name] if option.multiple else [ctx.params[name]]
-            flag = option.opts[-1]
-            words += [flag] if option.is_flag else [part for value in values for part in (flag, f"{value}")]
-    words += ["--target", target] if target else []
+    A lower target goes by who reviews what alone, so scores are left aside with it.
+    """
+    words = given_options({*TABLE_OPTIONS, "output", "as_json"})
+    if target:
+        left_out = {*TABLE_OPTIONS, "output", "as_json", "target", "use_scores"}
+        words = [*given_options(left_out, dropped=ALL_NAMES), "--target", target]
     return f"reviewgraph plan {given_table()} {shlex.join(words)}".rstrip()
 
 
 def _with(table: str, output: str) -> str:
     """Name the plan's file after the reviews' files, before the options."""
-    import shlex
-
     words = shlex.split(table)
     first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
     return shlex.join([*words[:first], output, *words[first:]])

@@ -124,7 +124,10 @@ class Plan(Result):
 
     @property
     def attained(self) -> bool:
-        """Whether the plan does what was asked for: it reaches the level, and keeps it as likely as was wanted."""
+        """Whether the plan does what was asked for: it reaches the level, and keeps it as likely as was wanted.
+
+        Where no level was asked for, any plan does.
+        """
         return PlanStatus(self.status).may_grow and (self.keeping is None or self.keeping.attained)
 
     @property
@@ -223,7 +226,7 @@ class Plan(Result):
 
     def mail(self) -> dict[Label, str]:
         """Return one line a reviewer, ready to mail; who accepted already (fixed reviews) is not asked again."""
-        from planner.plans.mail import requests
+        from planner.plans.mail import COMPARE, requests
 
         fixed = set(map(tuple, self.constraints.fixed.tolist()))
         asked = [
@@ -231,7 +234,10 @@ class Plan(Result):
             for review, pair in zip(self.reviews, self.pairs.tolist(), strict=True)
             if tuple(pair) not in fixed
         ]
-        return requests(asked, self.constraints.reviews.titles)
+        # Where a level came first, what goes beyond it is asked for its sake, too.
+        chosen = self.purchase if self.status == PlanStatus.CHOSEN else None
+        helps = COMPARE if chosen is None else chosen.helps
+        return requests(asked, self.constraints.reviews.titles, helps)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as the command's ``--json`` prints it."""

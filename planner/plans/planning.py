@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.constraints import constrain
+from planner.plans.model.keeping import UNKNOWN, Keeping
 from planner.plans.model.ledger import Ledger, PlanProgress
 from planner.plans.model.status import PlanStatus
 from planner.plans.model.tables import no_pairs, with_extra
 from planner.plans.model.task import new_task
-from planner.plans.objectives import objective_named
+from planner.plans.objectives import OBJECTIVES, objective_named
 from planner.plans.objectives.beliefs import beliefs_of
 from planner.plans.objectives.level import Level
 from planner.plans.plan import Plan, PlannedReview
@@ -29,7 +30,6 @@ from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Pair
-    from planner.plans.model.keeping import Keeping
     from planner.plans.model.prices import Affinity
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
@@ -155,9 +155,9 @@ def plan_extra_reviews(
     Raises
     ------
     InputError
-        If an objective lacks scores, ``select`` or ``max_reviews``, an argument is malformed, a fixed pair is unknown
-        or in conflict, ``cost`` and ``affinity`` are given both, or affinities, institutions or seniors name nobody
-        that we know.
+        If an objective lacks scores, ``select`` or ``max_reviews``, ``select`` is given to one that selects nothing,
+        an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both, or
+        affinities, institutions or seniors name nobody that we know.
 
     Notes
     -----
@@ -178,6 +178,7 @@ def plan_extra_reviews(
     """
     goal = objective_named(objective)
     asked = target is not None or goal.needs_level
+    _expect_use(goal, select)
     chosen = _checked(target or Double.name, max_reviews, time_limit, use_scores=use_scores)
     if not asked and (min_reviews or senior is not None):
         message = f"min_reviews, senior: expected a target that they go with beside objective {objective!r}, found none"
@@ -220,6 +221,7 @@ def plan_extra_reviews(
     except KeyboardInterrupt:
         ledger.reasons.append("interrupted: this is the best found so far")
         whole = Clock(0.0)
+        keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
     plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
     plan = plan if keeping is None else _told(plan, chosen, keeping)
     return plan if aim is None or not plan.status.may_grow else _beyond(plan, goal, aim, task, ledger, whole, rng)
@@ -267,6 +269,14 @@ def _checked(target: str, max_reviews: int | None, time_limit: float, *, use_sco
         message = f"use_scores: expected target {heeding}, found {target!r}; scores do not matter to the other levels"
         raise InputError(message)
     return chosen
+
+
+def _expect_use(goal: Objective, select: int | None) -> None:
+    """Refuse a number of papers to select beside an objective that would pass over it in silence."""
+    if select is not None and not goal.selects:
+        selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
+        message = f"select: expected objective {selecting} with it, found {goal.name!r}; drop select, or name that"
+        raise InputError(message)
 
 
 def _check_missing(target: Target, goal: Objective, missing: float, keep: float, *, use_scores: bool) -> None:

@@ -38,7 +38,7 @@ def expect_an_end(aim: Aim, budget: int | None) -> None:
         If so.
     """
     if budget is None and aim.worth_reading() is None:
-        message = "max_reviews: expected how many extra reviews there may be, since each helps a little; found None"
+        message = "max_reviews: expected how many extra reviews there may be, since each helps a little; found none"
         raise InputError(message)
 
 

@@ -11,7 +11,8 @@ from reviewgraph.cli.losing import losing_options
 from reviewgraph.cli.options import given_table, table_options
 from reviewgraph.cli.output import print_json
 from reviewgraph.cli.share import Share, read_share
-from reviewgraph.levels import ALL_NAMES, NAMES, described
+from reviewgraph.errors import InputError
+from reviewgraph.levels import ALL_NAMES, NAMES, Double, described, level_named
 
 if TYPE_CHECKING:
     from reviewgraph.assumptions import Assumptions
@@ -56,6 +57,9 @@ def check(
     """
     from reviewgraph.checking import check as examine
 
+    if not select.number:
+        message = f"select: expected one paper or more; found {select}"
+        raise InputError(message)
     n_selected = max(1, select.of(reviews.n_items))
     report = examine(reviews, assumptions=assumptions, n_selected=n_selected, fragile=fragile, missing=missing)
     reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
@@ -73,13 +77,18 @@ def show(report: Report, *, require: str | None = None, reached: bool = True, us
     if require:
         going_by = ", going by the scores" if use_scores else ""
         click.echo(f"\nRequired level {require}{going_by}: {'reached' if reached else 'missed'}.")
-    click.echo(f"\nNext: {_next(report)}")
+    click.echo(f"\nNext: {_next(report, None if reached else require, use_scores=use_scores)}")
 
 
-def _next(report: Report) -> str:
+def _next(report: Report, missed: str | None, *, use_scores: bool) -> str:
+    """Return the next command to type: a plan for the level that was required and missed, or for ``double``."""
     table = given_table()
-    if not report.recovery_resilient:
-        return f"reviewgraph plan {table}   (the fewest extra reviews that make all papers comparable for certain)"
+    if missed or not report.recovery_resilient:
+        level = level_named(missed or Double.name)
+        options = [f" --target {missed}"] if missed else []
+        options += [" --use-scores"] if missed and use_scores and level.heeds_ties else []
+        what = f"the fewest extra reviews that make all papers {level.words}"
+        return f"reviewgraph plan {table}{''.join(options)}   ({what})"
     if report.scored is None:
         return f"when the scores are in, reviewgraph calibrate {table}"
     return f"reviewgraph calibrate {table}"

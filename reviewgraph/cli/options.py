@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -143,6 +143,27 @@ def given_table() -> str:
     except KeyError as error:
         message = "this command reads no REVIEWS"
         raise Refusal(message) from error
+
+
+def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ()) -> list[str]:
+    """Return the options of the running command as words of a command line, for the next command to type.
+
+    Parameters
+    ----------
+    left_out
+        Parameters to pass over, by name.
+    dropped
+        Values that are left out of options that may be given repeatedly.
+    """
+    context, words = click.get_current_context(), []
+    for option in context.command.params:
+        name = option.name or ""
+        typed = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if typed and isinstance(option, click.Option) and name not in left_out:
+            value, flag = context.params[name], option.opts[-1]
+            values = [each for each in value if each not in dropped] if option.multiple else [value]
+            words += [flag] if option.is_flag else [part for each in values for part in (flag, f"{each}")]
+    return words
 
 
 def read_likewise(path: str) -> Reviews:

@@ -25,6 +25,9 @@ class Share:
         >>> Share(10.0, percent=True).of(25), Share(3, percent=False).of(25)
         (3, 3)
         """
+        if not most:
+            message = "select: expected papers with scores to select from, found none"
+            raise InputError(message)
         count = int(self.number / 100 * most + 0.5) if self.percent else int(self.number)
         if count > most:
             message = f"select: expected at most {most} papers, those with a score; found {count}"

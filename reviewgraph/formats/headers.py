@@ -99,6 +99,8 @@ def locate(
     columns: Mapping[str, str],
     name: str,
     note: Callable[[str], object],
+    *,
+    by_option: bool = True,
 ) -> dict[str, int]:
     """Return the position of each role's column, for those the table has.
 
@@ -115,6 +117,8 @@ def locate(
         The file, for messages.
     note
         Told when one of several columns was chosen.
+    by_option
+        Whether the user can name columns; else the file has to be changed, and messages say so.
 
     Raises
     ------
@@ -131,13 +135,14 @@ def locate(
         if not places:
             places = _by_synonym(header, role, name, note)
         if len(places) > 1:
-            raise InputError(_say_ambiguous(header, role, places, name))
+            raise InputError(_say_ambiguous(header, role, places, name, by_option=by_option))
         if places:
             found[role.name] = places[0]
         elif role.required:
+            advice = f"say which one it is with --columns {role.name}=NAME" if by_option else "rename the one it is"
             message = (
                 f"{name}: no {role.name} column ({', '.join(role.names[:4])} ...); found the columns "
-                f"{quote_all(header)}; say which one it is with --columns {role.name}=NAME"
+                f"{quote_all(header)}; {advice}"
             )
             raise InputError(message)
     return found
@@ -184,9 +189,9 @@ def _by_synonym(header: Sequence[str], role: Role, name: str, note: Callable[[st
     return present[0] if present else []
 
 
-def _say_ambiguous(header: Sequence[str], role: Role, places: list[int], name: str) -> str:
+def _say_ambiguous(header: Sequence[str], role: Role, places: list[int], name: str, *, by_option: bool) -> str:
     names = [header[place] for place in places]
     if len(set(names)) == 1:
         return f"{name}: {len(names)} columns are called {quote(names[0])}; rename all but the one that counts"
-    first = f"--columns {role.name}={names[0]}"
-    return f"{name}: the {role.name} may be any of the columns {quote_all(names)}; say which one, for example {first}"
+    advice = f"say which one, for example --columns {role.name}={names[0]}" if by_option else "rename all but one"
+    return f"{name}: the {role.name} may be any of the columns {quote_all(names)}; {advice}"

@@ -106,7 +106,7 @@ def _read_coded(
     say = note or _say_nothing
     roles = [field.role for field in fields]
     table = open_table(path, roles, {}, say)
-    found = locate(table.header, roles, {}, table.name, say)
+    found = locate(table.header, roles, {}, table.name, say, by_option=False)
     problems = Problems()
     rows = table.read(list(found.values()), problems)
     columns = dict(zip(found, rows.columns, strict=True))

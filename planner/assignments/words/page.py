@@ -53,7 +53,8 @@ def _parts(assignment: Assignment) -> str:
     """Return what the price is for: the level and what else must hold, and smaller errors."""
     least, for_errors = assignment.least_price, assignment.price_of_exchanges
     bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
-    rest = assignment.price - for_errors
+    # What is left is rounding where errors are all that costs anything; it has no sign then.
+    rest = round(assignment.price - for_errors, 3) + 0.0
     parts = f": {rest:.3f} % the level, {for_errors:.3f} % smaller errors" if for_errors else ""
     return f"{parts}{bound} ({counted(assignment.forced, 'pair')} forced in for the level)"
 
@@ -67,7 +68,7 @@ def _exchanges(assignment: Assignment) -> list[str]:
     unit = "of the spread of qualities" if given.spread == 1.0 else "points"
     return [
         f"Expected error of a paper once scores are in: {less:.4g} {unit} ({error:.4g} before exchanges for that); "
-        f"expected to be right among the best 10 %: {more:.2%} ({right:.2%}),",
+        f"expected to be right among the best 10%: {more:.2%} ({right:.2%}),",
         f"  assuming noise {given.noise:.2g}, severity {given.severity:.2g}, stretch {given.stretch:.2g} of that "
         "spread; with --conditioning 0 no affinity is given up.",
     ]

@@ -19,6 +19,10 @@ class Estimate(NamedTuple):
     standard_error: float
 
 
+#: What stands for an estimate that was not made.
+UNKNOWN = Estimate(float("nan"), float("nan"))
+
+
 @dataclass(frozen=True)
 class Keeping:
     """What was asked of a plan when reviews fail to arrive, and what it attains.
@@ -33,13 +37,19 @@ class Keeping:
     wanted
         The probability with which the level shall be kept.
     before, after
-        That probability, estimated for the reviews there are and for these with the plan, from losses drawn anew.
+        That probability, estimated for the reviews there are and for these with the plan, from losses drawn anew;
+        :data:`UNKNOWN` where the search was interrupted.
     """
 
     missing: float
     wanted: float
     before: Estimate
     after: Estimate
+
+    @property
+    def known(self) -> bool:
+        """Whether it was estimated at all; an interrupted search has no estimates."""
+        return not np.isnan(self.after.probability)
 
     @property
     def attained(self) -> bool:

@@ -23,6 +23,8 @@ class Purchase:
     first
         Which review of the plan is the first that was chosen for the objective; those before are fixed, or for a
         level.
+    helps
+        What the reviews help to do, for who is asked.
     """
 
     objective: str
@@ -31,6 +33,7 @@ class Purchase:
     after: float
     elsewhere: tuple[tuple[str, str, float], ...]
     first: int
+    helps: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return the purchase as the command's ``--json`` prints it."""
@@ -43,6 +46,9 @@ class Purchase:
         if self.elsewhere:
             others = ", ".join(f"{words} {after:.2f}" for _, words, after in self.elsewhere)
             said.append(f"as many reviews elsewhere: {others}")
+            # What a page rounds alike is no difference.
+            if round(min(after for _, _, after in self.elsewhere), 2) < round(self.after, 2):
+                said.append("some of those are expected to do better than these, which were chosen one by one")
         return [
             *said,
             "these are expectations, if scores are as noisy as those so far; no proof that no others buy more",

@@ -22,7 +22,7 @@ class PlanStatus(Status):
 
     @property
     def may_grow(self) -> bool:
-        """Whether more reviews may be added: there is a plan, and budget left perhaps."""
+        """Whether more reviews may be added: what was asked of a level is there, and budget left perhaps."""
         return self not in (PlanStatus.INFEASIBLE, PlanStatus.BUDGET_EXHAUSTED)
 
     @property

@@ -19,6 +19,7 @@ class Decision(Objective):
 
     name: ClassVar[str] = "decision"
     words: ClassVar[str] = "after scores, fewest wrong among the papers of --select"
+    helps: ClassVar[str] = "be surer of which papers to select"
     selects: ClassVar[bool] = True
 
     def aim(self, beliefs: Callable[[], Beliefs], select: int | None) -> Aim:
@@ -30,7 +31,7 @@ class Decision(Objective):
             If ``select`` is missing, or not from 1 to one less than the items with scores.
         """
         if select is None:
-            message = "select: objective 'decision' needs to know how many papers will be selected; found None"
+            message = "select: objective 'decision' needs to know how many papers will be selected; found none"
             raise InputError(message)
         from planner.plans.objectives.fewest_wrong import FewestWrong
 

@@ -21,10 +21,14 @@ class Objective(ABC):
         What commands and arguments call it.
     words
         What it is, for help.
+    helps
+        What its reviews help the chair to do, for who is asked: "it helps us ..."; empty for a level, of which
+        all plans speak in one way.
     """
 
     name: ClassVar[str]
     words: ClassVar[str]
+    helps: ClassVar[str] = ""
     #: Whether a plan is made to a level although none was named.
     needs_level: ClassVar[bool] = False
     #: Whether it must be told how many items will be selected.

@@ -18,6 +18,7 @@ class Precision(Objective):
 
     name: ClassVar[str] = "precision"
     words: ClassVar[str] = "after scores, smallest expected error of all papers"
+    helps: ClassVar[str] = "know more precisely how good the papers are"
 
     def aim(self, beliefs: Callable[[], Beliefs], select: int | None) -> Aim:
         """Take the beliefs as they are; whatever is selected."""

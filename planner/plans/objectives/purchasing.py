@@ -71,4 +71,4 @@ def purchase(objective: Objective, aim: Aim, after: float, count: int, first: in
         ("connection", "for connection only", for_connection(aim, connection, count)),
     )
     elsewhere = tuple((name, words, value) for name, words, value in found if value is not None)
-    return Purchase(objective.name, aim.unit, aim.left(nothing), after, elsewhere, first)
+    return Purchase(objective.name, aim.unit, aim.left(nothing), after, elsewhere, first, objective.helps)

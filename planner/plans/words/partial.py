@@ -64,11 +64,15 @@ def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, cou
 
 def how_kept(target: Target, keeping: Keeping) -> list[str]:
     """Say how likely a level is kept when reviews fail to arrive, before and after the plan."""
+    if not keeping.known:
+        return [f"how likely the papers stay {target.together} when reviews fail to arrive was not estimated in time"]
     said = [
         f"if each review, planned ones included, fails to arrive with probability {keeping.missing:g}, the papers stay "
         f"{target.together} with probability {_chance(keeping.before)} as things are, and {_chance(keeping.after)} "
         "with the plan (by simulation, each with its standard error)"
     ]
+    if keeping.attained and keeping.after.probability < keeping.wanted:
+        said.append(f"so many draws do not tell that from the {keeping.wanted:g} asked for")
     if not keeping.attained:
         said.append(f"that is less than the {keeping.wanted:g} asked for: allow more time, reviews or load")
     return said

@@ -4,10 +4,12 @@ import csv
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
+from planner.assignments.words.page import _parts
 from planner.commands.assign import assign
 from reviewgraph.cli import main
 
@@ -142,3 +144,16 @@ def test_many_conflicts_are_counted_as_the_naive_way_does(folder):
     (folder / "conflicts.csv").write_text("item,reviewer\n" + "".join(f"{i},{r}\n" for i, r in rows))
     result = run("--conflicts", "conflicts.csv", "--json")
     assert "conflicts.csv: 3 of 5 conflicts name papers or reviewers that are not listed; ignored" in result.stderr
+
+
+def test_the_next_command_is_the_same_with_a_file_to_write(folder):
+    page = run("--affinity", "affinity.csv", "--load", "6", "--target", "connected").stdout
+    offered = page.splitlines()[-1].removeprefix("Next: reviewgraph ").removesuffix("   (to keep the assignment)")
+    assert "--affinity affinity.csv --load 6 --target connected -o assignment.csv" in offered
+    assert CliRunner().invoke(main, offered.split()).exit_code == 0
+    assert len((folder / "assignment.csv").read_text().splitlines()) == 37
+
+
+def test_the_price_of_the_level_has_no_sign_where_errors_cost_all():
+    paid = SimpleNamespace(price=0.0289999, price_of_exchanges=0.029, least_price=0.0, forced=0)
+    assert _parts(paid) == ": 0.000 % the level, 0.029 % smaller errors (0 pairs forced in for the level)"

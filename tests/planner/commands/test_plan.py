@@ -177,3 +177,14 @@ def test_other_targets_can_be_checked(target: str) -> None:
     Path("apart.csv").write_text("reviewer,paper\nann,p1\nann,p2\nbob,p3\nbob,p4\n")
     assert run("plan", "apart.csv", "--target", target, "-o", "plan.csv").exit_code == 0
     assert run("check", "apart.csv", "plan.csv", "--require", target).exit_code == 0
+
+
+@pytest.mark.parametrize("asked", [("--for", "double"), ("--use-scores",)])
+def test_what_is_offered_instead_of_an_impossible_plan_can_be_typed(asked: tuple[str, ...]) -> None:
+    Path("scores.csv").write_text("reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p2,1\nbob,p3,2\n")
+    Path("barred.csv").write_text("reviewer,paper\nann,p3\nbob,p1\n")
+    none = run("plan", "scores.csv", "--conflicts", "barred.csv", *asked)
+    assert none.exit_code == 1
+    offered = none.stdout.splitlines()[-1].removeprefix("Next: reviewgraph ").partition("   (")[0]
+    assert offered == "plan scores.csv --conflicts barred.csv --target recoverable"
+    assert run(*offered.split()).exit_code == 1

@@ -53,3 +53,27 @@ def test_one_level_and_one_objective() -> None:
         assert message in found.stderr
     report = json.loads(run("plan", "scores.csv", "--for", "connected", "--json").stdout)
     assert (report["target"], report["purchase"]) == ("connected", None)
+
+
+def test_a_plan_for_an_objective_says_so_to_who_is_asked() -> None:
+    for words, helps in (
+        (("decision", "--select", "20%"), "be surer of which papers to select"),
+        (("precision",), "know more precisely how good the papers are"),
+        (("double", "--for", "precision"), "compare the scores of all papers on one scale"),
+    ):
+        found = run("plan", "scores.csv", "--for", *words, "--max-reviews", "3")
+        assert found.exit_code == 0
+        assert found.stdout.count(f"It helps us {helps}.") == found.stdout.count("Dear") > 0
+
+
+def test_options_without_what_they_go_with_are_refused() -> None:
+    Path("planned.csv").write_text("reviewer,paper\nann,p1\nann,p2\n")
+    for words, message in (
+        (("scores.csv", "--select", "10%"), "--select: expected objective 'decision' with it, found 'level'"),
+        (("scores.csv", "--keep", "0.9"), "--keep: expected --missing with it"),
+        (("planned.csv", "--use-scores"), "--use-scores: expected a table with scores"),
+        (("planned.csv", "--for", "decision", "--select", "1"), "--select: expected papers with scores"),
+    ):
+        found = run("plan", *words)
+        assert (found.exit_code, found.stdout) == (2, "")
+        assert message in found.stderr

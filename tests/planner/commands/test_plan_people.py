@@ -91,3 +91,12 @@ def test_what_cannot_be_meant_ends_with_one_message(text: str, words: tuple[str,
     found = run(*words, "other.csv") if text else run(*words)
     assert found.exit_code == 2
     assert message in found.stderr
+
+
+@pytest.mark.parametrize("header", ["item,reviewer,fits", "item,reviewer,affinity,similarity"])
+def test_columns_of_side_files_are_to_be_renamed_in_the_file(header: str) -> None:
+    Path("odd.csv").write_text(f"{header}\n")
+    found = run("--affinity", "odd.csv")
+    assert found.exit_code == 2
+    assert "; rename " in found.stderr
+    assert "--columns" not in found.stderr

@@ -234,3 +234,29 @@ def test_small_tables_need_neither_numba_nor_scipy(folder: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)
     assert done.stderr.split() == []
+
+
+def test_a_level_that_is_missed_is_what_the_next_plan_is_for(folder: Path) -> None:
+    Path("r.csv").write_text(TABLE)
+    missed = run("check", "r.csv", "--require", "survives-review")
+    assert missed.exit_code == 1
+    assert "\nNext: reviewgraph plan r.csv --target survives-review   (the fewest extra" in missed.stdout
+    Path("tied.csv").write_text("reviewer,paper,score\nann,p1,3\nann,p2,3\nbob,p1,2\nbob,p2,2\n")
+    missed = run("check", "tied.csv", "--require", "double", "--use-scores")
+    assert missed.exit_code == 1
+    assert "\nNext: reviewgraph plan tied.csv --target double --use-scores   (the fewest" in missed.stdout
+
+
+@pytest.mark.parametrize("share", ["0", "0%"])
+def test_at_least_one_paper_is_selected(folder: Path, share: str) -> None:
+    Path("r.csv").write_text(TABLE)
+    refused = run("check", "r.csv", "--select", share)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert f"--select: expected one paper or more; found {share}" in refused.stderr
+
+
+def test_groups_of_one_paper_are_in_the_singular(folder: Path) -> None:
+    Path("r.csv").write_text("reviewer,paper\n" + "".join(f"r{j},p{j}\n" for j in range(8)))
+    page = run("check", "r.csv").stdout
+    assert "; paper p0\n" in page
+    assert "more groups of 1 paper\n" in page

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
 from planner.plans.model.constraints import constrain
+from planner.plans.model.purchase import Purchase
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
 from planner.plans.objectives.beliefs import Beliefs, beliefs_of
@@ -181,3 +182,9 @@ def test_what_is_missing_is_named() -> None:
         plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("bob", 1)]), objective="precision", max_reviews=1)
     with pytest.raises(InputError, match="min_reviews, senior: expected a target"):
         plan_extra_reviews(reviews, objective="precision", max_reviews=1, min_reviews=5)
+
+
+def test_a_purchase_owns_up_to_what_would_do_better() -> None:
+    for other, said in ((0.50, True), (0.509, False), (0.6, False)):
+        deal = Purchase("decision", "wrong", 0.57, 0.51, (("at_random", "at random", other),), 0, "")
+        assert any("expected to do better than these" in sentence for sentence in deal.sentences()) is said

@@ -11,11 +11,12 @@ from click.testing import CliRunner
 
 from planner import InvalidPlan, plan_extra_reviews, verify_plan
 from planner.plans.model.constraints import constrain
-from planner.plans.model.keeping import Estimate
+from planner.plans.model.keeping import Estimate, Keeping
 from planner.plans.model.losses import AnyReview, AnyReviewer, Loss, after_loss
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
 from planner.plans.targets import target_named
+from planner.plans.words.partial import how_kept
 from reviewgraph import InputError, Reviews
 from reviewgraph.cli import main
 from reviewgraph.levels import ROBUST
@@ -141,3 +142,20 @@ def test_the_command_says_how_likely_the_level_is_kept(tmp_path: Any) -> None:
     assert result.exit_code == 0
     assert "fails to arrive with probability 0.1" in result.stdout
     assert CliRunner().invoke(main, ["plan", str(path), "--missing", "0.1", "--max-reviews", "0"]).exit_code == 1
+
+
+def test_an_interrupted_search_claims_nothing_of_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("planner.plans.planning.keep_level", interrupted)
+    plan = plan_extra_reviews(RING, missing=0.1)
+    assert not plan.attained
+    assert "was not estimated in time" in plan.explanation[-1]
+    assert "Nothing is missing" not in str(plan)
+
+
+def test_an_estimate_a_little_below_what_was_asked_for_is_told_as_such() -> None:
+    near = Keeping(0.05, 0.95, Estimate(0.9, 0.01), Estimate(0.94, 0.012))
+    assert near.attained
+    assert how_kept(target_named("double"), near)[1:] == ["so many draws do not tell that from the 0.95 asked for"]
