@@ -66,11 +66,13 @@ def _exchanges(assignment: Assignment) -> list[str]:
         return [f"Exchanges for smaller errors were not looked for: {why}."] if why else []
     (error, less), (right, more), given = found.error, found.right, found.assumptions
     unit = "of the spread of qualities" if given.spread == 1.0 else "points"
+    was, so = (f" ({error:.4g} before exchanges for that)", f" ({right:.2%})") if less != error else ("", "")
+    end = "with --conditioning 0 no affinity is given up" if was else "exchanges worth any affinity were not found"
     return [
-        f"Expected error of a paper once scores are in: {less:.4g} {unit} ({error:.4g} before exchanges for that); "
-        f"expected to be right among the best 10%: {more:.2%} ({right:.2%}),",
+        f"Expected error of a paper once scores are in: {less:.4g} {unit}{was}; "
+        f"expected to be right among the best 10%: {more:.2%}{so},",
         f"  assuming noise {given.noise:.2g}, severity {given.severity:.2g}, stretch {given.stretch:.2g} of that "
-        "spread; with --conditioning 0 no affinity is given up.",
+        f"spread; {end}.",
     ]
 
 

@@ -399,12 +399,21 @@ def test_exchanges_are_the_same_each_time():
 
 
 def test_by_default_a_little_affinity_goes_for_smaller_errors_and_the_page_says_so():
-    result = assign(clustered(80, 64, 0), demand=3, load=5)
+    rough = Assumptions(noise=0.5, severity=1.5, stretch=0.5)
+    result = assign(clustered(80, 64, 0), demand=3, load=5, assumptions=rough)
     assert 0 < result.price_of_exchanges <= 0.05
     assert result.status == "feasible"
     assert "smaller errors" in page(result)
     assert "Expected error of a paper" in page(result)
     assert result.to_dict()["exchanges"]["expected_error"]["after"] == result.exchanges.error[1]
+
+
+def test_no_affinity_goes_where_errors_would_hardly_fall():
+    result = assign(clustered(80, 64, 0), demand=3, load=5)
+    assert result.price_of_exchanges == 0
+    assert result.exchanges.error[0] == result.exchanges.error[1]
+    assert pairs_of(result) == pairs_of(assign(clustered(80, 64, 0), demand=3, load=5, conditioning=0.0))
+    assert "exchanges worth any affinity were not found" in page(result)
 
 
 def test_what_is_too_large_for_exchanges_says_so(monkeypatch):
