@@ -60,13 +60,14 @@ def _selection(outlook: Outlook) -> list[str]:
 def _disagreement(outlook: Outlook) -> list[str]:
     if outlook.rests_on_likeness:
         return [
-            "Level and precision disagree: errors are finite only because papers and reviewers of all pieces are "
-            "assumed to be alike, which no score can confirm. Between pieces follow the level, within one the errors."
+            "These errors are finite only because papers and reviewers of all pieces are assumed to be alike, which no",
+            "  score can confirm: between pieces follow the level, within one the errors.",
         ]
     if not outlook.averages_do_better:
         return []
     return [
-        "Level and precision disagree: the level is what scores without noise determine. With this noise the scores "
-        f"alone (calibrate --method lsc) would leave an error of {outlook.by_scores_alone:.2g}, plain averages less: "
-        "links are too weak. Follow the errors: calibrate as by default, and give the weakest papers more reviews."
+        "The level says what scores without noise determine, not how sure a decision is. With this noise, taking scores",
+        f"  at their word (calibrate --method lsc) would leave an error of {outlook.by_scores_alone:.2g}, more than plain "
+        "averages. Follow the errors:",
+        "  calibrate as by default, and give the weakest papers more reviews.",
     ]
