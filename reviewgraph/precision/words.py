@@ -66,8 +66,7 @@ def _disagreement(outlook: Outlook) -> list[str]:
     if not outlook.averages_do_better:
         return []
     return [
-        "The level says what scores without noise determine, not how sure a decision is. With this noise, taking scores",
-        f"  at their word (calibrate --method lsc) would leave an error of {outlook.by_scores_alone:.2g}, more than plain "
-        "averages. Follow the errors:",
-        "  calibrate as by default, and give the weakest papers more reviews.",
+        "The level says what scores without noise determine, not how sure a decision is. With this noise, taking",
+        f"  scores at their word (calibrate --method lsc) would leave an error of {outlook.by_scores_alone:.2g}, more than",
+        "  plain averages. Follow the errors: calibrate as by default, and give the weakest papers more reviews.",
     ]
