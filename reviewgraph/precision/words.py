@@ -65,8 +65,9 @@ def _disagreement(outlook: Outlook) -> list[str]:
         ]
     if not outlook.averages_do_better:
         return []
+    error = f"{outlook.by_scores_alone:.2g}"
     return [
         "The level says what scores without noise determine, not how sure a decision is. With this noise, taking",
-        f"  scores at their word (calibrate --method lsc) would leave an error of {outlook.by_scores_alone:.2g}, more than",
+        f"  scores at their word (calibrate --method lsc) would leave an error of {error}, more than",
         "  plain averages. Follow the errors: calibrate as by default, and give the weakest papers more reviews.",
     ]
