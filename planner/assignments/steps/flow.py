@@ -42,6 +42,40 @@ def whole_costs(affinity: FloatArray, seed: int) -> IntArray:
     return np.asarray(noise - (scaled << TIE_BITS), np.int64)
 
 
+class Arcs(NamedTuple):
+    """Ways of flow from items to reviewers, shape (A,); several of one pair make its cost convex."""
+
+    item: IntArray
+    reviewer: IntArray
+    cost: IntArray
+    capacity: IntArray
+
+
+class Via(NamedTuple):
+    """Nodes between an item and some of its reviewers: how many of its places these may take together.
+
+    Parameters
+    ----------
+    node
+        The node that each arc goes through, shape (A,), -1 for none.
+    item
+        The item of each node, shape (G,).
+    least, most
+        Fewest and most units through each node, shape (G,).
+    bonus
+        What the first ``unit`` units through each node save a unit, shape (G,).
+    unit
+        Units of one whole review.
+    """
+
+    node: IntArray
+    item: IntArray
+    least: IntArray
+    most: IntArray
+    bonus: IntArray
+    unit: int = 1
+
+
 def cheapest_assignment(
     item: IntArray, reviewer: IntArray, cost: IntArray, demand: IntArray, load: IntArray, least: IntArray
 ) -> BoolArray | None:
@@ -55,6 +89,26 @@ def cheapest_assignment(
     -------
     BoolArray
         The pairs chosen, shape (P,), or None if there is no assignment.
+    """
+    flow = cheapest_flow(Arcs(item, reviewer, cost, np.ones(item.size, np.int64)), demand, load, least)
+    return None if flow is None else np.asarray(flow > 0, np.bool_)
+
+
+def cheapest_flow(
+    arcs: Arcs, demand: IntArray, load: IntArray, least: IntArray, via: Via | None = None
+) -> IntArray | None:
+    r"""Send every item's demand to reviewers at the least cost, in whole units.
+
+    .. math::
+        \min \sum_a c_a x_a \quad \text{subject to} \quad \sum_{a \ni i} x_a = d_i, \quad
+        l_j \le \sum_{a \ni j} x_a \le u_j, \quad l_g \le \sum_{a \ni g} x_a \le u_g, \quad 0 \le x_a \le q_a
+
+    for items i, reviewers j and the nodes g between them, whose first units may cost less.
+
+    Returns
+    -------
+    IntArray
+        Units on each arc, shape (A,), or None if there is no such flow.
 
     Notes
     -----
@@ -66,19 +120,32 @@ def cheapest_assignment(
     n_items, n_reviewers = demand.size, load.size
     if int(demand.sum()) < int(least.sum()) or (least > load).any() or (demand < 0).any():
         return None
-    # Items send their demand, a reviewer keeps her least load and passes up to the rest of her load on to the sink.
     flow, sink = min_cost_flow.SimpleMinCostFlow(), n_items + n_reviewers
-    nodes = n_items + np.arange(n_reviewers)
-    arcs = flow.add_arcs_with_capacity_and_unit_cost(item, n_items + reviewer, np.ones(item.size, np.int64), cost)
+    supply = np.concatenate([demand, -least, [least.sum() - demand.sum()]])
+    source = arcs.item
+    # What a node must pass on at least leaves its item, and starts from the node, beforehand.
+    if via is not None:
+        if (via.least > via.most).any():
+            return None
+        source = np.where(via.node >= 0, sink + 1 + via.node, arcs.item)
+        supply = np.concatenate([supply, via.least])
+        np.subtract.at(supply, via.item, via.least)
+        nodes = sink + 1 + np.arange(via.item.size)
+        first = np.clip(np.minimum(via.unit, via.most) - via.least, 0, None)
+        first[via.bonus == 0] = 0
+        flow.add_arcs_with_capacity_and_unit_cost(via.item, nodes, first, -via.bonus)
+        flow.add_arcs_with_capacity_and_unit_cost(via.item, nodes, via.most - via.least - first, np.zeros_like(first))
+        if (supply[:n_items] < 0).any():
+            return None
+    numbers = flow.add_arcs_with_capacity_and_unit_cost(source, n_items + arcs.reviewer, arcs.capacity, arcs.cost)
+    reviewers = n_items + np.arange(n_reviewers)
     flow.add_arcs_with_capacity_and_unit_cost(
-        nodes, np.full(n_reviewers, sink), load - least, np.zeros(n_reviewers, np.int64)
+        reviewers, np.full(n_reviewers, sink), load - least, np.zeros(n_reviewers, np.int64)
     )
-    flow.set_nodes_supplies(np.arange(n_items), demand)
-    flow.set_nodes_supplies(nodes, -least)
-    flow.set_node_supply(sink, int(least.sum() - demand.sum()))
+    flow.set_nodes_supplies(np.arange(supply.size), supply)
     if flow.solve() != flow.OPTIMAL:
         return None
-    return np.asarray(flow.flows(arcs) > 0, np.bool_)
+    return np.asarray(flow.flows(numbers), np.int64)
 
 
 def shortfall(
