@@ -11,6 +11,7 @@ import numpy as np
 from planner.assignments.model.network import Network
 
 if TYPE_CHECKING:
+    from planner.assignments.model.rivals import Rivals
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -35,6 +36,10 @@ class Problem:
         A number for each reviewer, shape (M,), negative where unknown.
     senior, needs_senior
         Who is senior, shape (M,), and whether every paper needs one of them.
+    rivals
+        Pairs that may not both be assigned; no given one is among them.
+    barred
+        Candidates of each item that the authors' file rules out, shape (N,).
     reviewers, items
         Labels.
     """
@@ -51,6 +56,8 @@ class Problem:
     institution: IntArray
     senior: BoolArray
     needs_senior: bool
+    rivals: Rivals
+    barred: IntArray
     reviewers: Sequence[Label]
     items: Sequence[Label]
 
@@ -106,6 +113,9 @@ class Problem:
             senior=self.senior.copy(),
             wants_senior=np.full(self.n_items, self.needs_senior) & self.required,
             special=np.array([self.special]),
+            rival_start=self.rivals.start,
+            rival=self.rivals.rival,
+            n_rivals=self.rivals.count_among(chosen),
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
         )
 

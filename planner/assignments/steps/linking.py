@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.network import Network, Work, cheapest_path, flip, workspace
+from planner.assignments.model.network import Network, Work, cheapest_path, clash, flip, workspace
 from planner.assignments.steps.core import promise
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Pairs ranked at a time, and the share of the missing items after which they are ranked anew.
 RANKED, SHARE = 256, 0.05
 
-#: Ways tried around reviews that the core cannot do without.
+#: Ways tried around reviews that the core cannot do without, and around rivals that would come in together.
 DETOURS = 4
 
 #: By how much each search in vain raises what the next may go to.
@@ -95,8 +95,20 @@ class Linker:
 
         The limit is on the loss beyond the pair's own reduced cost.
         """
-        length = cheapest_path(self.net, self.cost, self.work, pair, limit)
-        return self.work.path[: max(length, 0)].copy(), length >= 0
+        avoided: list[int] = []
+        try:
+            for _ in range(DETOURS):
+                length = cheapest_path(self.net, self.cost, self.work, pair, limit)
+                pairs = self.work.path[: max(length, 0)].copy()
+                # Two rivals may come in by one way: then one of them must not.
+                rival = clash(self.net, pairs)
+                if rival < 0:
+                    return pairs, length >= 0
+                self.net.locked[rival] = True
+                avoided.append(rival)
+            return np.empty(0, np.int64), True
+        finally:
+            self.net.locked[avoided] = False
 
     def loss_of(self, pairs: IntArray) -> int:
         """Cost of flipping pairs."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from planner.assignments.model.levels import aim_named
 from planner.assignments.model.problem import Problem
+from planner.assignments.model.rivals import rivals_of
 from planner.assignments.steps.grouping import Core
 
 
@@ -26,6 +27,8 @@ def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
         "institution": np.full(n_reviewers, -1),
         "senior": np.zeros(n_reviewers, bool),
         "needs_senior": False,
+        "rivals": rivals_of(size, np.empty((0, 2), np.int64)),
+        "barred": np.zeros(n_items, np.int64),
         "reviewers": range(n_reviewers),
         "items": range(n_items),
     }
