@@ -185,10 +185,12 @@ def _check_given(problem: Problem, couples: IntArray) -> None:
     # What the first phase did stands.
     bad = couples[~problem.old[couples].all(axis=1)]
     if bad.size:
-        (x, y), (names, items) = bad[0].tolist(), (problem.reviewers, problem.items)
+        one, other = (
+            f"reviewer {problem.reviewers[problem.reviewer[p]]!r} on item {problem.items[problem.item[p]]!r}"
+            for p in bad[0].tolist()
+        )
         message = (
-            f"fixed: reviewer {names[problem.reviewer[x]]!r} on item {items[problem.item[x]]!r} and "
-            f"{names[problem.reviewer[y]]!r} on {items[problem.item[y]]!r} may not both be, by the authors' file; "
-            "remove one of the pairs, or allow cycles or co-authors"
+            f"fixed: {one} and {other} may not both be, by the authors' file; remove one of the pairs, or allow cycles "
+            "or co-authors"
         )
         raise InputError(message)

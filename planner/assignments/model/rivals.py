@@ -115,5 +115,5 @@ def spread(start: IntArray, size: IntArray) -> IntArray:
     >>> spread(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
     """
-    before = np.cumsum(size) - size
+    before: IntArray = np.cumsum(size) - size
     return np.arange(int(size.sum())) + np.repeat(start - before, size)
