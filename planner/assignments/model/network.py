@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FAR = 1 << 62
 
 #: Places of ``Work.bound``.
-REACH, CUT = 0, 1
+REACH, CUT, GOAL, CLOSED = 0, 1, 2, 3
 
 #: States of ``Work.place`` that are no place in the heap.
 NEVER, DONE = -1, -2
@@ -107,10 +107,10 @@ class Work(NamedTuple):
     path
         Pairs to flip.
     toward
-        Distance from the holders of the target item to it; FAR for others, and between calls.
+        Distance from the holders of the target item to it, 0 for a target reviewer; FAR for others, and between calls.
     bound
-        The distance beyond which nodes need not be looked at, in place 0 (``REACH``), and whether some were not, in
-        place 1 (``CUT``).
+        The distance beyond which nodes need not be looked at, in place 0 (``REACH``), whether some were not
+        (``CUT``), the node where the search ends (``GOAL``), and whether a way of that distance is known (``CLOSED``).
     """
 
     dist: IntArray
@@ -127,7 +127,7 @@ class Work(NamedTuple):
 def workspace(n_nodes: int) -> Work:
     """Scratch space for a network of so many nodes."""
     far, none = np.full(n_nodes, FAR, np.int64), np.full(n_nodes, -1, np.int64)
-    path, bound = np.full(n_nodes + 1, -1, np.int64), np.zeros(2, np.int64)
+    path, bound = np.full(n_nodes + 1, -1, np.int64), np.zeros(4, np.int64)
     return Work(far, none, none.copy(), none.copy(), none.copy(), none.copy(), path, far.copy(), bound)
 
 
@@ -276,11 +276,11 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
     if through > work.bound[REACH]:
         work.bound[CUT] = 1
         return size
-    if through >= work.dist[v]:
+    if through >= work.dist[v] or (work.bound[CLOSED] and through == work.bound[REACH] and v != work.bound[GOAL]):
         return size
-    # Whoever holds the target item closes a way: nothing longer than that need be looked at.
-    if work.toward[v] < FAR:
-        work.bound[REACH] = min(work.bound[REACH], through + work.toward[v])
+    # Whoever holds the target item closes a way: nothing as long as that need be looked at.
+    if through + work.toward[v] <= work.bound[REACH]:
+        work.bound[REACH], work.bound[CLOSED] = through + work.toward[v], 1
     if work.dist[v] == FAR:
         work.heap[size] = v
         work.place[v] = size
@@ -311,6 +311,9 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
     n_items, sink = net.item_start.size - 1, net.potential.size - 1
     # The sink gives a unit back: somebody above her least load may hold one less.
     if u == sink:
+        goal = ends[TARGET] - n_items
+        if goal >= 0 and net.n_held[goal] > net.least[goal]:
+            size = reach(net, work, size, u, ends[TARGET], -1, 0)
         for j in range(net.n_held.size):
             if net.n_held[j] > net.least[j]:
                 size = reach(net, work, size, u, n_items + j, -1, 0)
@@ -358,9 +361,11 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     work.dist[source] = 0
     work.heap[0] = source
     work.place[source] = 0
-    work.bound[REACH], work.bound[CUT] = limit, 0
+    work.bound[:] = np.array([limit, 0, target, 0])
     if target == i:
         look_ahead(net, cost, work, pair, False)
+    else:
+        work.toward[target] = 0
     # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts all off.
     size, touched, length, far = 1, 0, 0, limit
     while size > 0:
@@ -374,6 +379,7 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
         size = leave(net, cost, work, size, u, ends)
     if target == i:
         look_ahead(net, cost, work, pair, True)
+    work.toward[target] = FAR
     # Back along the way; arcs of the sink flip no pair.
     if length > 0:
         work.path[0], u = pair, target
