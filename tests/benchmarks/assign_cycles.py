@@ -5,14 +5,9 @@ Run with ``python tests/benchmarks/assign_cycles.py [large]``.
 
 from __future__ import annotations
 
-import resource
-import sys
-import time
-
 import numpy as np
 
 from reviewgraph.columns import Columns
-from tests.benchmarks.test_assign import large
 
 #: Part of the authors who review.
 REVIEWING = 0.85

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.model.network import Network, Work, cheapest_path, clash, workspace
+from planner.assignments.model.fitting import clash
+from planner.assignments.model.network import Work, cheapest_path, workspace
 
 if TYPE_CHECKING:
+    from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
 
 #: Beyond every limit on a path: distances stay below.
