@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.assignment import Assignment
+from planner.assignments.model.authors import Authors
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import AIMS, Aim, aim_named
@@ -41,6 +42,10 @@ def assign(
     survive: int = 0,
     phase_one: Pairs | None = None,
     allow_unscored: bool = False,
+    authors: Pairs | Mapping[Any, Iterable[Label]] = (),
+    author_distance: int = 0,
+    allow_cycles: bool = False,
+    allow_coauthors: bool = False,
     conditioning: float = CONDITIONING,
     assumptions: Assumptions | None = None,
     seed: int = 0,
@@ -98,6 +103,15 @@ def assign(
         items were left behind; all items must reach the level.
     allow_unscored
         Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
+    authors
+        (author, item) pairs, a ``Columns``, or a mapping item -> authors. Labels of authors are those of reviewers;
+        others are only authors. Nobody reviews a paper of her own.
+    author_distance
+        1 bars papers of everybody with whom a reviewer shares a paper, too; 0 by default.
+    allow_cycles
+        Whether two reviewers may each review a paper of the other; they may not by default.
+    allow_coauthors
+        Whether two reviewers who share a paper may review the same one; they may not by default.
     conditioning
         Part of the affinity, from 0 to 1, that may be given up for smaller expected errors of the qualities: 0.0005 by
         default. With 0 reviews change places only where that costs nothing. Up to 2,000 papers, for ``double``.
@@ -140,7 +154,7 @@ def assign(
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
     aim = aim_named(target)
-    _check_options(aim, survive, conditioning)
+    _check_options(aim, survive, conditioning, author_distance)
     clock = Clock(time_limit)
 
     def tell(words: str, done: float | None = None) -> None:
@@ -150,14 +164,18 @@ def assign(
     say = clock.heeding(tell)
     first = () if phase_one is None else phase_one
     wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
-    wishes = wishes._replace(attributes=attributes, rules=rules)
+    wrote = Authors(authors, author_distance, allow_cycles, allow_coauthors)
+    wishes = wishes._replace(attributes=attributes, rules=rules, authors=wrote)
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
     with clock.stopped_by_interrupts(say):
         gone = survive or int(aim.outlives)
         return Run(problem, aim, gone, seed, clock, say, conditioning, assumptions or Assumptions()).result()
 
 
-def _check_options(aim: Aim, survive: int, conditioning: float) -> None:
+def _check_options(aim: Aim, survive: int, conditioning: float, author_distance: int) -> None:
+    if author_distance not in (0, 1):
+        message = f"author_distance: expected 0 or 1, found {author_distance!r}"
+        raise InputError(message)
     if survive not in (0, 1):
         message = f"survive: expected 0 or 1, found {survive!r}"
         raise InputError(message)

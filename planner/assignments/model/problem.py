@@ -12,6 +12,7 @@ from planner.assignments.model.state import Network
 
 if TYPE_CHECKING:
     from planner.assignments.model.groups import Panels, Ruled
+    from planner.assignments.model.rivals import Rivals
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -34,6 +35,10 @@ class Problem:
         Items that the answer must bring to the level, shape (N,); all but those left behind after a first phase.
     ruled
         The rules on who reviews a paper together.
+    rivals
+        Pairs that may not both be assigned; no given one is among them.
+    barred
+        Candidates of each item that the authors' file rules out, shape (N,).
     reviewers, items
         Labels.
     """
@@ -48,6 +53,8 @@ class Problem:
     least: IntArray
     required: BoolArray
     ruled: Ruled
+    rivals: Rivals
+    barred: IntArray
     reviewers: Sequence[Label]
     items: Sequence[Label]
 
@@ -108,6 +115,9 @@ class Problem:
             panels=self.panels,
             bound=self.bound & self.panels.binding,
             bonus=np.zeros(self.panels.different.size, np.int64) if bonus is None else bonus,
+            rival_start=self.rivals.start,
+            rival=self.rivals.rival,
+            n_rivals=self.rivals.count_among(chosen),
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
         )
 

@@ -120,6 +120,9 @@ def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most
         if not (fits(net, i, a, b) and fits(net, k, b, a)):
             continue
         flip(net, np.concatenate([off, on]))
+        if net.n_rivals[on].any():
+            flip(net, np.concatenate([off, on]))
+            continue
         busy_items[[i, k]] = busy_people[[a, b]] = True
         made.append(s)
         left -= float(swaps.loss[s])
