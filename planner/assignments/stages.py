@@ -121,7 +121,7 @@ class Run:
         if problem.item.size >= COMPILE_PAIRS:
             self.clock.deadline += _compile_kernels()
         # 1. The best assignment by affinity, or a cut that proves that there is none.
-        cost = whole_costs(problem.affinity, self.seed)
+        cost = whole_costs(problem.worth, self.seed)
         self.say(f"best affinity for {int(problem.required.sum())} papers and {problem.n_reviewers} reviewers")
         best = self._flow(cost)
         if best is None:

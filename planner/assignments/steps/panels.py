@@ -86,7 +86,7 @@ def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clo
     programme = programme_of(problem, chosen, region)
     if programme is None:
         return Repair(None, True)
-    ending = solve(programme, problem.affinity[programme.pairs], _seconds(clock))
+    ending = solve(programme, problem.worth[programme.pairs], _seconds(clock))
     if prove and ending.picked is None and ending.proved:
         ending = confirm(programme, _seconds(clock))
     if ending.picked is None:
