@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from planner.assignments.assigning import assign as assign
     from planner.assignments.assignment import Assignment as Assignment
+    from planner.assignments.model.merging import merge_affinities as merge_affinities
     from planner.errors import InvalidPlan as InvalidPlan
     from planner.plans.check.verifying import verify_plan as verify_plan
     from planner.plans.model.ledger import PlanProgress as PlanProgress
@@ -25,6 +26,7 @@ _HOME = {
     "PlannedReview": "plans.plan",
     "PlanProgress": "plans.model.ledger",
     "assign": "assignments.assigning",
+    "merge_affinities": "assignments.model.merging",
     "plan_extra_reviews": "plans.planning",
     "verify_plan": "plans.check.verifying",
 }
