@@ -23,6 +23,12 @@ def concerns(assignment: Assignment) -> list[str]:
     return [*(_changes(changes) if changes else []), *(_below(below) if below else [])]
 
 
+def concerned(assignment: Assignment) -> list[str]:
+    """What affinity was given up for before any level."""
+    asked = (assignment.changes, "fewer changes"), (assignment.below, "the threshold")
+    return [words for found, words in asked if found is not None]
+
+
 def _changes(changes: Changes) -> list[str]:
     new, kept = len(changes.new), len(changes.kept)
     why = [

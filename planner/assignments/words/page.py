@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.model.levels import aim_named
-from planner.assignments.words.changes import concerns
+from planner.assignments.words.changes import concerned, concerns
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _parts(assignment: Assignment) -> str:
     bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
     # What is left is rounding where errors are all that costs anything; it has no sign then.
     rest = round(assignment.price - for_errors - first, 3) + 0.0
-    named = [(first, "changes and threshold"), (rest, "the level"), (for_errors, "smaller errors")]
+    named = [(first, " and ".join(concerned(assignment))), (rest, "the level"), (for_errors, "smaller errors")]
     told = [f"{price:.3f} % {what}" for price, what in named if price or what == "the level"]
     parts = ": " + ", ".join(told) if for_errors or first else ""
     return f"{parts}{bound} ({counted(assignment.forced, 'pair')} forced in for the level)"
