@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
-from planner.assignments.model.changed import concerned
+from planner.assignments.model.comparing import concerned
 from planner.assignments.model.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named

@@ -34,7 +34,7 @@ MOST_ROWS = 200
 
 
 class Event(NamedTuple):
-    """Parts of the reviewers who leave, of the assigned pairs in conflict from then on, and of the papers that are new."""
+    """Parts of the reviewers who leave, of pairs assigned that come into conflict, and of the papers that are new."""
 
     name: str
     leave: float

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.changed import Keys, missing_pairs
+from planner.assignments.model.comparing import Keys, missing_pairs
 from planner.assignments.model.pairs import codes_among, codes_of, table_of
 from planner.assignments.model.problem import Problem
 from planner.assignments.model.worth import Concerns

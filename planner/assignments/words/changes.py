@@ -24,7 +24,7 @@ def concerns(assignment: Assignment) -> list[str]:
 
 
 def concerned(assignment: Assignment) -> list[str]:
-    """What affinity was given up for before any level."""
+    """Say what affinity was given up for before any level."""
     asked = (assignment.changes, "fewer changes"), (assignment.below, "the threshold")
     return [words for found, words in asked if found is not None]
 
