@@ -4,7 +4,7 @@ Small instances (20 papers, 16 reviewers): the fewest at level ``double`` is fou
 which a row is added for each answer that misses the level: some pair outside a largest set of pairs that still misses
 it must be assigned. Large ones (1000 papers, 800 reviewers): the fewest without a level is found by the flow. In the
 second event conflicts and new papers come as well. The claim: without a level the changes are the fewest, with it they
-are the fewest or one or two more, and a change of a large assignment takes seconds.
+are the fewest or one more, and a change of a large assignment takes seconds.
 
     OMP_NUM_THREADS=1 python tests/benchmarks/assign_stable.py [--small 30] [--large 3]
 """

@@ -11,6 +11,7 @@ from planner.assignments.words.page import page
 from reviewgraph.errors import InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_changes
+from tests.planner.assignments.test_assigning import markets
 
 
 @st.composite
@@ -122,6 +123,20 @@ def test_at_a_level_no_more_is_claimed_than_holds(asked):
         assert result.changes.fewest <= best[1] <= len(result.changes.new)
 
 
+@given(markets(extras=True), st.integers(0, 2**20))
+@settings(max_examples=60, deadline=None)
+def test_rules_hold_whatever_is_to_be_few(market, seed):
+    rng = np.random.default_rng(seed)
+    previous = [(r, p) for r in [*market["load"], "gone"] for p in market["demand"] if rng.random() < 0.4]
+    result = call(market, previous=previous, min_affinity=0.0, time_limit=20)
+    if result.status == "infeasible" or "No assignment with senior" in result.explanation:
+        return
+    rules = {key: value for key, value in market.items() if key != "affinity"}
+    assert naive.violations(pairs_of(result), allowed=market["affinity"], **rules) == []
+    assert result.affinity <= result.affinity_unconstrained + 1e-6
+    assert len(result.changes.new) >= result.changes.fewest or len(result.below.pairs) > result.below.fewest
+
+
 def two_chains(length):
     """A paper without a reviewer: ``length`` changes lose affinity, one more would gain more than the first weight."""
     affinity, previous = {("p0", "hole"): 0.0, ("q0", "hole"): 1.0}, []
@@ -169,9 +184,9 @@ def test_a_first_phase_is_neither_below_a_threshold_nor_a_change():
 def test_reviewers_who_leave_are_replaced_and_nothing_else_changes():
     rng = np.random.default_rng(3)
     affinity = rng.random((30, 40))
-    first = assign(affinity, demand=3, load=5)
+    first = assign(affinity, demand=3, load=5, conditioning=0)
     here = [j for j in range(30) if j not in (4, 17)]
-    result = assign(affinity[here], reviewers=here, demand=3, load=5, previous=first.reviews)
+    result = assign(affinity[here], reviewers=here, demand=3, load=5, previous=first.reviews, conditioning=0)
     lost = int(first.reviews.loads[[4, 17]].sum())
     assert len(result.changes.new) == lost == result.changes.fewest
     assert {drop.reason for drop in result.changes.dropped} == {Reason.REVIEWER}
