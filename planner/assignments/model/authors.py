@@ -178,6 +178,7 @@ def with_rivals(problem: Problem, wrote: Written, authors: Authors) -> Problem:
         given=problem.given[kept],
         old=problem.old[kept],
         rivals=rivals,
+        concerns=None if problem.concerns is None else problem.concerns.among(kept),
     )
 
 

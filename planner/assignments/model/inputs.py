@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.assignments.model.authors import Authors, check_fixed, with_rivals, written_by
+from planner.assignments.model.comparing import Keys, missing_pairs
 from planner.assignments.model.groups import merged, ruled_by, rules_of, short_forms
 from planner.assignments.model.pairs import codes_among, codes_of, table_of
 from planner.assignments.model.problem import Problem
 from planner.assignments.model.rivals import rivals_of
+from planner.assignments.model.worth import Concerns
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,6 +65,9 @@ class Wishes(NamedTuple):
     attributes: Attributes | None = None
     rules: Sequence[Rule] = ()
     authors: Authors = Authors()
+    previous: Pairs | None = None
+    per_change: float | None = None
+    min_affinity: float | None = None
 
 
 def build(scored: Scored, wishes: Wishes) -> Problem:
@@ -103,10 +108,12 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     is_old = np.isin(key, old_key, assume_unique=True)
     # What was read in the first phase comes on top of demands and of loads that anybody has.
     read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
+    affinity = np.where(is_old, 0.0, value)
+    concerns = _concerns(wishes, scored, Keys(key, barred, old_key), affinity)
     problem = Problem(
         item=key // M if M else key,
         reviewer=key % M if M else key,
-        affinity=np.where(is_old, 0.0, value),
+        affinity=affinity,
         given=np.isin(key, given, assume_unique=True),
         old=is_old,
         demand=np.pad(demand, (0, N - n_items)) + read,
@@ -118,8 +125,25 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         barred=np.bincount(_scored(own, scored, wishes.allow_unscored) // max(M, 1), minlength=N),
         reviewers=scored.reviewers,
         items=scored.items,
+        concerns=concerns,
+        weights=() if concerns is None else concerns.first_weights(affinity),
     )
     return problem if wrote is None else with_rivals(problem, wrote, wishes.authors)
+
+
+def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) -> Concerns | None:
+    """Pairs that are to be few; None where nothing of the kind is asked for."""
+    if wishes.previous is None and wishes.min_affinity is None:
+        return None
+    new = ~np.isin(keys.all, keys.old)
+    below = new & (affinity < (-np.inf if wishes.min_affinity is None else wishes.min_affinity))
+    changed, gone = np.zeros_like(new), None
+    if wishes.previous is not None:
+        previous = table_of(wishes.previous)
+        reviewer, item = codes_of(previous, scored, "previous", strict=False)
+        changed = new & ~np.isin(keys.all, item * len(scored.reviewers) + reviewer)
+        gone = missing_pairs(previous, scored, keys)
+    return Concerns(below, changed, wishes.per_change, wishes.min_affinity, gone)
 
 
 def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArray]:

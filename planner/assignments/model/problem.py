@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from planner.assignments.model.state import Network
 if TYPE_CHECKING:
     from planner.assignments.model.groups import Panels, Ruled
     from planner.assignments.model.rivals import Rivals
+    from planner.assignments.model.worth import Concerns
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -41,6 +43,8 @@ class Problem:
         Candidates of each item that the authors' file rules out, shape (N,).
     reviewers, items
         Labels.
+    concerns, weights
+        Pairs that are to be few beside all that, None by default; and what one pair of each kind outweighs in affinity.
     """
 
     item: IntArray
@@ -57,6 +61,13 @@ class Problem:
     barred: IntArray
     reviewers: Sequence[Label]
     items: Sequence[Label]
+    concerns: Concerns | None = None
+    weights: tuple[float, ...] = ()
+
+    @cached_property
+    def worth(self) -> FloatArray:
+        """What the search maximises, shape (P,): the affinity, unless some pairs are to be few."""
+        return self.affinity if self.concerns is None else self.concerns.worth(self.affinity, self.weights)
 
     @property
     def n_items(self) -> int:
