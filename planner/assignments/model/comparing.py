@@ -53,9 +53,11 @@ def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lo
     """Say what became of the concerns of a problem, given the fewest pairs of each kind and the affinity they cost."""
     if problem.concerns is None:
         return Concerned()
-    below, changed = fewest[0], fewest[1] if len(fewest) > 1 else None
+    # Fewest changes are proved among the assignments with fewest pairs below the threshold.
+    below, *changed = fewest
+    proved = changed[0] if changed and problem.concerns.counts(assigned)[0] == below else None
     return Concerned(
-        lost, _changes(problem, problem.concerns, assigned, changed), _below(problem, problem.concerns, assigned, below)
+        lost, _changes(problem, problem.concerns, assigned, proved), _below(problem, problem.concerns, assigned, below)
     )
 
 
