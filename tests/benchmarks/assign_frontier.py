@@ -33,6 +33,9 @@ instances = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(instances)
 
 N_ITEMS, N_REVIEWERS, SELECTED = 1000, 800, 100
+
+#: Panels side by side.
+COLUMNS = 2
 CONDITIONING = (0.0, 0.0001, 0.0005, 0.002, 0.005, 0.02)
 SETTINGS = {"default": Assumptions(), "paper": Assumptions(noise=0.45, severity=1.7, stretch=0.7)}
 
@@ -152,18 +155,25 @@ def picture(rows, place):
         for setting, kind in itertools.product(SETTINGS, KINDS)
         if kind.tried == ALL and all(f"{setting}|{kind.name}|{part:g}" in rows for part in CONDITIONING[:4])
     ]
-    figure = Figure(figsize=(4.6 * len(panels), 4.2), layout="constrained")
-    for axes, (setting, kind) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+    lines, columns = -(-len(panels) // COLUMNS), min(len(panels), COLUMNS)
+    figure = Figure(figsize=(4.6 * columns, 3.4 * lines + 0.4), layout="constrained")
+    grid = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
+    for axes, (setting, kind) in zip(grid.flat, panels, strict=False):
         found_rows = [rows[f"{setting}|{kind}|{name}"] for name in ALL[:-1] if f"{setting}|{kind}|{name}" in rows]
-        _panel(axes, found_rows, SETTINGS[setting])
-        axes.set_title(kind, fontsize=10)
+        _panel(axes, found_rows)
+        assumed = SETTINGS[setting]
+        given = f"noise {assumed.noise:g}, severity {assumed.severity:g}, stretch {assumed.stretch:g}"
+        axes.set_title(f"{kind}, {given}", fontsize=9)
     handles = figure.axes[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
-    figure.axes[0].set_ylabel("best 100 papers found, %")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("best 100 papers found, %")
+    for axes in grid[-1]:
+        axes.set_xlabel("affinity lost, %")
     figure.savefig(place, metadata={"Date": None})
 
 
-def _panel(axes, found_rows, assumptions):
+def _panel(axes, found_rows):
     """Draw expected, posterior and average, with one standard error each way."""
     lost, _, right = np.array([figures(row)[0] for row in found_rows]).T
     found_by = [figures(row)[1] for row in found_rows]
@@ -174,8 +184,8 @@ def _panel(axes, found_rows, assumptions):
         axes.errorbar(lost, shares[:, column], doubt[:, column], label=f"found by {label}", **style)
     axes.plot(lost, right, "--", color="#0072b2", marker="d", label="expected")
     axes.set_xscale("symlog", linthresh=0.01)
-    given = f"noise {assumptions.noise:g}, severity {assumptions.severity:g}, stretch {assumptions.stretch:g}"
-    axes.set_xlabel(f"affinity lost, % ({given})", fontsize=9)
+    axes.set_xlim(-0.003, 3)
+    axes.set_xticks([0, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])
     axes.set_ylim(45, 80)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -23,7 +23,7 @@ class Reason(Status):
     CONFLICT = "conflict", "in conflict"
     PHASE_ONE = "phase_one", "reviewed in the first phase"
     UNSCORED = "unscored", "without affinity"
-    CHOICE = "choice", "to make the rest fit"
+    CHOICE = "choice", "by choice"
 
 
 class Pair(NamedTuple):
@@ -63,7 +63,7 @@ class Changes:
         Pairs of this one alone.
     fewest
         New pairs that demands, loads, conflicts, fixed pairs and the threshold make necessary, proved by a flow; None
-        where a price was set on a change.
+        where a price was set on a change, or where the level takes more pairs below the threshold than they do.
     """
 
     kept: tuple[Pair, ...]

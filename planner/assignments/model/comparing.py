@@ -8,22 +8,35 @@ import numpy as np
 
 from planner.assignments.model.changed import Below, Changes, Concerned, Dropped, Pair, Reason
 from planner.assignments.model.pairs import codes_among
+from reviewgraph.labels import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from planner.assignments.model.pairs import Scored
     from planner.assignments.model.problem import Problem
     from planner.assignments.model.worth import Concerns
     from reviewgraph.columns import Columns
-    from reviewgraph.labels import IntArray
+    from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray
 
 
 class Keys(NamedTuple):
-    """Pairs as numbers, item * M + reviewer: all that may be assigned, conflicts, and those of a first phase."""
+    """Pairs as numbers, item * M + reviewer.
+
+    Parameters
+    ----------
+    all, barred, old
+        All that may be assigned, conflicts, and those of a first phase.
+    items, reviewers
+        How many there are; codes from there on are of the first phase alone.
+    """
 
     all: IntArray
     barred: IntArray
     old: IntArray
+    items: int
+    reviewers: int
 
 
 def missing_pairs(previous: Columns, scored: Scored, keys: Keys) -> tuple[Dropped, ...]:
@@ -37,11 +50,13 @@ def missing_pairs(previous: Columns, scored: Scored, keys: Keys) -> tuple[Droppe
         (Reason.UNSCORED, ~np.isin(pair, keys.all)),
         (Reason.PHASE_ONE, np.isin(pair, keys.old)),
         (Reason.CONFLICT, np.isin(pair, keys.barred)),
-        (Reason.ITEM, item < 0),
-        (Reason.REVIEWER, reviewer < 0),
+        (Reason.ITEM, (item < 0) | (item >= keys.items)),
+        (Reason.REVIEWER, (reviewer < 0) | (reviewer >= keys.reviewers)),
     ):
         reason[applies] = why
-    _, first = np.unique(previous.item * len(previous.reviewers) + previous.reviewer, return_index=True)
+    # Each pair once, in the natural order of labels, whatever that of the rows.
+    rows = _natural(previous.items)[previous.item] * len(previous.reviewers)
+    _, first = np.unique(rows + _natural(previous.reviewers)[previous.reviewer], return_index=True)
     gone = first[reason[first] != ""]
     return tuple(
         Dropped(previous.reviewers[previous.reviewer[row]], previous.items[previous.item[row]], reason[row])
@@ -49,13 +64,20 @@ def missing_pairs(previous: Columns, scored: Scored, keys: Keys) -> tuple[Droppe
     )
 
 
+def _natural(labels: Sequence[Label]) -> IntArray:
+    """Place of each label in natural order."""
+    return encode(labels)[0]
+
+
 def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lost: float) -> Concerned:
     """Say what became of the concerns of a problem, given the fewest pairs of each kind and the affinity they cost."""
     if problem.concerns is None:
         return Concerned()
-    below, changed = fewest[0], fewest[1] if len(fewest) > 1 else None
+    # Fewest changes are proved among the assignments with fewest pairs below the threshold.
+    below, *changed = fewest
+    proved = changed[0] if changed and problem.concerns.counts(assigned)[0] == below else None
     return Concerned(
-        lost, _changes(problem, problem.concerns, assigned, changed), _below(problem, problem.concerns, assigned, below)
+        lost, _changes(problem, problem.concerns, assigned, proved), _below(problem, problem.concerns, assigned, below)
     )
 
 

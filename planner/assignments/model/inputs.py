@@ -81,7 +81,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     InputError
         If a number, label or rule does not fit, or a fixed pair is in conflict or exceeds a demand or load.
     """
-    n_items = len(scored.items)
+    n_items, n_reviewers = len(scored.items), len(scored.reviewers)
     demand, load, least = _numbers(scored, wishes)
     if not np.isfinite(scored.affinity).all():
         message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
@@ -109,7 +109,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     # What was read in the first phase comes on top of demands and of loads that anybody has.
     read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
     affinity = np.where(is_old, 0.0, value)
-    concerns = _concerns(wishes, scored, Keys(key, barred, old_key), affinity)
+    concerns = _concerns(wishes, scored, Keys(key, barred, old_key, n_items, n_reviewers), affinity)
     problem = Problem(
         item=key // M if M else key,
         reviewer=key % M if M else key,

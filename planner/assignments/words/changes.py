@@ -30,18 +30,24 @@ def concerned(assignment: Assignment) -> list[str]:
 
 
 def _changes(changes: Changes) -> list[str]:
-    new, kept = len(changes.new), len(changes.kept)
+    new = len(changes.new)
     why = [
         f"{number} {reason.text}"
         for reason in Reason
         if (number := sum(pair.reason is reason for pair in changes.dropped))
     ]
-    dropped = f", {len(changes.dropped)} are dropped ({', '.join(why)})" if why else ""
+    stay = counted(
+        len(changes.kept), "review of the previous assignment stays", "reviews of the previous assignment stay"
+    )
+    dropped = f", {_are(len(changes.dropped))} dropped ({', '.join(why)})" if why else ""
     return [
-        f"Changes: {kept} reviews of the previous assignment stay{dropped}, {new} are new"
-        f"{_proof(new, changes.fewest)}.",
+        f"Changes: {stay}{dropped}, {_are(new)} new{_proof(new, changes.fewest)}.",
         *_named("  new: ", changes.new),
     ]
+
+
+def _are(number: int) -> str:
+    return f"{number} {'is' if number == 1 else 'are'}"
 
 
 def _below(below: Below) -> list[str]:
