@@ -116,6 +116,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         ruled=_ruled(scored.reviewers, wishes),
         rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
         barred=np.bincount(_scored(own, scored, wishes.allow_unscored) // max(M, 1), minlength=N),
+        wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
     )
