@@ -25,7 +25,7 @@ def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
 
 def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
     """Items with more reviewers of a panel group than they may have, not all of them of the first phase."""
-    item, group, ours = _present(problem, chosen)
+    item, group, ours = presence(problem, chosen)
     key, place = np.unique(item * problem.panels.n_groups + group, return_inverse=True)
     over = np.bincount(place) > problem.panels.most[key % max(problem.panels.n_groups, 1)]
     bad = np.unique(key[over & (np.bincount(place, ours) > 0)] // max(problem.panels.n_groups, 1))
@@ -35,7 +35,7 @@ def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
 
 def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
     """Items with too few reviewers of a panel group, or of too few different groups of an attribute."""
-    panels, (item, group, _) = problem.panels, _present(problem, chosen)
+    panels, (item, group, _) = problem.panels, presence(problem, chosen)
     bad = np.zeros(problem.n_items, np.bool_)
     for g in np.flatnonzero(panels.least).tolist():
         bad |= np.bincount(item[group == g], minlength=problem.n_items) < panels.least[g]
@@ -46,7 +46,7 @@ def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
     return np.flatnonzero(bad & problem.bound)
 
 
-def _present(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+def presence(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
     """Return item and group of all memberships on panels, and whether they are not of the first phase."""
     pairs = np.flatnonzero(chosen)
     place, group = problem.panels.of(problem.reviewer[pairs])
