@@ -6,11 +6,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.assignment import Assignment
-from planner.assignments.model.authors import Authors
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import AIMS, Aim, aim_named
 from planner.assignments.model.pairs import scored_pairs
+from planner.assignments.model.written import Authors
 from planner.assignments.stages import Run
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock

@@ -12,6 +12,7 @@ from reviewgraph.results import Result, Status
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from planner.assignments.model.authored import Authored
     from planner.assignments.model.exchanged import Exchanges
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
@@ -72,6 +73,8 @@ class Assignment(Result):
         Affinity that the level costs at least, whatever the assignment; None where that is not known.
     loads
         Reviews of each reviewer in the assignment, shape (M,).
+    authors
+        Which rules of an authors' file hold; None without one.
     """
 
     status: AssignmentStatus
@@ -86,6 +89,7 @@ class Assignment(Result):
     not_exchanged: str = ""
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    authors: Authored | None = None
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""
@@ -120,6 +124,7 @@ class Assignment(Result):
             "exchanges": None if self.exchanges is None else self.exchanges.to_dict(),
             "price_percent_of_exchanges": self.price_of_exchanges,
             "not_exchanged": self.not_exchanged,
+            "authors": None if self.authors is None else self.authors.to_dict(),
             "explanation": self.explanation,
         }
 

@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
+from planner.assignments.model.authors import authored
 from planner.assignments.model.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
 from planner.assignments.model.pairs import scored_pairs
-from planner.assignments.steps.flow import cheapest_assignment, whole, whole_costs
+from planner.assignments.steps.flow import whole, whole_costs
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
 from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
+from planner.assignments.steps.routing import unrouted
 from planner.assignments.steps.settling import depending, settle
 from planner.assignments.steps.teams import Teams, best_teams, routes_of, scale_of
 from planner.assignments.steps.watching import missing_without
+from planner.assignments.words.authors import rules_on_authors
 from planner.assignments.words.why_no_panels import why_no_panels
 from planner.assignments.words.why_none import how_it_ended, why_apart, why_fragile, why_infeasible, why_unreachable
 from reviewgraph.assumptions import Assumptions
@@ -96,8 +99,9 @@ class Run:
     exposed
         Found on the way: reviewers by whose loss, or by that of one review of theirs, a level fails that shall outlive
         it.
-    scale, teams
-        Found on the way: steps of rounding in a unit of affinity, and the best assignment under the rules.
+    scale, rivals, teams
+        Found on the way: steps of rounding in a unit of affinity, couples of rivals that the most affinity has, and the
+        best assignment under the rules.
     """
 
     problem: Problem
@@ -113,6 +117,7 @@ class Run:
     least_loss: float | None = None
     exposed: tuple[Label, ...] = ()
     scale: float = 0.0
+    rivals: int = 0
     teams: Teams = field(default_factory=lambda: Teams(None, False, math.inf))
 
     def result(self) -> Assignment:
@@ -125,7 +130,7 @@ class Run:
         self.scale = scale_of(problem, routes)
         cost = whole_costs(problem.affinity, self.seed, self.scale)
         self.say(f"best affinity for {int(problem.required.sum())} papers and {problem.n_reviewers} reviewers")
-        best = self._flow(cost)
+        best = unrouted(problem, cost)
         if best is None:
             return self._infeasible(why_infeasible(problem), float("nan"))
         unconstrained = math.fsum(problem.affinity[best].tolist())
@@ -133,8 +138,9 @@ class Run:
         if reason:
             return self._infeasible(reason, unconstrained)
         # 2. What no flow can say.
+        self.rivals = len(problem.rivals.couples_among(best))
         self.teams = Teams(best, True, unconstrained, by_flow=True)
-        if problem.panels.binding:
+        if problem.panels.binding or problem.rivals.any:
             self.say("rules on who reviews a paper together")
             self.teams = best_teams(problem, best, routes, cost, self.scale, self.clock)
         chosen = self.teams.chosen
@@ -144,19 +150,6 @@ class Run:
             return self._answer(chosen, unconstrained, None, 0, reached=True)
         # 3. to 5. The level, what survives, conditioning.
         return self._connected(cost, chosen, unconstrained, free=bool((chosen == best).all()))
-
-    def _flow(self, cost: IntArray) -> BoolArray | None:
-        problem = self.problem
-        free = np.flatnonzero(~problem.given)
-        load, least = problem.open_loads()
-        found = cheapest_assignment(
-            problem.item[free], problem.reviewer[free], cost[free], problem.open_demand(), load, least
-        )
-        if found is None:
-            return None
-        chosen = problem.given.copy()
-        chosen[free[found]] = True
-        return chosen
 
     def _connected(self, cost: IntArray, chosen: BoolArray, unconstrained: float, *, free: bool) -> Assignment:
         """Bring an assignment to the level, and say what that took; ``free`` where no rule changed it."""
@@ -187,6 +180,8 @@ class Run:
         problem = self.problem
         net = problem.network(chosen, whole(problem.panels.reward, self.scale))
         held = np.zeros(chosen.size, np.bool_) if free and not net.bonus.any() else depending(problem, chosen)
+        if self.teams.barred is not None:
+            held |= self.teams.barred
         settled = settle(net, cost, held, exact=self.teams.by_flow)
         core = Core(net, problem.required, self.aim)
         linker = Linker(core, cost, self.clock)
@@ -268,6 +263,7 @@ class Run:
             not_exchanged=self.not_exchanged,
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
+            authors=authored(problem, assigned, self.rivals, self.teams.bound),
         )
 
     def _reviews(self, pairs: IntArray) -> Reviews:
@@ -284,7 +280,7 @@ class Run:
                 + why_no_panels(self.problem, self.clock),
                 unconstrained,
             )
-        rules = ", ".join(self.problem.ruled.words())
+        rules = ", ".join([*self.problem.ruled.words(), *rules_on_authors(self.problem)])
         why = f"No assignment with {rules} on each paper was found in the time given."
         return self._nothing(AssignmentStatus.LEVEL_MISSED, why, unconstrained)
 

@@ -4,42 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.assignments.model.authored import Authored
 from planner.assignments.model.couples import coauthors_together, cycles_of_two
 from planner.assignments.model.pairs import codes_among, table_of
 from planner.assignments.model.rivals import rivals_of
-from planner.assignments.model.written import Written
+from planner.assignments.model.written import Authors, Written
 from reviewgraph.errors import InputError
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
-    from planner.assignments.model.pairs import Pairs, Scored
+    from planner.assignments.model.pairs import Scored
     from planner.assignments.model.problem import Problem
     from reviewgraph.labels import IntArray
-
-
-class Authors(NamedTuple):
-    """Who wrote what, as given, and what shall follow from it.
-
-    Parameters
-    ----------
-    pairs
-        (author, item) pairs, a ``Columns``, or a mapping item -> authors; labels of authors are those of reviewers.
-    distance
-        0: nobody reviews a paper of her own; 1: nor one of somebody with whom she shares a paper.
-    allow_cycles
-        Whether two may review a paper of each other.
-    allow_coauthors
-        Whether two who share a paper may review the same one.
-    """
-
-    pairs: Pairs | Mapping[Any, Any] = ()
-    distance: int = 0
-    allow_cycles: bool = False
-    allow_coauthors: bool = False
+    from reviewgraph.reviews import BoolArray
 
 
 def written_by(authors: Authors, scored: Scored) -> Written | None:
@@ -67,7 +48,7 @@ def written_by(authors: Authors, scored: Scored) -> Written | None:
         new = np.flatnonzero(codes < 0)
         codes[new] = len(known) + np.arange(new.size)
     pairs = np.unique(np.column_stack([item[named.item], author[named.reviewer]]), axis=0)
-    return Written(pairs[:, 0], pairs[:, 1], len(scored.items), len(scored.reviewers))
+    return Written(authors, pairs[:, 0], pairs[:, 1], (len(scored.items), len(scored.reviewers)))
 
 
 def _table(pairs: Any) -> Any:
@@ -94,7 +75,7 @@ def check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], barred: IntArr
         raise InputError(message)
 
 
-def with_rivals(problem: Problem, wrote: Written, authors: Authors) -> Problem:
+def with_rivals(problem: Problem, wrote: Written) -> Problem:
     """Note which pairs may not both be assigned, and leave out those that may not beside a given one.
 
     Raises
@@ -103,9 +84,9 @@ def with_rivals(problem: Problem, wrote: Written, authors: Authors) -> Problem:
         If two fixed pairs, or one and a review of the first phase, may not be together.
     """
     couples = [np.empty((0, 2), np.int64)]
-    if not authors.allow_cycles:
+    if not wrote.asked.allow_cycles:
         couples.append(cycles_of_two(problem.item, problem.reviewer, wrote))
-    if not authors.allow_coauthors:
+    if not wrote.asked.allow_coauthors:
         couples.append(coauthors_together(problem.item, problem.reviewer, wrote))
     rivals = rivals_of(problem.item.size, np.concatenate(couples))
     _check_given(problem, rivals.couples_among(problem.given))
@@ -137,3 +118,21 @@ def _check_given(problem: Problem, couples: IntArray) -> None:
             "or co-authors"
         )
         raise InputError(message)
+
+
+def authored(problem: Problem, assigned: BoolArray, rivals: int, bound: float) -> Authored | None:
+    """Sum up what an authors' file asked for and came to; None without one."""
+    wrote = problem.wrote
+    if wrote is None:
+        return None
+    three = wrote.cycles_of_three(problem.item[assigned], problem.reviewer[assigned])
+    asked = wrote.asked
+    return Authored(
+        asked.distance,
+        asked.allow_cycles,
+        asked.allow_coauthors,
+        int(problem.barred.sum()),
+        rivals,
+        three,
+        bound,
+    )

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from planner.assignments.model.rivals import spread
 
 if TYPE_CHECKING:
+    from planner.assignments.model.pairs import Pairs
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
+
+
+class Authors(NamedTuple):
+    """Who wrote what, as given, and what shall follow from it.
+
+    Parameters
+    ----------
+    pairs
+        (author, item) pairs, a ``Columns``, or a mapping item -> authors; labels of authors are those of reviewers.
+    distance
+        0: nobody reviews a paper of her own; 1: nor one of somebody with whom she shares a paper.
+    allow_cycles
+        Whether two may review a paper of each other.
+    allow_coauthors
+        Whether two who share a paper may review the same one.
+    """
+
+    pairs: Pairs | Mapping[Any, Any] = ()
+    distance: int = 0
+    allow_cycles: bool = False
+    allow_coauthors: bool = False
 
 
 class Written:
@@ -19,15 +42,19 @@ class Written:
 
     Parameters
     ----------
+    asked
+        What shall follow from it.
     item, author
         Who wrote what, by code, each pair once.
-    n_items, n_reviewers
+    sizes
         Items and reviewers of the problem; higher codes are other papers, and authors who do not review.
     """
 
-    def __init__(self, item: IntArray, author: IntArray, n_items: int, n_reviewers: int) -> None:
+    def __init__(self, asked: Authors, item: IntArray, author: IntArray, sizes: tuple[int, int]) -> None:
         from scipy.sparse import coo_array
 
+        self.asked = asked
+        n_items, n_reviewers = sizes
         shape = (max(int(item.max(initial=-1)) + 1, n_items), max(int(author.max(initial=-1)) + 1, n_reviewers))
         self.n_items, self.n_reviewers = n_items, n_reviewers
         self.matrix = coo_array((np.ones(item.size, np.int32), (item, author)), shape=shape).tocsr()
@@ -63,10 +90,10 @@ class Written:
         """Reviewers who share a paper, M x M in rows; everybody who wrote one shares it with herself."""
         return self._shared[: self.n_reviewers, : self.n_reviewers].tocsr()
 
-    def barred(self, distance: int) -> IntArray:
-        """Return the pairs, as item * M + reviewer ascending, of who wrote the item, or with distance 1 a co-author."""
+    def barred(self) -> IntArray:
+        """Return the pairs, as item * M + reviewer ascending, of who wrote the item, or at distance 1 a co-author."""
         wrote = self.matrix[: self.n_items]
-        near = (wrote @ self._shared if distance else wrote).tocsr()[:, : self.n_reviewers].tocoo()
+        near = (wrote @ self._shared if self.asked.distance else wrote).tocsr()[:, : self.n_reviewers].tocoo()
         item, reviewer = near.coords
         return np.unique(item.astype(np.int64) * self.n_reviewers + reviewer)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from planner.assignments.steps.programme import confirm, programme_of, solve
+from planner.assignments.steps.rows import rival_rows
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -19,8 +21,9 @@ MOST_SECONDS = 300.0
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Items whose panels break a rule."""
-    return np.union1d(crowded_items(problem, chosen), lacking_items(problem, chosen))
+    """Items whose panels break a rule, and those of rivals that are both chosen."""
+    rivals: IntArray = problem.item[problem.rivals.couples_among(chosen)].ravel()
+    return np.union1d(np.union1d(crowded_items(problem, chosen), lacking_items(problem, chosen)), rivals)
 
 
 def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
@@ -51,6 +54,19 @@ def presence(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, B
     pairs = np.flatnonzero(chosen)
     place, group = problem.panels.of(problem.reviewer[pairs])
     return problem.item[pairs[place]], group, ~problem.old[pairs[place]]
+
+
+def objective(problem: Problem, chosen: BoolArray) -> float:
+    """Sum up affinity and rewards of an assignment."""
+    return math.fsum(problem.affinity[chosen].tolist()) + rewards(problem, chosen)
+
+
+def rewards(problem: Problem, chosen: BoolArray) -> float:
+    """Sum up what the different groups on the panels of an assignment are worth."""
+    panels, size = problem.panels, max(problem.panels.n_groups, 1)
+    item, group, _ = presence(problem, chosen)
+    distinct = np.unique((item * size + group)[problem.bound[item]]) % size
+    return float(np.bincount(panels.attribute[distinct], minlength=panels.reward.size) @ panels.reward)
 
 
 class Repair(NamedTuple):
@@ -98,14 +114,19 @@ def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clo
     programme = programme_of(problem, chosen, region)
     if programme is None:
         return Repair(None, True)
-    ending = solve(programme, _seconds(clock))
-    if prove and ending.picked is None and ending.proved:
-        ending = confirm(programme, _seconds(clock))
-    if ending.picked is None:
-        return Repair(None, ending.proved)
     found = chosen.copy()
-    found[programme.pairs] = ending.picked[: programme.pairs.size]
-    return Repair(found, False)
+    while True:
+        ending = solve(programme, _seconds(clock))
+        if prove and ending.picked is None and ending.proved:
+            ending = confirm(programme, _seconds(clock))
+        if ending.picked is None:
+            return Repair(None, ending.proved)
+        found[programme.pairs] = ending.picked[: programme.pairs.size]
+        # Rivals get their rows once they come up: there are too many to write down.
+        rows = rival_rows(programme.pairs, problem.rivals.couples_among(found))
+        if not rows.low.size:
+            return Repair(found, False)
+        programme = programme._replace(rows=(*programme.rows, rows))
 
 
 def _seconds(clock: Clock) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.flow import Arcs, Via, cheapest_flow
+from planner.assignments.steps.flow import Arcs, Via, cheapest_assignment, cheapest_flow
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -91,19 +91,40 @@ def _cells(problem: Problem, pairs: IntArray, attribute: int) -> tuple[IntArray,
     return place[mine], (problem.item[pairs[place]] * max(problem.panels.n_groups, 1) + group)[mine]
 
 
-def routed(problem: Problem, route: Route, cost: IntArray, bonus: int) -> BoolArray | None:
-    """Return the best assignment within demands, loads and the rules of the route; None where there is none."""
-    load, least = problem.open_loads()
-    arcs = Arcs(
-        problem.item[route.free],
-        problem.reviewer[route.free],
-        cost[route.free] - np.where(route.alone, bonus, 0),
-        np.ones(route.free.size, np.int64),
+def unrouted(problem: Problem, cost: IntArray, barred: BoolArray | None = None) -> BoolArray | None:
+    """Return the best assignment within demands and loads, without the pairs that are barred; None if there is none."""
+    closed = problem.given if barred is None else problem.given | barred
+    free, (load, least) = np.flatnonzero(~closed), problem.open_loads()
+    found = cheapest_assignment(
+        problem.item[free], problem.reviewer[free], cost[free], problem.open_demand(), load, least
     )
-    via = route.via._replace(bonus=route.via.bonus * bonus)
+    if found is None:
+        return None
+    chosen = problem.given.copy()
+    chosen[free[found]] = True
+    return chosen
+
+
+def routed(
+    problem: Problem, route: Route, bonus: int, cost: IntArray, barred: BoolArray | None = None
+) -> BoolArray | None:
+    """Return the best assignment within demands, loads and the rules of the route; None where there is none.
+
+    Without the pairs that are barred, by default none.
+    """
+    load, least = problem.open_loads()
+    kept = np.ones(route.free.size, np.bool_) if barred is None else ~barred[route.free]
+    free = route.free[kept]
+    arcs = Arcs(
+        problem.item[free],
+        problem.reviewer[free],
+        cost[free] - np.where(route.alone[kept], bonus, 0),
+        np.ones(free.size, np.int64),
+    )
+    via = route.via._replace(bonus=route.via.bonus * bonus, node=route.via.node[kept])
     flow = cheapest_flow(arcs, problem.open_demand(), load, least, via)
     if flow is None:
         return None
     chosen = problem.given.copy()
-    chosen[route.free[flow > 0]] = True
+    chosen[free[flow > 0]] = True
     return chosen

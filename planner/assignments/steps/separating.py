@@ -8,12 +8,13 @@ or not, is worth as much at least. The prices follow the subgradient, by Polyak'
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from planner.assignments.model.network import settle_potentials
-from planner.assignments.steps.flow import cheapest_assignment, whole_costs
+from planner.assignments.steps.flow import whole
+from planner.assignments.steps.panels import rewards
+from planner.assignments.steps.settling import depending, settle
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -24,114 +25,111 @@ if TYPE_CHECKING:
 #: Rounds of barring, and of letting pairs back in.
 ROUNDS, RETURNS = 50, 3
 
-#: Passes over all pairs until the search for potentials gives up.
-PASSES = 1_000
-
 #: Flows that the bound takes at most, and pairs that they take together beyond the first few.
 STEPS, FEWEST, WORK = 60, 4, 12_000_000
 
-#: What the flow may be off by, in parts of the largest affinity for each review: rounding and ties.
-ROUNDING = 2.0**-34
+
+class Flow(Protocol):
+    """The best assignment at given costs without the pairs that are barred, or None; all but rivals is obeyed."""
+
+    def __call__(self, cost: IntArray, barred: BoolArray | None = None) -> BoolArray | None:
+        """Solve the flow."""
 
 
 class Separated(NamedTuple):
-    """An assignment without couples, None where none was found, and the pairs kept out for that."""
+    """An assignment without couples, None where none was found; pairs kept out for that, and couples met."""
 
     chosen: BoolArray | None
     barred: BoolArray
+    met: IntArray
 
 
-def best_within(problem: Problem, cost: IntArray, barred: BoolArray | None = None) -> BoolArray | None:
-    """Solve the flow over the pairs that are not barred; None where there is no assignment."""
-    open_pairs = ~problem.given if barred is None else ~(problem.given | barred)
-    free, (load, least) = np.flatnonzero(open_pairs), problem.open_loads()
-    found = cheapest_assignment(
-        problem.item[free], problem.reviewer[free], cost[free], problem.open_demand(), load, least
-    )
-    if found is None:
-        return None
-    chosen = problem.given.copy()
-    chosen[free[found]] = True
-    return chosen
-
-
-def separate(problem: Problem, best: BoolArray, cost: IntArray, clock: Clock) -> Separated:
+def separate(problem: Problem, best: BoolArray, cost: IntArray, flow: Flow, clock: Clock) -> Separated:
     """Bar one pair of each couple, the one that loses less, and solve the flow again, until no couple is left.
 
     Then barred pairs that no rival keeps out come back in, where reduced costs say that they would gain.
     """
     barred = np.zeros(best.size, np.bool_)
-    found = _without_couples(problem, best, barred, cost)
-    if found.chosen is None:
-        return found
+    found = _without_couples(problem, best, barred, cost, flow)
     for _ in range(RETURNS):
+        if found.chosen is None or clock.over():
+            break
         returning = found.barred & (problem.rivals.count_among(found.chosen) == 0)
-        returning &= reduced_costs(problem, found, cost) < 0
-        if clock.over() or not returning.any():
+        returning &= _reduced(problem, found.chosen, found.barred, cost) < 0
+        if not returning.any():
             break
         barred = found.barred & ~returning
-        again = _without_couples(problem, best_within(problem, cost, barred), barred, cost)
+        again = _without_couples(problem, flow(cost, barred), barred, cost, flow)
+        found = found._replace(met=np.concatenate([found.met, again.met]))
         if again.chosen is None or cost[again.chosen].sum() >= cost[found.chosen].sum():
             break
-        found = again
-    return found
+        found = again._replace(met=found.met)
+    return found._replace(met=np.unique(found.met, axis=0))
 
 
-def _without_couples(problem: Problem, chosen: BoolArray | None, barred: BoolArray, cost: IntArray) -> Separated:
+def _without_couples(
+    problem: Problem, chosen: BoolArray | None, barred: BoolArray, cost: IntArray, flow: Flow
+) -> Separated:
     """Bar one of each couple, and again; barred pairs stay out, so it ends."""
-    rivals, barred = problem.rivals, barred.copy()
+    rivals, barred, met = problem.rivals, barred.copy(), [np.empty((0, 2), np.int64)]
     for _ in range(ROUNDS):
         couples = np.empty((0, 2), np.int64) if chosen is None else rivals.couples_among(chosen)
         if chosen is None or not couples.size:
             break
-        barred[_lesser(problem, Separated(chosen, barred), couples, cost)] = True
-        chosen = best_within(problem, cost, barred)
-    return Separated(None if chosen is None or rivals.couples_among(chosen).size else chosen, barred)
+        met.append(couples)
+        # Of each couple the one that loses less, for each couple that it is in.
+        loss = np.maximum(-_reduced(problem, chosen, barred, cost), 0)
+        share = loss / np.maximum(np.bincount(couples.ravel(), minlength=loss.size), 1)
+        barred[couples[np.arange(len(couples)), np.argmin(share[couples], axis=1)]] = True
+        chosen = flow(cost, barred)
+    apart = chosen is not None and not rivals.couples_among(chosen).size
+    return Separated(chosen if apart else None, barred, np.concatenate(met))
 
 
-def _lesser(problem: Problem, now: Separated, couples: IntArray, cost: IntArray) -> IntArray:
-    """Of each couple the pair that loses less, by its reduced cost, for each couple that it is in."""
-    loss = np.maximum(-reduced_costs(problem, now, cost), 0)
-    share = loss / np.maximum(np.bincount(couples.ravel(), minlength=loss.size), 1)
-    return couples[np.arange(len(couples)), np.argmin(share[couples], axis=1)]
-
-
-def reduced_costs(problem: Problem, now: Separated, cost: IntArray) -> IntArray:
+def _reduced(problem: Problem, chosen: BoolArray, barred: BoolArray, cost: IntArray) -> IntArray:
     """Reduced costs at the best assignment without the barred pairs: what taking each pair loses at least."""
-    net = problem.network(now.chosen)
-    net.locked[now.barred] = True
-    settle_potentials(net, cost, PASSES)
+    net = problem.network(chosen)
+    settle(net, cost, barred | depending(problem, chosen), exact=True)
     reduced: IntArray = cost + net.potential[net.item] - net.potential[problem.n_items + net.reviewer]
     return reduced
 
 
-def most_without_couples(problem: Problem, seed: int, value: float, start: float, clock: Clock) -> float:
-    """Bound the affinity of all assignments without couples from above, by prices.
+def most_without_couples(
+    problem: Problem, flow: Flow, scale: float, value: float, bound: float, clock: Clock
+) -> tuple[float, IntArray]:
+    """Bound affinity and rewards of all assignments without couples from above, by prices.
 
     Parameters
     ----------
     problem
         What must hold.
-    seed
-        Breaks ties.
+    flow
+        The best assignment at given costs.
+    scale
+        Steps of rounding in a unit of affinity.
     value
-        Affinity of an assignment without couples.
-    start
+        What an assignment without couples is worth.
+    bound
         What is known to be a bound.
     clock
         When to stop.
+
+    Returns
+    -------
+    tuple
+        The bound, and the couples that were met.
     """
     price, couples = np.zeros(0), np.empty((0, 2), np.int64)
-    bound, slack = start, ROUNDING * float(np.abs(problem.affinity).max(initial=0.0)) * int(problem.demand.sum())
+    slack = 4 * int(problem.demand.sum()) / scale if scale > 0 else 0.0
     for step in range(STEPS):
         if clock.over() or bound - value <= slack or (step >= FEWEST and step * problem.item.size > WORK):
             break
         worth = problem.affinity.copy()
         np.subtract.at(worth, couples.ravel(), np.repeat(price, 2))
-        chosen = best_within(problem, whole_costs(worth, seed))
+        chosen = flow(-whole(worth, scale))
         if chosen is None:
             break
-        now = math.fsum(worth[chosen].tolist()) + math.fsum(price.tolist()) + slack
+        now = math.fsum(worth[chosen].tolist()) + rewards(problem, chosen) + math.fsum(price.tolist()) + slack
         bound = min(bound, now)
         # Polyak's step along what each couple has too much; couples that were met first start at price zero.
         couples, price = _met(couples, price, problem.rivals.couples_among(chosen), problem.item.size)
@@ -141,7 +139,7 @@ def most_without_couples(problem: Problem, seed: int, value: float, start: float
         if norm == 0:
             break
         price = np.maximum(price + (now - value) / norm * excess, 0.0)
-    return bound
+    return bound, couples
 
 
 def _met(couples: IntArray, price: FloatArray, new: IntArray, size: int) -> tuple[IntArray, FloatArray]:

@@ -61,4 +61,4 @@ def depending(problem: Problem, chosen: BoolArray) -> BoolArray:
     comes = (there >= panels.most[group]) | (rewarded & (there == 0))
     held = np.zeros(problem.item.size, np.bool_)
     held[pair[np.where(on, leaves, comes)]] = True
-    return held
+    return held | (problem.rivals.count_among(chosen) > 0)

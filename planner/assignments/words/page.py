@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.model.levels import aim_named
+from planner.assignments.words.authors import authors_lines
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def page(assignment: Assignment) -> str:
         f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
         f"{assignment.price:.3f} %{_parts(assignment)}.",
         f"Level: {_level(assignment)}.",
+        *authors_lines(assignment),
         *_exchanges(assignment),
     ]
     return "\n".join([*lines, *_critical(assignment)])
