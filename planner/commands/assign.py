@@ -10,12 +10,16 @@ import click
 from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.levels import AIMS, ToDouble
+from planner.commands.authors import authors_options, read_who_wrote
 from planner.commands.people import affinity_option
 from reviewgraph.cli.options import given_options, output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.levels import ALL_NAMES
 from reviewgraph.words import counted
+
+#: The options on authors by name.
+AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 @click.option("--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
 @click.option("--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")
+@authors_options
 @click.option("--demand", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="Reviews a paper.")
 @click.option("--load", type=click.IntRange(0), default=5, show_default=True, metavar="N", help="Most a reviewer gets.")
 @click.option("--min-load", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Fewest she gets.")
@@ -112,6 +117,7 @@ def _assign(
     if barred and unknown:
         listed = counted(barred.reviewer.size, "conflict names", "conflicts name")
         say(f"{conflicts}: {unknown} of {listed} papers or reviewers that are not listed; ignored")
+    wrote = read_who_wrote(reviewers=reviewers, **{option: options[option] for option in AUTHORS})
     # What the files leave open is left open; numbers come from the options.
     institutions = {label: entry.institution for label, entry in reviewers.items() if entry.institution}
     senior = [label for label, entry in reviewers.items() if entry.senior]
@@ -132,6 +138,7 @@ def _assign(
         conditioning=options["conditioning"],
         assumptions=assumptions_like(read_reviews(like, note=say)) if like else None,
         allow_unscored=options["allow_unscored"] or affinity is None,
+        **wrote,
         seed=seed,
         time_limit=time_limit,
         progress=say_progress,
@@ -162,6 +169,7 @@ def _design(
         "allow_unscored",
         "conditioning",
         "like",
+        *AUTHORS,
     ):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":

@@ -98,9 +98,8 @@ def best_teams(problem: Problem, best: BoolArray, routes: Routes, cost: IntArray
         if value < bound:
             start, bound, flow = found, value, partial(routed, problem, route, bonus)
     apart = _apart(problem, Teams(start, False, bound), flow, cost, scale, clock)
-    if apart.chosen is not None and not broken_items(problem, apart.chosen).size:
-        if apart.bound - objective(problem, apart.chosen) <= _error(apart.bound):
-            return apart._replace(proved=True)
+    if _proved(problem, apart):
+        return apart._replace(proved=True)
     return _by_programmes(problem, apart, clock)
 
 
@@ -117,6 +116,13 @@ def _apart(problem: Problem, start: Teams, flow: Flow, cost: IntArray, scale: fl
         bound, met = most_without_couples(problem, flow, scale, value, bound, clock)
     met = np.unique(np.concatenate([found.met, met]), axis=0)
     return Teams(found.chosen, False, bound, by_flow=True, barred=found.barred, met=met)
+
+
+def _proved(problem: Problem, found: Teams) -> bool:
+    """Whether an assignment breaks nothing and is worth what the bound says."""
+    if found.chosen is None or broken_items(problem, found.chosen).size:
+        return False
+    return found.bound - objective(problem, found.chosen) <= _error(found.bound)
 
 
 def _error(value: float) -> float:

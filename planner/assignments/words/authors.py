@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from planner.assignments.words.why_none import papers, people
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -20,6 +23,42 @@ def rules_on_authors(problem: Problem) -> list[str]:
         *([] if asked.allow_cycles else ["no two who review a paper of each other"]),
         *([] if asked.allow_coauthors else ["no two co-authors"]),
     ]
+
+
+def too_few_strangers(problem: Problem) -> str:
+    """Name a paper whose candidates share papers with each other so much that too few of them may come together.
+
+    One of each circle in which everybody shares a paper with everybody may come, so circles that cover all candidates
+    bound their number. Circles are built greedily, candidate by candidate.
+    """
+    open_pairs = problem.load[problem.reviewer] > 0
+    for item in np.flatnonzero(problem.required & (problem.open_demand() > 0)).tolist():
+        pairs = np.flatnonzero(open_pairs & (problem.item == item))
+        if problem.old[pairs].any():
+            continue
+        circles = _circles(problem, pairs.tolist())
+        if len(circles) < problem.demand[item]:
+            return (
+                f"{papers(problem, np.array([item]))} needs {problem.demand[item]} reviewers no two of whom share a "
+                f"paper, and those who may take it, {people(problem, problem.reviewer[pairs])}, fall into "
+                f"{counted(len(circles), 'circle')} of co-authors, of each of which one may come. Score more pairs, "
+                "lower the demand, or allow co-authors."
+            )
+    return ""
+
+
+def _circles(problem: Problem, pairs: list[int]) -> list[set[int]]:
+    """Cover pairs of one item by circles of rivals, greedily."""
+    start, rival = problem.rivals.start, problem.rivals.rival
+    circles: list[set[int]] = []
+    for pair in pairs:
+        near = set(rival[start[pair] : start[pair + 1]].tolist())
+        home = next((circle for circle in circles if circle <= near), None)
+        if home is None:
+            circles.append({pair})
+        else:
+            home.add(pair)
+    return circles
 
 
 def authors_lines(assignment: Assignment) -> list[str]:
