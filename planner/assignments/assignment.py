@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,6 +94,21 @@ class Assignment(Result):
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     kept: Kept | None = None
+
+    def or_better(self, stricter: Assignment) -> Assignment:
+        """Return this assignment, or that of a stricter problem if it does more; its bounds are those of this one."""
+        does, other = (
+            (found.status.reached, found.reviews.n_reviews > 0, found.affinity + found.rewards)
+            for found in (self, stricter)
+        )
+        if other <= does:
+            return self
+        kept = stricter.kept
+        if kept is not None and self.kept is not None:
+            kept = replace(kept, affinity=max(kept.affinity, self.kept.affinity), bound=self.kept.bound)
+        status = AssignmentStatus.FEASIBLE if stricter.status.reached else stricter.status
+        best = {"affinity_unconstrained": self.affinity_unconstrained, "least_loss": self.least_loss}
+        return replace(stricter, status=status, kept=kept, **best)
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""

@@ -81,7 +81,7 @@ def read_rules(
     from reviewgraph.formats import side
 
     known = side.read_attributes(reviewers_file)
-    rules = [*map(_at_most, at_most), *map(_at_least, at_least), *map(_reward, reward)]
+    rules: list[Rule] = [*map(_at_most, at_most), *map(_at_least, at_least), *map(_reward, reward)]
     if attributes:
         more = side.read_attributes(attributes, note=say)
         strangers = sum(label not in reviewers for label in more)
