@@ -23,7 +23,7 @@ from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
 from planner.assignments.steps.routing import unrouted
 from planner.assignments.steps.settling import depending, settle
-from planner.assignments.steps.teams import Teams, best_teams, routes_of, scale_of
+from planner.assignments.steps.teams import Teams, best_teams, kept_by, routes_of, scale_of
 from planner.assignments.steps.watching import missing_without
 from planner.assignments.words.authors import rules_on_authors
 from planner.assignments.words.why_no_panels import why_no_panels
@@ -264,6 +264,7 @@ class Run:
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
             authors=authored(problem, assigned, self.rivals, self.teams.bound),
+            kept=kept_by(problem, assigned, self.teams) if problem.ruled.rules else None,
         )
 
     def _reviews(self, pairs: IntArray) -> Reviews:

@@ -84,7 +84,5 @@ def read_who_wrote(
         raise InputError(message)
     if strangers:
         of = counted(len(table.reviewers), "author")
-        say(
-            f"{authors}: {strangers} of {of} are no reviewers, which is fine if they do not review; else mind the spelling"
-        )
+        say(f"{authors}: {strangers} of {of} are no reviewers; fine if they do not review, else mind the spelling")
     return {"authors": table, **rules}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner.assignments.model.groups import ruled_by
+from planner.assignments.model.kept import Kept, KeptRule
 from planner.assignments.steps.columns import ERROR, best_columns
 from planner.assignments.steps.flow import cost_scale, whole
-from planner.assignments.steps.panels import broken_items, crowded_items, objective, repair
+from planner.assignments.steps.panels import broken_items, crowded_items, objective, presence, repair, rewards
 from planner.assignments.steps.programme import programme_of
 from planner.assignments.steps.routing import partitions, route_of, routed, unrouted
 from planner.assignments.steps.rows import rival_rows
@@ -55,6 +58,22 @@ class Teams(NamedTuple):
     by_flow: bool = False
     barred: BoolArray | None = None
     met: IntArray = np.empty((0, 2), np.int64)
+
+
+def kept_by(problem: Problem, assigned: BoolArray, teams: Teams) -> Kept:
+    """Say of each rule where an assignment keeps it, and what all of them cost."""
+    n_bound, rules = int(np.count_nonzero(problem.bound)), []
+    for rule, attribute in zip(problem.ruled.rules, problem.ruled.attributes, strict=True):
+        papers, earned = n_bound, None
+        if rule.terms(attribute).reward > 0:
+            alone = replace(problem, ruled=ruled_by([(rule, attribute)], problem.n_reviewers))
+            item, group, _ = presence(alone, assigned)
+            cells = np.unique((item * alone.panels.n_groups + group)[problem.bound[item]])
+            papers, earned = int(np.unique(cells // max(alone.panels.n_groups, 1)).size), int(cells.size)
+        rules.append(KeptRule(rule.text, rule.words(attribute), papers, earned))
+    ours = assigned & ~problem.old
+    best = ours if teams.chosen is None else teams.chosen
+    return Kept(tuple(rules), math.fsum(problem.affinity[best].tolist()), rewards(problem, assigned), teams.bound)
 
 
 def routes_of(problem: Problem) -> Routes:

@@ -118,8 +118,8 @@ def conference(n, m, seed):
     """Clusters in which everybody writes what others of the cluster like to review."""
     score = clustered(n, m, seed)
     rng = np.random.default_rng(seed)
-    near = np.argsort(-score, axis=0)[:12]
-    authors = [(int(a), i) for i in range(n) for a in rng.choice(near[:, i], rng.integers(1, 4), replace=False)]
+    near = np.argsort(-score, axis=0)[:16]
+    authors = [(int(a), i) for i in range(0, n, 2) for a in rng.choice(near[:, i], rng.integers(1, 4), replace=False)]
     return score, authors
 
 
