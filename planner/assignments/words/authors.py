@@ -11,6 +11,7 @@ from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.assignment import Assignment
+    from planner.assignments.model.authored import Authored
     from planner.assignments.model.problem import Problem
 
 
@@ -73,17 +74,20 @@ def authors_lines(assignment: Assignment) -> list[str]:
         *([] if found.coauthors else ["no two co-authors review the same paper"]),
     ]
     which = f"{', '.join(rules[:-1])}, and {rules[-1]}" if len(rules) > 1 else rules[0]
-    met = counted(found.rivals, "time", "times")
-    broke = f"; the most affinity alone breaks this {met}" if found.rivals else ""
     circles = counted(found.cycles_of_three, "circle of three reviews", "circles of three review")
     return [
-        f"Authors: {which}{broke}. {circles} each other's papers in turn.",
-        *_bound(assignment, found.bound),
+        f"Authors: {which}.",
+        *_cost(assignment, found),
+        f"  {circles} each other's papers in turn.",
     ]
 
 
-def _bound(assignment: Assignment, bound: float) -> list[str]:
-    if not assignment.authors or not assignment.authors.rivals:
+def _cost(assignment: Assignment, found: Authored) -> list[str]:
+    """Say how often affinity alone breaks the rules, and how far the assignment is from the most within all rules."""
+    if not found.rivals:
         return []
-    short = 100 * (bound - assignment.affinity) / abs(bound) if bound else 0.0
-    return [f"  No assignment within all rules has more affinity than {bound:.6g}; this one is {short:.2g} % below."]
+    short = 100 * max(found.bound - assignment.affinity, 0.0) / abs(found.bound) if found.bound else 0.0
+    return [
+        f"  The most affinity alone breaks this {counted(found.rivals, 'time')}; no assignment within all rules has "
+        f"more than {found.bound:.6g}, and this one is {short:.2g} % below."
+    ]
