@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from planner.assignments.assignment import Assignment
-from planner.assignments.model.authors import Authors
+from planner.assignments.assignment import Assignment, AssignmentStatus
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import AIMS, Aim, aim_named
 from planner.assignments.model.pairs import scored_pairs
+from planner.assignments.model.written import Authors
 from planner.assignments.stages import Run
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
@@ -185,10 +185,18 @@ def assign(
         per_change=per_change,
         min_affinity=min_affinity,
     )
-    problem = build(scored_pairs(affinity, reviewers, items), wishes)
+    scored = scored_pairs(affinity, reviewers, items)
+    gone, given = survive or int(aim.outlives), assumptions or Assumptions()
+
+    def run(allowed: Wishes) -> Assignment:
+        return Run(build(scored, allowed), aim, gone, seed, clock, say, conditioning, given).result()
+
     with clock.stopped_by_interrupts(say):
-        gone = survive or int(aim.outlives)
-        return Run(problem, aim, gone, seed, clock, say, conditioning, assumptions or Assumptions()).result()
+        found = run(wishes)
+        # Whoever may do more must not end with less: where the best is not proved, scored pairs alone are tried, too.
+        if not allow_unscored or found.status is AssignmentStatus.OPTIMAL or clock.over() or not scored.item.size:
+            return found
+        return found.or_better(run(wishes._replace(allow_unscored=False)))
 
 
 def _check_options(aim: Aim, survive: int, conditioning: float, author_distance: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from reviewgraph.results import Result, Status
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from planner.assignments.model.authored import Authored
     from planner.assignments.model.changed import Below, Changes
     from planner.assignments.model.exchanged import Exchanges
+    from planner.assignments.model.kept import Kept
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 
@@ -32,7 +34,7 @@ class AssignmentStatus(Status):
     )
     FEASIBLE = (
         "feasible",
-        "the constraints hold and the level is reached; the affinity lost for the level may not be the least",
+        "the constraints hold and the level is reached; the affinity lost for rules or the level may not be the least",
     )
     LEVEL_MISSED = (
         "level_missed",
@@ -44,6 +46,10 @@ class AssignmentStatus(Status):
     def reached(self) -> bool:
         """Whether there is an assignment that does what was asked for."""
         return self in (AssignmentStatus.OPTIMAL, AssignmentStatus.FEASIBLE)
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100.0 * part / abs(whole) if whole else 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +85,10 @@ class Assignment(Result):
         Reviews of each reviewer in the assignment, shape (M,).
     concerned
         What became of a previous assignment and of a threshold, and the affinity that these cost.
+    authors
+        Which rules of an authors' file hold; None without one.
+    kept
+        The rules on who reviews a paper together, what they cost, and a bound; None where there are none.
     """
 
     status: AssignmentStatus
@@ -94,6 +104,32 @@ class Assignment(Result):
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     concerned: Concerned = field(default_factory=Concerned)
+    authors: Authored | None = None
+    kept: Kept | None = None
+
+    def or_better(self, stricter: Assignment) -> Assignment:
+        """Return this assignment, or that of a stricter problem if it does more; its bounds are those of this one."""
+        does, other = (
+            (found.status.reached, found.reviews.n_reviews > 0, found.affinity + found.rewards)
+            for found in (self, stricter)
+        )
+        if other <= does:
+            return self
+        kept = stricter.kept
+        if kept is not None and self.kept is not None:
+            kept = replace(kept, affinity=max(kept.affinity, self.kept.affinity), bound=self.kept.bound)
+        status = AssignmentStatus.FEASIBLE if stricter.status.reached else stricter.status
+        authors = stricter.authors
+        if authors is not None and self.authors is not None:
+            authors = replace(authors, bound=self.authors.bound)
+        return replace(
+            stricter,
+            status=status,
+            affinity_unconstrained=self.affinity_unconstrained,
+            least_loss=self.least_loss,
+            kept=kept,
+            authors=authors,
+        )
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""
@@ -122,6 +158,11 @@ class Assignment(Result):
             "price_percent_at_least": self.least_price,
             "mean_affinity": self.mean_affinity,
             "minimum_affinity": self.minimum_affinity,
+            "rules": [] if self.kept is None else self.kept.to_list(),
+            "rewards": self.rewards,
+            "price_of_rules_percent": self.price_of_rules,
+            "bound": self.bound,
+            "gap_percent": self.gap,
             "forced": self.forced,
             "critical": self.critical,
             "survives": self.survives,
@@ -131,6 +172,7 @@ class Assignment(Result):
             "not_exchanged": self.not_exchanged,
             "changes": None if self.changes is None else self.changes.to_dict(),
             "below": None if self.below is None else self.below.to_dict(),
+            "authors": None if self.authors is None else self.authors.to_dict(),
             "explanation": self.explanation,
         }
 
@@ -157,6 +199,29 @@ class Assignment(Result):
         lost = self.affinity_unconstrained - self.affinity
         scale = abs(self.affinity_unconstrained)
         return 100.0 * lost / scale if scale > 0 else 0.0
+
+    @property
+    def rewards(self) -> float:
+        """What different reviewers on papers earn by rules, in affinity; no part of the affinity itself."""
+        return 0.0 if self.kept is None else self.kept.rewards
+
+    @property
+    def bound(self) -> float:
+        """What affinity and rewards together are at most under the rules, whatever the level; infinite if unknown."""
+        bounds = [found.bound for found in (self.kept, self.authors) if found is not None]
+        return min(bounds, default=self.affinity_unconstrained)
+
+    @property
+    def gap(self) -> float:
+        """By how much affinity and rewards may fall short of the best without a level, in percent; 0 where proved."""
+        short = max(self.bound - self.affinity - self.rewards, 0.0)
+        return 0.0 if self.status is AssignmentStatus.OPTIMAL else _percent(short, self.bound)
+
+    @property
+    def price_of_rules(self) -> float:
+        """The part of the price that the rules cost before any level, in percent."""
+        best = self.affinity_unconstrained
+        return 0.0 if self.kept is None else _percent(best - self.concerned.lost - self.kept.affinity, best)
 
     @property
     def price_of_exchanges(self) -> float:

@@ -6,25 +6,28 @@ import math
 import time
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
+from planner.assignments.model.authors import authored
 from planner.assignments.model.comparing import concerned
 from planner.assignments.model.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
-from planner.assignments.model.network import settle_potentials
 from planner.assignments.model.pairs import scored_pairs
-from planner.assignments.steps.flow import cheapest_assignment, whole_costs
+from planner.assignments.steps.fewest import fewest_first
+from planner.assignments.steps.flow import whole, whole_costs
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
-from planner.assignments.steps.panels import broken_items, repair
 from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
-from planner.assignments.steps.settling import settle
+from planner.assignments.steps.routing import unrouted
+from planner.assignments.steps.settling import depending, settle
+from planner.assignments.steps.teams import Teams, best_teams, kept_by, routes_of, scale_of
 from planner.assignments.steps.watching import missing_without
+from planner.assignments.words.authors import rules_on_authors
 from planner.assignments.words.why_no_panels import why_no_panels
 from planner.assignments.words.why_none import how_it_ended, why_apart, why_fragile, why_infeasible, why_unreachable
 from reviewgraph.assumptions import Assumptions
@@ -33,20 +36,15 @@ from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
     from planner.assignments.model.worth import Concerns
-    from planner.assignments.steps.panels import Repair
+    from planner.assignments.steps.teams import Routes
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray
 
 #: Reviewers up to which the critical ones are looked for: the search takes time M times E.
 MOST_CRITICAL = 2_000
-
-#: Passes over all pairs until the search for potentials gives up.
-PASSES = 1_000
 
 #: Pairs from which kernels are compiled: the searches look at each many times.
 COMPILE_PAIRS = 4_000
@@ -107,6 +105,9 @@ class Run:
         it.
     fewest, lost_first
         Found on the way: fewest pairs of each kind that is to be few, and the affinity that this costs.
+    scale, rivals, teams
+        Found on the way: steps of rounding in a unit of affinity, couples of rivals that the most affinity has, and the
+        best assignment under the rules.
     """
 
     problem: Problem
@@ -123,6 +124,9 @@ class Run:
     exposed: tuple[Label, ...] = ()
     fewest: tuple[int, ...] = ()
     lost_first: float = 0.0
+    scale: float = 0.0
+    rivals: int = 0
+    teams: Teams = field(default_factory=lambda: Teams(None, False, math.inf))
 
     def result(self) -> Assignment:
         """Take the steps and return where they led."""
@@ -130,57 +134,46 @@ class Run:
         if problem.item.size >= COMPILE_PAIRS:
             self.clock.deadline += _compile_kernels()
         # 1. The best assignment by affinity, or a cut that proves that there is none.
-        cost = whole_costs(problem.affinity, self.seed)
+        routes = routes_of(problem)
+        self.scale = scale_of(problem, routes, problem.affinity)
+        cost = whole_costs(problem.affinity, self.seed, self.scale)
         self.say(f"best affinity for {int(problem.required.sum())} papers and {problem.n_reviewers} reviewers")
-        best = self._flow(cost)
+        best = unrouted(problem, cost)
         if best is None:
             return self._infeasible(why_infeasible(problem), float("nan"))
         unconstrained = math.fsum(problem.affinity[best].tolist())
         if problem.concerns is not None:
-            cost, best = self._settle(problem.concerns, unconstrained)
+            cost, best = self._fewest_first(problem.concerns, routes, best)
             problem = self.problem
         reason = why_unreachable(problem, self.aim)
         if reason:
             return self._infeasible(reason, unconstrained)
-        # 2. What no flow can say.
-        chosen = best
-        if problem.panels.binding and broken_items(problem, best).size:
+        # 2. What no plain flow can say.
+        self.rivals = len(problem.rivals.couples_among(best))
+        self.teams = Teams(best, True, math.fsum(problem.worth[best].tolist()), by_flow=True)
+        if problem.panels.binding or problem.rivals.any:
             self.say("rules on who reviews a paper together")
-            repaired = repair(problem, best, self.clock)
-            if repaired.chosen is None:
-                return self._unrepaired(repaired, unconstrained)
-            chosen = repaired.chosen
+            self.teams = best_teams(problem, best, routes, cost, self.scale, self.clock)
+        chosen = self.teams.chosen
+        if chosen is None:
+            return self._without_teams(self.teams, unconstrained)
         if self.aim.level is None:
-            return self._answer(chosen, unconstrained, None, 0, reached=True, same=bool((chosen == best).all()))
+            return self._answer(chosen, unconstrained, None, 0, reached=True)
         # 3. to 5. The level, what survives, conditioning.
-        return self._connected(cost, best, chosen, unconstrained)
+        return self._connected(cost, chosen, unconstrained, free=bool((chosen == best).all()))
 
-    def _settle(self, concerns: Concerns, unconstrained: float) -> tuple[IntArray, BoolArray]:
-        """Put the concerns of the problem before affinity; returns costs, and the best assignment by them."""
+    def _fewest_first(self, concerns: Concerns, routes: Routes, best: BoolArray) -> tuple[IntArray, BoolArray]:
+        """Put the concerns of the problem before affinity; returns costs, and the best assignment then."""
         self.say("fewest changes, and fewest reviews below the least affinity")
-        # Where there is an assignment, every flow is one.
-        flow = cast("Callable[[IntArray], BoolArray]", self._flow)
-        settled = settle(self.problem, concerns, flow, self.seed)
-        self.problem, self.fewest = settled.problem, settled.fewest
-        self.lost_first = unconstrained - math.fsum(self.problem.affinity[settled.best].tolist())
+        settled = fewest_first(self.problem, concerns, routes, self.seed)
+        self.problem, self.fewest, self.scale = settled.problem, settled.fewest, settled.scale
+        lost = self.problem.affinity[best].tolist() + (-self.problem.affinity[settled.best]).tolist()
+        self.lost_first = math.fsum(lost)
         return settled.cost, settled.best
 
-    def _flow(self, cost: IntArray) -> BoolArray | None:
-        problem = self.problem
-        free = np.flatnonzero(~problem.given)
-        load, least = problem.open_loads()
-        found = cheapest_assignment(
-            problem.item[free], problem.reviewer[free], cost[free], problem.open_demand(), load, least
-        )
-        if found is None:
-            return None
-        chosen = problem.given.copy()
-        chosen[free[found]] = True
-        return chosen
-
-    def _connected(self, cost: IntArray, best: BoolArray, chosen: BoolArray, unconstrained: float) -> Assignment:
-        """Bring an assignment to the level, and say what that took."""
-        linker = self._linker(cost, best, chosen)
+    def _connected(self, cost: IntArray, chosen: BoolArray, unconstrained: float, *, free: bool) -> Assignment:
+        """Bring an assignment to the level, and say what that took; ``free`` where no rule changed it."""
+        linker = self._linker(cost, chosen, free=free)
         core = linker.core
         reached = linker.link()
         decided = self.aim.core_decides
@@ -191,7 +184,7 @@ class Run:
         if reached and decided:
             linker.release(lambda pairs: core.holds_after(pairs, core.total))
             critical = self._hardened(linker) if self.survive else None
-        unchanged = bool((core.net.assigned == best).all())
+        unchanged = bool((core.net.assigned == chosen).all())
         if reached and self.aim.conditioned:
             self._condition(linker, robust=bool(self.survive and not critical), unconstrained=unconstrained)
         # Exchanges may have changed who is critical.
@@ -200,25 +193,21 @@ class Run:
             self.exposed = critical or () if self.survive else ()
         if unchanged:
             self.least_loss = 0.0
-        assigned = core.net.assigned
-        same = bool((assigned == best).all())
-        return self._answer(assigned, unconstrained, critical, len(linker.forced), reached=reached, same=same)
+        return self._answer(core.net.assigned, unconstrained, critical, len(linker.forced), reached=reached)
 
-    def _linker(self, cost: IntArray, best: BoolArray, chosen: BoolArray) -> Linker:
+    def _linker(self, cost: IntArray, chosen: BoolArray, *, free: bool) -> Linker:
         """Start from an assignment, with potentials, and with a bound on what the level must cost where it has one."""
         problem = self.problem
-        net = problem.network(chosen)
-        repaired = np.zeros(problem.n_items, np.bool_)
-        repaired[problem.item[chosen != best]] = True
-        # What a repair changed is not optimal: potentials exist for the rest alone.
-        net.locked[repaired[problem.item]] = True
-        settled = settle_potentials(net, cost, PASSES)
-        net.locked[:] = problem.given
+        net = problem.network(chosen, whole(problem.panels.reward, self.scale))
+        held = np.zeros(chosen.size, np.bool_) if free and not net.bonus.any() else depending(problem, chosen)
+        if self.teams.barred is not None:
+            held |= self.teams.barred
+        settled = settle(net, cost, held, exact=self.teams.by_flow)
         core = Core(net, problem.required, self.aim)
         linker = Linker(core, cost, self.clock)
         linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
-        if settled and not repaired.any() and not core.at_level() and problem.concerns is None:
-            self.least_loss = least_loss(linker, problem)
+        if settled and not held.any() and self.teams.by_flow and not core.at_level() and problem.concerns is None:
+            self.least_loss = least_loss(linker, problem, self.scale)
         return linker
 
     def _condition(self, linker: Linker, *, robust: bool, unconstrained: float) -> None:
@@ -270,14 +259,14 @@ class Run:
         forced: int,
         *,
         reached: bool,
-        same: bool,
     ) -> Assignment:
         problem = self.problem
         # Reviews of the first phase are no part of the answer.
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
         short = bool(self.exposed)
-        # Optimal is what equals the best without a level: nothing can be better.
+        # Optimal is what is worth as much as the best without a level: nothing can be better.
+        same = self.teams.proved and bool((assigned == self.teams.chosen).all())
         if not reached or short:
             status = AssignmentStatus.LEVEL_MISSED
         else:
@@ -295,7 +284,13 @@ class Run:
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
             concerned=concerned(problem, assigned, self.fewest, self.lost_first),
+            authors=authored(problem, assigned, self.rivals, self._bound()),
+            kept=kept_by(problem, assigned, self.teams, self._bound()) if problem.ruled.rules else None,
         )
+
+    def _bound(self) -> float:
+        """Return what affinity and rewards are at most; nothing is known of affinity where other things come first."""
+        return self.teams.bound if self.problem.concerns is None else math.inf
 
     def _reviews(self, pairs: IntArray) -> Reviews:
         problem = self.problem
@@ -304,14 +299,14 @@ class Run:
             problem.reviewer[pairs], problem.item[pairs], reviewers=problem.reviewers, items=items
         )
 
-    def _unrepaired(self, repaired: Repair, unconstrained: float) -> Assignment:
-        if repaired.proved:
+    def _without_teams(self, teams: Teams, unconstrained: float) -> Assignment:
+        if teams.proved:
             return self._infeasible(
                 "Demands and loads can be met, but not all that is asked of each paper. "
                 + why_no_panels(self.problem, self.clock),
                 unconstrained,
             )
-        rules = ", ".join(self.problem.ruled.words())
+        rules = ", ".join([*self.problem.ruled.words(), *rules_on_authors(self.problem)])
         why = f"No assignment with {rules} on each paper was found in the time given."
         return self._nothing(AssignmentStatus.LEVEL_MISSED, why, unconstrained)
 

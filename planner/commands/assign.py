@@ -10,12 +10,17 @@ import click
 from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.levels import AIMS, ToDouble
+from planner.commands.authors import authors_options, read_who_wrote
+from planner.commands.rules import read_rules, rule_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
 from reviewgraph.cli.options import given_options, output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.levels import ALL_NAMES
 from reviewgraph.words import counted
+
+#: The options on authors by name.
+AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,13 +35,14 @@ if TYPE_CHECKING:
     "reviewers_file",
     required=True,
     metavar="FILE",
-    help="All reviewers (reviewer[,load,min_load,institution,senior]). No two of one institution review a paper; "
-    "where somebody is senior, every paper gets a senior reviewer.",
+    help="All reviewers (reviewer[,load,min_load], and any columns that rules are about).",
 )
 @wanted_options
 @click.option("--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
 @click.option("--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")
+@rule_options
+@authors_options
 @click.option("--demand", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="Reviews a paper.")
 @click.option("--load", type=click.IntRange(0), default=5, show_default=True, metavar="N", help="Most a reviewer gets.")
 @click.option("--min-load", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Fewest she gets.")
@@ -115,9 +121,9 @@ def _assign(
     wanted = read_wanted(
         reviewers, items, allow_unscored=options["allow_unscored"], **{name: options[name] for name in NAMES}
     )
+    wrote = read_who_wrote(reviewers=reviewers, **{option: options[option] for option in AUTHORS})
     # What the files leave open is left open; numbers come from the options.
-    institutions = {label: entry.institution for label, entry in reviewers.items() if entry.institution}
-    senior = [label for label, entry in reviewers.items() if entry.senior]
+    rules = (options["attributes"], options["at_most"], options["at_least"], options["reward"])
     return solve(
         demand=_filled({label: entry.demand for label, entry in items.items()}, options["demand"]),
         load=_filled({label: entry.load for label, entry in reviewers.items()}, options["load"]),
@@ -126,14 +132,14 @@ def _assign(
         reviewers=reviewers,
         conflicts=joined(barred, wanted.conflicts) or (),
         fixed=side.read_pair_codes(fixed, note=say) if fixed else (),
-        institutions=institutions,
-        senior=senior or None,
+        **read_rules(reviewers_file, reviewers, *rules),
         target=target,
         survive=int(options["survive"]),
         phase_one=read_reviews(phase_one, note=say, duplicates="last") if phase_one else None,
         conditioning=options["conditioning"],
         assumptions=assumptions_like(read_reviews(like, note=say)) if like else None,
         **wanted.arguments,
+        **wrote,
         seed=seed,
         time_limit=time_limit,
         progress=say_progress,
@@ -164,6 +170,11 @@ def _design(
         "allow_unscored",
         "conditioning",
         "like",
+        *AUTHORS,
+        "attributes",
+        "at_most",
+        "at_least",
+        "reward",
     ):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":

@@ -17,7 +17,7 @@ import numpy as np
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.bids import EXPECTED, parse_bid
-from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
+from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate, normalise
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.tables import Column, Path, Table
@@ -178,6 +178,7 @@ _HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
 _QUALITY = _number("quality", "true_quality", "reference", "truth")
 _TRUTH = _number("truth", "true_quality", "quality")
 _CHOSEN = {name: Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing")}
+_SYNONYMOUS = (_INSTITUTION.role, _CHOSEN["senior"].role)
 _REVIEWER, _ITEM = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
 
 
@@ -218,6 +219,49 @@ def read_reviewers(path: Path, *, note: Note | None = None) -> dict[str, Reviewe
             message = f"{path}: reviewer {quote(label)}: min_load {entry.min_load} is above load {entry.load}"
             raise InputError(message)
     return found
+
+
+def read_attributes(path: Path, *, note: Note | None = None) -> dict[str, dict[str, Any]]:
+    """Return what a file says of each reviewer: for each column its text, or several in a list where ; parts them.
+
+    A column of nothing but yes and no gives True and False. Empty cells are left out. Columns are named as in the file,
+    and ``institution`` and ``senior`` by these names, too, where the file has a synonym.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
+    """
+    say = note or _say_nothing
+    table, problems = open_table(path, [REVIEWER], {}, say), Problems()
+    place = locate(table.header, [REVIEWER], {}, table.name, say, by_option=False)[REVIEWER.name]
+    rows = table.read(range(len(table.header)), problems)
+    kept = _distinct(table, rows.lines, [rows.columns[place]], True, problems)
+    problems.raise_any()
+    labels = [rows.columns[place].values[code] for code in rows.columns[place].codes[kept].tolist()]
+    _expect_rows(path, labels, "reviewer")
+    found: dict[str, dict[str, Any]] = {label: {} for label in labels}
+    for number, header in enumerate(table.header):
+        if number == place:
+            continue
+        meaning = _meanings(rows.columns[number].values)
+        names = {
+            header.strip(),
+            *(role.name for role in _SYNONYMOUS if normalise(header) in map(normalise, role.names)),
+        }
+        for label, code in zip(labels, rows.columns[number].codes[kept].tolist(), strict=True):
+            if meaning[code] is not None:
+                found[label].update(dict.fromkeys(names, meaning[code]))
+    return found
+
+
+def _meanings(cells: Sequence[str]) -> list[Any]:
+    """Return what the cells of a column mean: yes and no where all do, else text, or several; None where empty."""
+    flags = [parse_flag(cell) for cell in cells]
+    if None not in flags:
+        return [flag if cell.strip() else None for flag, cell in zip(flags, cells, strict=True)]
+    texts = [[part.strip() for part in cell.split(";") if part.strip()] for cell in cells]
+    return [(several if len(several) > 1 else several[0]) if several else None for several in texts]
 
 
 def read_institutions(path: Path, *, note: Note | None = None) -> dict[str, str]:

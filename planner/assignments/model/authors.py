@@ -4,99 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.assignments.model.authored import Authored
+from planner.assignments.model.couples import coauthors_together, cycles_of_two
 from planner.assignments.model.pairs import codes_among, table_of
-from planner.assignments.model.rivals import coauthors_together, cycles_of_two, rivals_of
+from planner.assignments.model.rivals import rivals_of
+from planner.assignments.model.written import Authors, Written
 from reviewgraph.errors import InputError
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
-    from planner.assignments.model.pairs import Pairs, Scored
+    from planner.assignments.model.pairs import Scored
     from planner.assignments.model.problem import Problem
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
-
-
-class Authors(NamedTuple):
-    """Who wrote what, as given, and what shall follow from it.
-
-    Parameters
-    ----------
-    pairs
-        (author, item) pairs, a ``Columns``, or a mapping item -> authors; labels of authors are those of reviewers.
-    distance
-        0: nobody reviews a paper of her own; 1: nor one of somebody with whom she shares a paper.
-    allow_cycles
-        Whether two may review a paper of each other.
-    allow_coauthors
-        Whether two who share a paper may review the same one.
-    """
-
-    pairs: Pairs | Mapping[Any, Any] = ()
-    distance: int = 0
-    allow_cycles: bool = False
-    allow_coauthors: bool = False
-
-
-class Written:
-    """Papers and authors by code: the reviewers' and items' codes first, then those of whom and what else is named.
-
-    Parameters
-    ----------
-    item, author
-        Who wrote what, by code, each pair once.
-    n_items, n_reviewers
-        Items and reviewers of the problem; higher codes are other papers, and authors who do not review.
-    """
-
-    def __init__(self, item: IntArray, author: IntArray, n_items: int, n_reviewers: int) -> None:
-        from scipy.sparse import coo_array
-
-        shape = (max(int(item.max(initial=-1)) + 1, n_items), max(int(author.max(initial=-1)) + 1, n_reviewers))
-        self.n_items, self.n_reviewers = n_items, n_reviewers
-        self.matrix = coo_array((np.ones(item.size, np.int32), (item, author)), shape=shape).tocsr()
-
-    @property
-    def start(self) -> IntArray:
-        """The authors of item i are ``author[start[i]:start[i + 1]]``, shape (N + 1,)."""
-        return np.asarray(self.matrix.indptr[: self.n_items + 1], np.int64)
-
-    @property
-    def author(self) -> IntArray:
-        """Authors of the items, one item behind the other."""
-        return np.asarray(self.matrix.indices, np.int64)
-
-    @property
-    def n_authors(self) -> IntArray:
-        """Authors of each item, shape (N,)."""
-        return np.diff(self.start)
-
-    @property
-    def writes(self) -> BoolArray:
-        """Which reviewers wrote one of the items, shape (M,)."""
-        mask = np.zeros(self.matrix.shape[1], np.bool_)
-        mask[self.author[: self.start[-1]]] = True
-        return mask[: self.n_reviewers]
-
-    @cached_property
-    def _shared(self) -> Any:
-        """Papers that people share, people x people."""
-        return (self.matrix.T @ self.matrix).tocsr()
-
-    def coauthors(self) -> Any:
-        """Reviewers who share a paper, M x M in rows; everybody who wrote one shares it with herself."""
-        return self._shared[: self.n_reviewers, : self.n_reviewers].tocsr()
-
-    def barred(self, distance: int) -> IntArray:
-        """Return the pairs, as item * M + reviewer ascending, of who wrote the item, or with distance 1 a co-author."""
-        wrote = self.matrix[: self.n_items]
-        near = (wrote @ self._shared if distance else wrote).tocsr()[:, : self.n_reviewers].tocoo()
-        item, reviewer = near.coords
-        return np.unique(item.astype(np.int64) * self.n_reviewers + reviewer)
 
 
 def written_by(authors: Authors, scored: Scored) -> Written | None:
@@ -124,7 +48,7 @@ def written_by(authors: Authors, scored: Scored) -> Written | None:
         new = np.flatnonzero(codes < 0)
         codes[new] = len(known) + np.arange(new.size)
     pairs = np.unique(np.column_stack([item[named.item], author[named.reviewer]]), axis=0)
-    return Written(pairs[:, 0], pairs[:, 1], len(scored.items), len(scored.reviewers))
+    return Written(authors, pairs[:, 0], pairs[:, 1], (len(scored.items), len(scored.reviewers)))
 
 
 def _table(pairs: Any) -> Any:
@@ -151,7 +75,7 @@ def check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], barred: IntArr
         raise InputError(message)
 
 
-def with_rivals(problem: Problem, wrote: Written, authors: Authors) -> Problem:
+def with_rivals(problem: Problem, wrote: Written) -> Problem:
     """Note which pairs may not both be assigned, and leave out those that may not beside a given one.
 
     Raises
@@ -160,9 +84,9 @@ def with_rivals(problem: Problem, wrote: Written, authors: Authors) -> Problem:
         If two fixed pairs, or one and a review of the first phase, may not be together.
     """
     couples = [np.empty((0, 2), np.int64)]
-    if not authors.allow_cycles:
+    if not wrote.asked.allow_cycles:
         couples.append(cycles_of_two(problem.item, problem.reviewer, wrote))
-    if not authors.allow_coauthors:
+    if not wrote.asked.allow_coauthors:
         couples.append(coauthors_together(problem.item, problem.reviewer, wrote))
     rivals = rivals_of(problem.item.size, np.concatenate(couples))
     _check_given(problem, rivals.couples_among(problem.given))
@@ -195,3 +119,21 @@ def _check_given(problem: Problem, couples: IntArray) -> None:
             "or co-authors"
         )
         raise InputError(message)
+
+
+def authored(problem: Problem, assigned: BoolArray, rivals: int, bound: float) -> Authored | None:
+    """Sum up what an authors' file asked for and came to; None without one."""
+    wrote = problem.wrote
+    if wrote is None:
+        return None
+    three = wrote.cycles_of_three(problem.item[assigned], problem.reviewer[assigned])
+    asked = wrote.asked
+    return Authored(
+        asked.distance,
+        asked.allow_cycles,
+        asked.allow_coauthors,
+        int(problem.barred.sum()),
+        rivals,
+        three,
+        bound,
+    )

@@ -101,21 +101,22 @@ def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
 @kernel
 def free_of_rivals(net: Network, pair: int, leaving: int) -> bool:
     """Whether no rival of a pair is assigned, but for one that leaves for it."""
+    free = bool(net.n_rivals[pair] == 0)
     if net.n_rivals[pair] == 1:
         for slot in range(net.rival_start[pair], net.rival_start[pair + 1]):
-            if net.rival[slot] == leaving:
-                return True
-    return net.n_rivals[pair] == 0
+            free = free or bool(net.rival[slot] == leaving)
+    return free
 
 
 @kernel
 def barred(net: Network, pair: int) -> bool:
     """Whether rivals keep a pair out, whoever leaves its item for it."""
-    if net.n_rivals[pair] == 1:
-        for slot in range(net.rival_start[pair], net.rival_start[pair + 1]):
-            if net.assigned[net.rival[slot]]:
-                return net.item[net.rival[slot]] != net.item[pair]
-    return net.n_rivals[pair] > 0
+    count = 0
+    for slot in range(net.rival_start[pair], net.rival_start[pair + 1]):
+        rival = net.rival[slot]
+        if net.assigned[rival]:
+            count += 1 if net.item[rival] == net.item[pair] else 2
+    return count > 1
 
 
 @kernel

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.authors import Authors, check_fixed, with_rivals, written_by
+from planner.assignments.model.authors import check_fixed, with_rivals, written_by
 from planner.assignments.model.comparing import Keys, missing_pairs
 from planner.assignments.model.groups import merged, ruled_by, rules_of, short_forms
 from planner.assignments.model.pairs import codes_among, codes_of, table_of
 from planner.assignments.model.problem import Problem
 from planner.assignments.model.rivals import rivals_of
 from planner.assignments.model.worth import Concerns
+from planner.assignments.model.written import Authors
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     _check_fixed(scored, fixed, fixed_key, barred, demand, load)
     wrote = written_by(wishes.authors, scored)
-    own = np.empty(0, np.int64) if wrote is None else wrote.barred(wishes.authors.distance)
+    own = np.empty(0, np.int64) if wrote is None else wrote.barred()
     check_fixed(scored, fixed, own)
     # Candidates, and the given pairs that are none of them, in one ascending order.
     key, affinity = _candidates(scored, n_items, np.union1d(np.union1d(barred, own), old_key), wishes.allow_unscored)
@@ -123,12 +124,13 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         ruled=_ruled(scored.reviewers, wishes),
         rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
         barred=np.bincount(_scored(own, scored, wishes.allow_unscored) // max(M, 1), minlength=N),
+        wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
         concerns=concerns,
         weights=() if concerns is None else concerns.first_weights(affinity),
     )
-    return problem if wrote is None else with_rivals(problem, wrote, wishes.authors)
+    return problem if wrote is None else with_rivals(problem, wrote)
 
 
 def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) -> Concerns | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from planner.assignments.model.groups import Panels, Ruled
     from planner.assignments.model.rivals import Rivals
     from planner.assignments.model.worth import Concerns
+    from planner.assignments.model.written import Written
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -41,6 +42,8 @@ class Problem:
         Pairs that may not both be assigned; no given one is among them.
     barred
         Candidates of each item that the authors' file rules out, shape (N,).
+    wrote
+        The authors' file; None where there is none.
     reviewers, items
         Labels.
     concerns, weights
@@ -59,6 +62,7 @@ class Problem:
     ruled: Ruled
     rivals: Rivals
     barred: IntArray
+    wrote: Written | None
     reviewers: Sequence[Label]
     items: Sequence[Label]
     concerns: Concerns | None = None

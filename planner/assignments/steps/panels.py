@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from planner.assignments.steps.programme import confirm, programme_of, solve
+from planner.assignments.steps.rows import rival_rows
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -19,13 +21,14 @@ MOST_SECONDS = 300.0
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Items whose panels break a rule."""
-    return np.union1d(crowded_items(problem, chosen), lacking_items(problem, chosen))
+    """Items whose panels break a rule, and those of rivals that are both chosen."""
+    rivals: IntArray = problem.item[problem.rivals.couples_among(chosen)].ravel()
+    return np.union1d(np.union1d(crowded_items(problem, chosen), lacking_items(problem, chosen)), rivals)
 
 
 def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
     """Items with more reviewers of a panel group than they may have, not all of them of the first phase."""
-    item, group, ours = _present(problem, chosen)
+    item, group, ours = presence(problem, chosen)
     key, place = np.unique(item * problem.panels.n_groups + group, return_inverse=True)
     over = np.bincount(place) > problem.panels.most[key % max(problem.panels.n_groups, 1)]
     bad = np.unique(key[over & (np.bincount(place, ours) > 0)] // max(problem.panels.n_groups, 1))
@@ -35,7 +38,7 @@ def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
 
 def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
     """Items with too few reviewers of a panel group, or of too few different groups of an attribute."""
-    panels, (item, group, _) = problem.panels, _present(problem, chosen)
+    panels, (item, group, _) = problem.panels, presence(problem, chosen)
     bad = np.zeros(problem.n_items, np.bool_)
     for g in np.flatnonzero(panels.least).tolist():
         bad |= np.bincount(item[group == g], minlength=problem.n_items) < panels.least[g]
@@ -46,11 +49,24 @@ def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
     return np.flatnonzero(bad & problem.bound)
 
 
-def _present(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+def presence(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
     """Return item and group of all memberships on panels, and whether they are not of the first phase."""
     pairs = np.flatnonzero(chosen)
     place, group = problem.panels.of(problem.reviewer[pairs])
     return problem.item[pairs[place]], group, ~problem.old[pairs[place]]
+
+
+def objective(problem: Problem, chosen: BoolArray) -> float:
+    """Sum up affinity and rewards of an assignment."""
+    return math.fsum(problem.worth[chosen].tolist()) + rewards(problem, chosen)
+
+
+def rewards(problem: Problem, chosen: BoolArray) -> float:
+    """Sum up what the different groups on the panels of an assignment are worth."""
+    panels, size = problem.panels, max(problem.panels.n_groups, 1)
+    item, group, _ = presence(problem, chosen)
+    distinct = np.unique((item * size + group)[problem.bound[item]]) % size
+    return float(np.bincount(panels.attribute[distinct], minlength=panels.reward.size) @ panels.reward)
 
 
 class Repair(NamedTuple):
@@ -98,14 +114,19 @@ def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clo
     programme = programme_of(problem, chosen, region)
     if programme is None:
         return Repair(None, True)
-    ending = solve(programme, _seconds(clock))
-    if prove and ending.picked is None and ending.proved:
-        ending = confirm(programme, _seconds(clock))
-    if ending.picked is None:
-        return Repair(None, ending.proved)
     found = chosen.copy()
-    found[programme.pairs] = ending.picked[: programme.pairs.size]
-    return Repair(found, False)
+    while True:
+        ending = solve(programme, _seconds(clock))
+        if prove and ending.picked is None and ending.proved:
+            ending = confirm(programme, _seconds(clock))
+        if ending.picked is None:
+            return Repair(None, ending.proved)
+        found[programme.pairs] = ending.picked[: programme.pairs.size]
+        # Rivals get their rows once they come up: there are too many to write down.
+        rows = rival_rows(programme.pairs, problem.rivals.couples_among(found))
+        if not rows.low.size:
+            return Repair(found, False)
+        programme = programme._replace(rows=(*programme.rows, rows))
 
 
 def _seconds(clock: Clock) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,17 @@ class Programme(NamedTuple):
     rows: tuple[Rows, ...]
     value: FloatArray
 
+    def matrix(self) -> tuple[Any, IntArray, IntArray]:
+        """Return all rows as one sparse matrix, and their bounds."""
+        from scipy.sparse import csc_array
+
+        first = np.cumsum([0, *(part.low.size for part in self.rows)])
+        row = np.concatenate([part.row + start for part, start in zip(self.rows, first, strict=False)])
+        column, weight, low, high = (
+            np.concatenate([getattr(part, name) for part in self.rows]) for name in ("column", "weight", "low", "high")
+        )
+        return csc_array((weight.astype(float), (row, column)), shape=(low.size, self.value.size)), low, high
+
     def obeyed_by(self, picked: BoolArray) -> bool:
         """Whether a choice of columns obeys all rows."""
         for rows in self.rows:
@@ -37,10 +49,14 @@ class Programme(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The columns picked, or None: then ``proved`` says whether that is because nothing obeys all rows."""
+    """The columns picked, or None: then ``proved`` says whether that is because nothing obeys all rows.
+
+    ``bound`` is what the solver says that no choice exceeds.
+    """
 
     picked: BoolArray | None
     proved: bool
+    bound: float = math.inf
 
 
 def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Programme | None:
@@ -71,37 +87,41 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     return Programme(pairs, tuple(part for part in rows if part.low.size), value)
 
 
-def solve(programme: Programme, seconds: float) -> Ending:
+def solve(
+    programme: Programme,
+    seconds: float,
+    gap: float = GAP,
+    within: BoolArray | None = None,
+    fixed: IntArray | None = None,
+) -> Ending:
     """Pick columns of the largest total value by branch and cut (HiGHS); what it calls infeasible is not proved yet.
 
-    An answer that breaks a row counts as none.
+    An answer that breaks a row counts as none. With ``within`` only those columns may be picked, and the columns
+    ``fixed`` must be.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import csr_array
 
     size = programme.value.size
     if not programme.pairs.size:
-        return Ending(np.zeros(size, np.bool_), False)
-    constraints = [
-        LinearConstraint(
-            csr_array((rows.weight, (rows.row, rows.column)), shape=(rows.low.size, size)),
-            rows.low,
-            rows.high,
-        )
-        for rows in programme.rows
-    ]
+        return Ending(np.zeros(size, np.bool_), False, 0.0)
+    columns = np.arange(size) if within is None else np.flatnonzero(within)
+    lower = np.zeros(size)
+    lower[[] if fixed is None else fixed] = 1
+    matrix, low, high = programme.matrix()
     # A time limit may end it with an answer that is not the best, or with none, which is status 1 and no proof.
     answer = milp(
-        -programme.value,
-        integrality=np.ones(size),
-        bounds=Bounds(0, 1),
-        constraints=constraints,
-        options={"time_limit": seconds, "mip_rel_gap": GAP},
+        -programme.value[columns],
+        integrality=np.ones(columns.size),
+        bounds=Bounds(lower[columns], 1),
+        constraints=LinearConstraint(matrix[:, columns], low, high),
+        options={"time_limit": seconds, "mip_rel_gap": gap},
     )
+    bound = math.inf if answer.mip_dual_bound is None else -float(answer.mip_dual_bound)
     if answer.x is None:
         return Ending(None, answer.status == 2)
-    picked = np.asarray(answer.x > 0.5, np.bool_)
-    return Ending(picked if programme.obeyed_by(picked) else None, False)
+    picked = np.zeros(size, np.bool_)
+    picked[columns] = answer.x > 0.5
+    return Ending(picked, False, bound) if programme.obeyed_by(picked) else Ending(None, False)
 
 
 def confirm(programme: Programme, seconds: float) -> Ending:

@@ -107,6 +107,16 @@ def rows_of(group: IntArray, low: IntArray, high: IntArray) -> Rows:
     return _compact(group, np.arange(group.size), low, high)
 
 
+def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
+    """Rows that let one of each couple be chosen, or none where the other one is no column."""
+    known = np.isin(couples, pairs).reshape(couples.shape)
+    row, side = np.nonzero(known)
+    lines, row = np.unique(row, return_inverse=True)
+    column = np.searchsorted(pairs, couples[lines[row], side])
+    high = (known[lines].sum(axis=1) == 2).astype(np.int64)
+    return Rows(row, column, np.zeros_like(high), high, np.ones(row.size, np.int64))
+
+
 def _compact(group: IntArray, column: IntArray, low: IntArray, high: IntArray) -> Rows:
     """Rows of those groups that have a column."""
     distinct, row = np.unique(group, return_inverse=True)

@@ -1,71 +1,64 @@
-"""Fewest pairs of the kinds that are to be few, and most affinity among the assignments that have no more of them."""
+"""Potentials for an assignment that is the best under rules on panels."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from planner.assignments.model.worth import AHEAD
-from planner.assignments.steps.flow import whole_costs
+import numpy as np
+
+from planner.assignments.model.network import settle_potentials
+from planner.assignments.steps.flow import TIE_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from planner.assignments.model.problem import Problem
-    from planner.assignments.model.worth import Concerns
+    from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
+#: Passes over all pairs until the search for potentials gives up.
+PASSES = 1_000
 
-class Settled(NamedTuple):
-    """A problem with weights that put its concerns in order.
+#: What a pair may cost less than its reduced cost says where no flow found the assignment: rounding and ties.
+SLACK = 2 << TIE_BITS
 
-    Parameters
-    ----------
-    problem
-        With these weights, so that its worth is what to maximise.
-    cost
-        The worth in whole units, shape (P,).
-    best
-        The assignment of most worth, shape (P,).
-    fewest
-        How many pairs of each kind there must be.
+
+def settle(net: Network, cost: IntArray, held: BoolArray, *, exact: bool) -> bool:
+    """Find potentials with which reduced costs are not negative but for pairs that are held; false if there are none.
+
+    Pairs are held where what they cost, or whether they may change, depends on who else is on the panel: without them a
+    cycle changes each panel once at most and breaks no rule, so at the best assignment none gains. Where it is not
+    ``exact`` the best, up to the last bit, reduced costs may be negative by a little.
     """
+    locked = net.locked.copy()
+    net.locked[held] = True
+    settled = settle_potentials(net, cost if exact else cost + np.where(net.assigned, -SLACK, SLACK), PASSES)
+    net.locked[:] = locked
+    return settled
 
-    problem: Problem
-    cost: IntArray
-    best: BoolArray
-    fewest: tuple[int, ...]
 
-
-def settle(problem: Problem, concerns: Concerns, flow: Callable[[IntArray], BoolArray], seed: int) -> Settled:
-    """Find the assignment of most worth, where there is any assignment.
-
-    1. A flow of whole costs, in which a pair of one kind costs more than all reviews of the next can: the fewest pairs
-       of the first kind, and of the second among the assignments that have no more of the first.
-    2. A flow of worths. Where it has as many pairs of each kind, it has the most affinity of all that do, because the
-       weights then take the same from all of them. Else the weight that was too small is raised, with those before it.
-
-    Weights above the number of reviews times the range of affinities are always enough, so it ends; the first ones
-    usually are.
-
-    Parameters
-    ----------
-    problem, concerns
-        The problem, and its concerns.
-    flow
-        The cheapest assignment by whole costs of the pairs.
-    seed
-        Breaks ties.
-    """
-    rarest = flow(concerns.ranks(int(problem.demand.sum())))
-    fewest = concerns.counts(rarest)
-    while True:
-        cost = whole_costs(problem.worth, seed)
-        best = flow(cost)
-        found = concerns.counts(best)
-        if found == fewest:
-            return Settled(problem, cost, best, fewest)
-        wrong = next(place for place, pair in enumerate(zip(found, fewest, strict=True)) if pair[0] != pair[1])
-        weights = (weight * (AHEAD if place <= wrong else 1.0) for place, weight in enumerate(problem.weights))
-        problem = replace(problem, weights=tuple(weights))
+def depending(problem: Problem, chosen: BoolArray) -> BoolArray:
+    """Pairs whose coming or going breaks a rule, gains a reward or loses one, unless something else happens there."""
+    panels, size = problem.panels, max(problem.panels.n_groups, 1)
+    pair, group = panels.of(problem.reviewer)
+    mine = problem.bound[problem.item[pair]]
+    pair, group = pair[mine], group[mine]
+    cell, on = problem.item[pair] * size + group, chosen[pair]
+    present, count = np.unique(cell[on], return_counts=True)
+    place = np.minimum(np.searchsorted(present, cell), max(present.size - 1, 0))
+    there = np.where(present[place] == cell, count[place], 0) if present.size else np.zeros(cell.size, np.int64)
+    owner = panels.attribute[group]
+    # The last of its group takes away a different one.
+    key = problem.item[pair] * max(panels.different.size, 1) + owner
+    attributes = np.append(panels.attribute, 0)
+    distinct, several = np.unique(
+        present // size * max(panels.different.size, 1) + attributes[present % size], return_counts=True
+    )
+    spot = np.minimum(np.searchsorted(distinct, key), max(distinct.size - 1, 0))
+    kinds = np.where(distinct[spot] == key, several[spot], 0) if distinct.size else np.zeros(key.size, np.int64)
+    single = (there == 1) & (kinds <= panels.different[owner]) & (panels.different[owner] > 0)
+    rewarded = panels.reward[owner] > 0
+    leaves = (there <= panels.least[group]) | (rewarded & (there == 1)) | single
+    comes = (there >= panels.most[group]) | (rewarded & (there == 0))
+    held = np.zeros(problem.item.size, np.bool_)
+    held[pair[np.where(on, leaves, comes)]] = True
+    return held | (problem.rivals.count_among(chosen) > 0)

@@ -9,7 +9,9 @@ import numpy as np
 
 from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.model.levels import aim_named
+from planner.assignments.words.authors import authors_lines
 from planner.assignments.words.changes import concerned, concerns
+from planner.assignments.words.rules import rule_lines
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -44,7 +46,9 @@ def page(assignment: Assignment) -> str:
         f"least {assignment.minimum_affinity:.4g}.",
         f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
         f"{assignment.price:.3f} %{_parts(assignment)}.",
+        *rule_lines(assignment),
         f"Level: {_level(assignment)}.",
+        *authors_lines(assignment),
         *_exchanges(assignment),
         *concerns(assignment),
     ]
@@ -52,15 +56,17 @@ def page(assignment: Assignment) -> str:
 
 
 def _parts(assignment: Assignment) -> str:
-    """Return what the price is for: the level and what else must hold, and smaller errors."""
+    """Return what the price is for: what comes before affinity, rules, the level, and smaller errors."""
     least, for_errors, first = assignment.least_price, assignment.price_of_exchanges, assignment.price_of_concerns
     bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
     # What is left is rounding where errors are all that costs anything; it has no sign then.
-    rest = round(assignment.price - for_errors - first, 3) + 0.0
-    named = [(first, " and ".join(concerned(assignment))), (rest, "the level"), (for_errors, "smaller errors")]
-    told = [f"{price:.3f} % {what}" for price, what in named if price or what == "the level"]
-    parts = ": " + ", ".join(told) if for_errors or first else ""
-    return f"{parts}{bound} ({counted(assignment.forced, 'pair')} forced in for the level)"
+    rest = round(assignment.price - for_errors - first - assignment.price_of_rules, 3) + 0.0
+    parts = [f"{first:.3f} % {' and '.join(concerned(assignment))}"] if first else []
+    parts += [f"{assignment.price_of_rules:.3f} % the rules"] if assignment.kept else []
+    parts += [f"{rest:.3f} % the level"] if parts or for_errors else []
+    parts += [f"{for_errors:.3f} % smaller errors"] if for_errors else []
+    forced = f"({counted(assignment.forced, 'pair')} forced in for the level)"
+    return f"{': ' if parts else ''}{', '.join(parts)}{bound} {forced}"
 
 
 def _exchanges(assignment: Assignment) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from planner.assignments.model.groups import ruled_by
 from planner.assignments.steps.flow import shortfall
 from planner.assignments.steps.panels import crowded_items, feasible, lacking_items
+from planner.assignments.words.authors import rules_on_authors, too_few_strangers
 from planner.assignments.words.why_none import each, papers, people
 from reviewgraph.words import noun
 
@@ -38,7 +39,7 @@ def why_no_panels(problem: Problem, clock: Clock) -> str:
             words = way(alone, rule, attribute)
             if words:
                 return words
-    return _clash(problem, clock)
+    return (too_few_strangers(problem) if problem.rivals.any else "") or _clash(problem, clock)
 
 
 def _fixed_clash(problem: Problem, rule: Rule, attribute: Attribute) -> str:
@@ -170,7 +171,8 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
 
 def _clash(problem: Problem, clock: Clock) -> str:
     """Name papers that cannot be served together, none of which can be left out: by deletion, O(S log N) programmes."""
-    cannot = f"cannot all get their reviews with {' and '.join(problem.ruled.words())} on each"
+    on_each = f"{' and '.join(problem.ruled.words())} on each" if problem.ruled.rules else ""
+    cannot = f"cannot all get their reviews with {', '.join(filter(None, [on_each, *rules_on_authors(problem)]))}"
     whole = problem.required & (problem.open_demand() > 0)
     free = replace(problem, least=np.zeros_like(problem.least))
     if whole.sum() > MOST_PAPERS or feasible(free, whole, clock):
@@ -195,7 +197,7 @@ def _known(problem: Problem, who: IntArray) -> str:
     for name, attribute in {attribute.name: attribute for attribute in problem.ruled.attributes}.items():
         values = attribute.value[np.isin(attribute.owner, who)]
         parts.append(f"{values.size} {name}" if attribute.flag else f"of {np.unique(values).size} different {name}")
-    return f" ({', '.join(parts)})"
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _shrink(problem: Problem, items: BoolArray, clock: Clock) -> BoolArray:

@@ -32,9 +32,11 @@ def why_infeasible(problem: Problem) -> str:
     found = shortfall(problem.item[free], problem.reviewer[free], demand, load, least)
     if found is None:
         return ""
-    return (
-        _short_of_reviews(problem, found, demand, load) if found.by_items else _short_of_papers(problem, found, least)
-    )
+    if not found.by_items:
+        return _short_of_papers(problem, found, least)
+    barred = int(problem.barred[found.items].sum())
+    more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
+    return _short_of_reviews(problem, found, demand, load) + more
 
 
 def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:

@@ -28,6 +28,7 @@ def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
         "ruled": ruled_by((), n_reviewers),
         "rivals": rivals_of(size, np.empty((0, 2), np.int64)),
         "barred": np.zeros(n_items, np.int64),
+        "wrote": None,
         "reviewers": range(n_reviewers),
         "items": range(n_items),
     }

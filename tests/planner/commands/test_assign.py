@@ -159,9 +159,41 @@ def test_the_price_of_the_level_has_no_sign_where_errors_cost_all():
         price=0.0289999,
         price_of_exchanges=0.029,
         price_of_concerns=0.0,
+        price_of_rules=0.0,
+        kept=None,
         changes=None,
         below=None,
         least_price=0.0,
         forced=0,
     )
     assert _parts(paid) == ": 0.000 % the level, 0.029 % smaller errors (0 pairs forced in for the level)"
+
+
+def test_authors_hold_and_the_page_says_so(folder):
+    rows = "".join(f"p{i},r{i % 10}\n" for i in range(12))
+    (folder / "authors.csv").write_text("item,author\n" + rows + "p0,r1;nobody\n")
+    result = run("--affinity", "affinity.csv", "--authors", "authors.csv", "--json")
+    assert result.exit_code == 0
+    assert "authors.csv: 1 of 11 authors are no reviewers; fine if they do not review" in result.stderr
+    report = json.loads(result.stdout)
+    wrote = {(f"r{i % 10}", f"p{i}") for i in range(12)} | {("r1", "p0")}
+    assert not wrote & {(review["reviewer"], review["item"]) for review in report["reviews"]}
+    assert set(report["authors"]) == {
+        *("author_distance", "cycles_of_two", "coauthors", "barred", "rivals", "cycles_of_three", "bound"),
+    }
+    page = run("--affinity", "affinity.csv", "--authors", "authors.csv", "--allow-coauthors").stdout
+    assert "Authors: nobody reviews a paper of her own, and no two review a paper of each other" in page
+    relaxed = run(
+        "--affinity", "affinity.csv", "--authors", "authors.csv", "--allow-coauthors", "--allow-cycles"
+    ).stdout
+    assert "Authors: nobody reviews a paper of her own." in relaxed
+
+
+def test_authors_of_other_labels_are_refused(folder):
+    (folder / "authors.csv").write_text("item,author\np0,somebody@else\n")
+    result = run("--affinity", "affinity.csv", "--authors", "authors.csv")
+    assert result.exit_code == 2
+    assert "authors.csv: none of its 1 author is a reviewer (the first is 'somebody@else')" in result.stderr
+    result = run("--affinity", "affinity.csv", "--allow-coauthors")
+    assert result.exit_code == 2
+    assert "--allow-coauthors: expected --authors FILE with it" in result.stderr

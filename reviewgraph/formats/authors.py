@@ -1,0 +1,48 @@
+"""Who wrote what, from a table: a row for each item and author, or one cell with several authors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewgraph.columns import Columns
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import ITEM, Role
+from reviewgraph.formats.side import Field, read_columns
+from reviewgraph.labels import encode
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.side import Note
+    from reviewgraph.formats.tables import Path
+
+AUTHOR = Role(
+    "author", ("authors", "author_id", "author_ids", "author_email", "authorids", "email", "e_mail", "person")
+)
+
+#: Between authors in one cell.
+SEPARATOR = ";"
+
+
+def read_authors(path: Path, *, note: Note | None = None) -> Columns:
+    """Return who wrote what, authors in the place of reviewers, from a file ``item,author``.
+
+    A cell of ``author`` may name several, separated by semicolons; an item may stand in several rows.
+
+    Raises
+    ------
+    InputError
+        As :func:`reviewgraph.formats.side.read_columns`; also if nobody is named.
+    """
+    fields = (Field(ITEM, str, "a label"), Field(AUTHOR, str, "one author, or several separated by semicolons"))
+    rows = read_columns(path, fields, key=("item", "author"), unique=False, note=note)
+    named = [
+        (author.strip(), item)
+        for item, cell in zip(rows["item"], rows["author"], strict=True)
+        for author in cell.split(SEPARATOR)
+        if author.strip()
+    ]
+    if not named:
+        message = f"{path}: a header but no authors below it; expected a row for each paper and author"
+        raise InputError(message)
+    author, authors = encode([author for author, _ in named])
+    item, items = encode([item for _, item in named])
+    return Columns(author, item, authors, items)
