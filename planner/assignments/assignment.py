@@ -107,8 +107,8 @@ class Assignment(Result):
         if kept is not None and self.kept is not None:
             kept = replace(kept, affinity=max(kept.affinity, self.kept.affinity), bound=self.kept.bound)
         status = AssignmentStatus.FEASIBLE if stricter.status.reached else stricter.status
-        best = {"affinity_unconstrained": self.affinity_unconstrained, "least_loss": self.least_loss}
-        return replace(stricter, status=status, kept=kept, **best)
+        best, least = self.affinity_unconstrained, self.least_loss
+        return replace(stricter, status=status, kept=kept, affinity_unconstrained=best, least_loss=least)
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""
