@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.programme import confirm, programme_of, solve
+from planner.assignments.steps.columns import FEW, best_columns
+from planner.assignments.steps.programme import Ending, confirm, programme_of, solve
+from reviewgraph.clock import Clock
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
-    from reviewgraph.clock import Clock
+    from planner.assignments.steps.programme import Programme
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
@@ -98,7 +100,7 @@ def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clo
     programme = programme_of(problem, chosen, region)
     if programme is None:
         return Repair(None, True)
-    ending = solve(programme, _seconds(clock))
+    ending = _priced(problem, programme, chosen, clock) or solve(programme, _seconds(clock))
     if prove and ending.picked is None and ending.proved:
         ending = confirm(programme, _seconds(clock))
     if ending.picked is None:
@@ -106,6 +108,16 @@ def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clo
     found = chosen.copy()
     found[programme.pairs] = ending.picked[: programme.pairs.size]
     return Repair(found, False)
+
+
+def _priced(problem: Problem, programme: Programme, chosen: BoolArray, clock: Clock) -> Ending | None:
+    """Solve a programme that is large by prices; None for a small one, and where they lead to nothing."""
+    if programme.value.size <= FEW:
+        return None
+    start = np.ones(programme.value.size, np.bool_)
+    start[: programme.pairs.size] = chosen[programme.pairs]
+    found = best_columns(programme, problem.item[programme.pairs], start, Clock(_seconds(clock)))
+    return None if found.picked is None else Ending(found.picked, False)
 
 
 def _seconds(clock: Clock) -> float:
