@@ -122,14 +122,9 @@ class Assignment(Result):
         authors = stricter.authors
         if authors is not None and self.authors is not None:
             authors = replace(authors, bound=self.authors.bound)
-        return replace(
-            stricter,
-            status=status,
-            affinity_unconstrained=self.affinity_unconstrained,
-            least_loss=self.least_loss,
-            kept=kept,
-            authors=authors,
-        )
+        best, least = self.affinity_unconstrained, self.least_loss
+        stricter = replace(stricter, affinity_unconstrained=best, least_loss=least)
+        return replace(stricter, status=status, kept=kept, authors=authors)
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.programme import confirm, programme_of, solve
+from planner.assignments.steps.columns import FEW, best_columns
+from planner.assignments.steps.programme import Ending, confirm, programme_of, solve
 from planner.assignments.steps.rows import rival_rows
+from reviewgraph.clock import Clock
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
-    from reviewgraph.clock import Clock
+    from planner.assignments.steps.programme import Programme
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
@@ -116,7 +118,7 @@ def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clo
         return Repair(None, True)
     found = chosen.copy()
     while True:
-        ending = solve(programme, _seconds(clock))
+        ending = _priced(problem, programme, chosen, clock) or solve(programme, _seconds(clock))
         if prove and ending.picked is None and ending.proved:
             ending = confirm(programme, _seconds(clock))
         if ending.picked is None:
@@ -127,6 +129,16 @@ def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clo
         if not rows.low.size:
             return Repair(found, False)
         programme = programme._replace(rows=(*programme.rows, rows))
+
+
+def _priced(problem: Problem, programme: Programme, chosen: BoolArray, clock: Clock) -> Ending | None:
+    """Solve a programme that is large by prices; None for a small one, and where they lead to nothing."""
+    if programme.value.size <= FEW:
+        return None
+    start = np.ones(programme.value.size, np.bool_)
+    start[: programme.pairs.size] = chosen[programme.pairs]
+    found = best_columns(programme, problem.item[programme.pairs], start, Clock(_seconds(clock)))
+    return None if found.picked is None else Ending(found.picked, False)
 
 
 def _seconds(clock: Clock) -> float:
