@@ -242,22 +242,20 @@ def read_attributes(path: Path, *, note: Note | None = None) -> dict[str, dict[s
     for number, header in enumerate(table.header):
         if number == place:
             continue
-        meaning = _meanings(rows.columns[number].values)
-        names = {
-            header.strip(),
-            *(role.name for role in _SYNONYMOUS if normalise(header) in map(normalise, role.names)),
-        }
+        same = [role.name for role in _SYNONYMOUS if normalise(header) in map(normalise, role.names)]
+        meaning, names = _meanings(rows.columns[number].values, flag="senior" in same), [header.strip(), *same]
         for label, code in zip(labels, rows.columns[number].codes[kept].tolist(), strict=True):
             if meaning[code] is not None:
                 found[label].update(dict.fromkeys(names, meaning[code]))
     return found
 
 
-def _meanings(cells: Sequence[str]) -> list[Any]:
+def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
     """Return what the cells of a column mean: yes and no where all do, else text, or several; None where empty."""
-    flags = [parse_flag(cell) for cell in cells]
-    if None not in flags:
-        return [flag if cell.strip() else None for flag, cell in zip(flags, cells, strict=True)]
+    words = {cell.strip().casefold() for cell in cells} - {""}
+    # Letters alone may be names; only together they are yes and no.
+    if flag or words == {"y", "n"} or (words and words <= {"yes", "no", "true", "false", "1", "0"}):
+        return [parse_flag(cell) if cell.strip() else None for cell in cells]
     texts = [[part.strip() for part in cell.split(";") if part.strip()] for cell in cells]
     return [(several if len(several) > 1 else several[0]) if several else None for several in texts]
 

@@ -131,3 +131,17 @@ def test_institutions_and_chosen_reviewers(write):
         side.read_institutions(write("reviewer\na\n"))
     with pytest.raises(InputError, match="no reviewers below it"):
         side.read_chosen(write("reviewer\n"), "senior")
+
+
+def test_attributes_of_reviewers(write):
+    text = "email,affiliation,Senior,region,load\na,X,yes,Asia; Europe,3\nb,,no,,\nc,Y,,Asia,4\n"
+    assert side.read_attributes(write(text)) == {
+        "a": {"affiliation": "X", "institution": "X", "Senior": True, "senior": True, "region": ["Asia", "Europe"],
+              "load": "3"},
+        "b": {"Senior": False, "senior": False},
+        "c": {"affiliation": "Y", "institution": "Y", "region": "Asia", "load": "4"},
+    }  # fmt: skip
+    with pytest.raises(InputError, match="stood in"):
+        side.read_attributes(write("reviewer,region\na,Asia\na,Europe\n"))
+    with pytest.raises(InputError, match="no reviewers below it"):
+        side.read_attributes(write("reviewer,region\n"))

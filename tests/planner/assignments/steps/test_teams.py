@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from planner import AtLeast, AtMost, Reward, assign
+from planner.assignments.model.network import settle_potentials
+from planner.assignments.steps import columns
+from planner.assignments.steps.columns import best_columns
+from planner.assignments.steps.flow import cost_scale, whole, whole_costs
+from planner.assignments.steps.programme import programme_of, solve
+from planner.assignments.steps.routing import partitions, route_of, routed
+from planner.assignments.steps.settling import depending, settle
+from planner.assignments.steps.teams import objective
+from reviewgraph.clock import Clock
+from tests.benchmarks import assign_exact as exact
+from tests.planner.assignments import naive_rules as naive
+from tests.planner.assignments.cases import problem_of, ruled_of
+from tests.planner.assignments.steps.test_programme import allowed, worth
+
+
+def partitioned(seed):
+    """A tiny problem with rules on one attribute of which nobody has two values, sometimes with a given pair."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 4)), int(rng.integers(2, 6))
+    pairs = [(i, j) for i in range(n) for j in range(m) if rng.random() < 0.85][:10]
+    attributes = naive.random_attributes(rng, range(m))
+    name = ("region", "senior")[rng.integers(2)]
+    rules = [rule for rule in naive.random_rules(rng, attributes, 8) if rule.attribute == name]
+    given = np.arange(len(pairs)) == (rng.integers(len(pairs)) if pairs and rng.random() < 0.5 else -1)
+    problem = problem_of(
+        pairs, rng.random(len(pairs)).round(2), n, m, demand=rng.integers(1, 4, n), load=rng.integers(1, 4, m),
+        least=rng.integers(0, 2, m), ruled=ruled_of(m, attributes, rules), given=given,
+    )  # fmt: skip
+    return problem, attributes, rules
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_flow_finds_the_best_under_the_rules_on_one_attribute(seed):
+    problem, *asked = partitioned(seed)
+    if not problem.panels.binding:
+        return
+    assert partitions(problem) == [0]
+    choices = (np.array(bits, bool) for bits in product([False, True], repeat=problem.item.size))
+    good = [p for p in choices if (p | ~problem.given).all() and allowed(problem, p, *asked)]
+    route = route_of(problem, 0)
+    scale = cost_scale(1.0, 0 if route is None else route.n_nodes)
+    bonus = whole(problem.panels.reward, scale)
+    cost = whole_costs(problem.affinity, 0, scale)
+    found = None if route is None else routed(problem, route, cost, int(bonus[0]))
+    if not good:
+        # What stands already may break a rule by itself.
+        assert found is None or not allowed(problem, found, *asked)
+        return
+    assert allowed(problem, found, *asked)
+    assert worth(problem, found, *asked) == pytest.approx(max(worth(problem, p, *asked) for p in good), abs=1e-6)
+    assert objective(problem, found) == pytest.approx(worth(problem, found, *asked))
+    net = problem.network(found, bonus)
+    assert settle(net, cost, depending(problem, found), exact=True)
+    assert (net.locked == problem.given).all()
+
+
+def test_without_holding_pairs_there_may_be_no_potentials():
+    """Reviewers 0 and 1 are of one institution and the best for the paper, which gets one of them."""
+    ruled = ruled_of(3, {0: {"home": "u"}, 1: {"home": "u"}}, [AtMost("home", 1)])
+    problem = problem_of([(0, 0), (0, 1), (0, 2)], [3, 2, 1], 1, 3, demand=2, load=1, ruled=ruled)
+    cost, chosen = whole_costs(problem.affinity, 0), np.array([True, False, True])
+    assert not settle_potentials(problem.network(chosen), cost, 100)
+    assert depending(problem, chosen).tolist() == [False, True, False]
+    assert settle(problem.network(chosen), cost, depending(problem, chosen), exact=True)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_priced_columns_give_the_optimum_of_the_whole_programme(seed, monkeypatch):
+    monkeypatch.setattr(columns, "FEW", 0)
+    monkeypatch.setattr(columns, "START", 2)
+    monkeypatch.setattr(columns, "FIRST", 10)
+    rng = np.random.default_rng(seed)
+    n, m = 8, 7
+    attributes = naive.random_attributes(rng, range(m))
+    rules = [AtMost("topic", 2), AtLeast("region", 2), AtLeast("senior", 1), Reward("topic", 0.3)]
+    pairs = [(i, j) for i in range(n) for j in range(m)]
+    problem = problem_of(
+        pairs, rng.random(len(pairs)), n, m, demand=3, load=rng.integers(3, 6, m), ruled=ruled_of(m, attributes, rules)
+    )
+    programme = programme_of(problem, problem.given, np.ones(n, bool))
+    whole_one = solve(programme, 30.0, gap=0.0)
+    found = best_columns(programme, problem.item, np.zeros(programme.value.size, bool), Clock(30.0))
+    if whole_one.picked is None:
+        assert found.picked is None
+        return
+    best = programme.value[whole_one.picked].sum()
+    assert programme.obeyed_by(found.picked)
+    assert programme.value[found.picked].sum() == pytest.approx(best, abs=1e-6)
+    assert found.bound == pytest.approx(best, abs=1e-6)
+
+
+def test_equal_to_highs_and_to_enumeration_and_monotone():
+    for oracle, sizes, number in ((exact.by_highs, (8, 14, 6, 12), 6), (exact.by_enumeration, (1, 5, 2, 6), 40)):
+        generators = [np.random.default_rng(10_000 + seed) for seed in range(number)]
+        cases = [exact.instance(rng, *(int(rng.integers(*sizes[k : k + 2])) for k in (0, 2))) for rng in generators]
+        _, gaps, wrong, _ = exact.compare(cases, oracle)
+        assert wrong == []
+        assert gaps == [0.0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_at_every_level_the_rules_hold(seed):
+    rng = np.random.default_rng(seed)
+    case = exact.instance(rng, 8, 7)
+    result = assign(
+        case["affinity"], items=case["demand"], reviewers=case["load"], demand=case["demand"], load=case["load"],
+        attributes=case["attributes"], rules=case["rules"],
+    )  # fmt: skip
+    if result.reviews.n_reviews:
+        assert exact.faults(result, case) == []
+        assert result.affinity + result.rewards <= result.bound + 1e-6
+        assert [rule.option for rule in result.kept.rules] == [rule.text for rule in case["rules"]]
+
+
+def test_no_room_left_by_fixed_pairs_is_said():
+    """Both reviewers of one institution are fixed."""
+    result = assign(
+        np.ones((3, 2)), demand=2, load=2, fixed=[(0, 0), (1, 0)], target="none",
+        attributes={0: {"home": "u"}, 1: {"home": "u"}}, rules=[AtMost("home", 1)],
+    )  # fmt: skip
+    assert result.status == "infeasible"
+    assert "Fixed pairs leave no room for at most 1 of one home on 1 paper (0)" in result.explanation
+
+
+def test_left_behind_papers_are_not_bound():
+    """Paper "old" of a first phase has two reviewers of one institution, and no new review."""
+    first = [("a", "old"), ("b", "old"), ("a", "p")]
+    homes = {"a": "u", "b": "u", "c": "v"}
+    affinity = {("a", "p"): 1.0, ("b", "p"): 1.0, ("c", "p"): 0.5}
+    result = assign(affinity, demand=1, load=2, phase_one=first, institutions=homes, target="none")
+    assert [result.reviews.reviewers[j] for j in result.reviews.reviewer] == ["c"]
+
+
+def test_two_places_for_one_attribute_are_refused():
+    from reviewgraph.errors import InputError
+
+    known = {0: {"institution": "u"}, 1: {"institution": "u"}}
+    with pytest.raises(InputError, match="--at-most institution=1 is asked for beside other rules on 'institution'"):
+        assign(
+            np.ones((2, 1)), demand=1, institutions={0: "u"}, attributes=known, rules=[AtMost("institution", 1)]
+        )  # fmt: skip
+
+
+def test_the_better_of_a_problem_and_its_stricter_one():
+    result = assign(np.ones((3, 3)), demand=1, load=3, target="none")
+    worse = replace(result, status=type(result.status).FEASIBLE, affinities=result.affinities - 1)
+    best = worse.or_better(result)
+    assert best.affinity == result.affinity
+    assert best.status == "feasible"
+    assert result.or_better(worse) is result

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from planner.commands.assign import assign
+
+PEOPLE = """reviewer,load,affiliation,senior,region
+r0,4,X,yes,Asia;Europe
+r1,4,X,no,Asia
+r2,4,Y,no,Europe
+r3,4,Y,yes,
+r4,4,Z,no,Africa
+r5,4,Z,yes,Asia
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"p{i}\n" for i in range(5)))
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    rows = [f"p{i},r{j},{((7 * i + 3 * j) % 11) / 10}\n" for i in range(5) for j in range(6)]
+    (tmp_path / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
+    return tmp_path
+
+
+def run(*arguments):
+    base = ["--items", "items.csv", "--reviewers", "people.csv", "--affinity", "affinity.csv", "--demand", "3"]
+    return CliRunner().invoke(assign, [*base, *arguments], prog_name="reviewgraph assign")
+
+
+def panels(result):
+    found = {}
+    for review in json.loads(result.stdout)["reviews"]:
+        found.setdefault(review["item"], []).append(review["reviewer"])
+    return found.values()
+
+
+def test_a_column_is_no_rule_until_it_is_asked_for():
+    result = run("--json")
+    assert (
+        "people.csv: no rule is about the columns institution and senior; to ask for one: "
+        "--at-most institution=1 --at-least senior=1" in result.stderr
+    )
+    assert json.loads(result.stdout)["rules"] == []
+    homes = dict(zip((f"r{j}" for j in range(6)), "XXYYZZ", strict=True))
+    assert any(len({homes[r] for r in panel}) < 3 for panel in panels(result))
+    asked = run("--json", "--at-most", "institution=1")
+    assert "no rule is about the column senior; to ask for one: --at-least senior=1" in asked.stderr
+    assert all(len({homes[r] for r in panel}) == 3 for panel in panels(asked))
+
+
+def test_the_page_and_the_json_say_which_rules_hold():
+    rules = ("--at-most", "affiliation=2", "--at-least", "region:Asia=1", "--reward", "region=0.5")
+    page = run(*rules).stdout
+    assert "at most 2 of one affiliation: holds on 5 papers (--at-most affiliation=2)" in page
+    assert "at least 1 of region Asia: holds on 5 papers (--at-least region:Asia=1)" in page
+    assert "0.5 for each different region: earned" in page
+    assert "% the rules, " in page
+    report = json.loads(run(*rules, "--json", "--target", "none").stdout)
+    assert [rule["option"] for rule in report["rules"]] == [" ".join(rules[k : k + 2]) for k in (0, 2, 4)]
+    assert report["rewards"] == pytest.approx(0.5 * report["rules"][2]["earned"])
+    assert report["affinity"] + report["rewards"] <= report["bound"] + 1e-6
+    assert (report["status"], report["gap_percent"]) == ("optimal", 0.0)
+
+
+def test_a_file_of_attributes_adds_columns(folder):
+    (folder / "more.csv").write_text("reviewer,first time\nr0,yes\nr1,yes\nr2,no\nzoe,yes\n")
+    result = run("--json", "--attributes", "more.csv", "--at-most", "first time=0")
+    assert "more.csv: 1 of 4 reviewers is not among the reviewers; ignored" in result.stderr
+    assert not {"r0", "r1"} & {reviewer for panel in panels(result) for reviewer in panel}
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--at-most homes=1", "--at-most homes=1: expected a known attribute, found 'homes'."),
+        ("--at-most regions=1", "found 'regions'; did you mean 'region'? Known: "),
+        ("--at-least region:Asien=1", "expected a known value of region, found 'Asien'; did you mean 'Asia'?"),
+        ("--at-least senior:yes=1", "expected no value of senior, which is a matter of yes or no"),
+        ("--at-most senior", "--at-most senior: expected A=N, as in institution=1"),
+        ("--at-least senior=-1", "--at-least senior=-1: expected a whole number behind =, found '-1'"),
+        ("--reward region=much", "--reward region=much: expected a number behind =, found 'much'"),
+        ("--reward region=-1", "--reward region=-1: expected a finite amount of affinity, 0 or more"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_one_message(option, message):
+    result = run(*option.split(" "))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("Error: ") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--at-least region=9", "get 3 reviews each, too few for at least 9 different values of region"),
+        ("--at-least region:Africa=1", "need at least 1 of region Africa each = 5 reviews; 1 such reviewer (r4)"),
+        ("--at-most senior=0 --at-least senior=1", "need"),
+    ],
+)
+def test_what_cannot_be_is_counted(option, message):
+    result = run(*option.split(" "), "--target", "none")
+    assert result.exit_code == 1
+    assert message in result.stdout
