@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROUNDS, RETURNS = 50, 3
 
 #: Flows that the bound takes at most, and pairs that they take together beyond the first few.
-STEPS, FEWEST, WORK = 60, 4, 12_000_000
+STEPS, FEWEST, WORK = 60, 4, 6_000_000
 
 
 class Flow(Protocol):
