@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.assignment import Assignment
+from planner.assignments.fair.serving import Fair
+from planner.assignments.fair.ways import way_named
 from planner.assignments.model.exchanged import CONDITIONING
+from planner.assignments.model.floors import Floors
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import AIMS, Aim, aim_named
 from planner.assignments.model.pairs import scored_pairs
@@ -39,6 +44,10 @@ def assign(
     allow_unscored: bool = False,
     conditioning: float = CONDITIONING,
     assumptions: Assumptions | None = None,
+    fair: str | None = None,
+    floor: float | None = None,
+    floor_best: float | None = None,
+    alternates: int = 0,
     seed: int = 0,
     time_limit: float | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -54,10 +63,12 @@ def assign(
 
     1. Without the level: a minimum-cost flow, exact.
     2. Papers without a senior reviewer, or with two of one institution: an integer programme over them.
-    3. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
+    3. If asked for: the worst-served papers lifted by chains of exchanges, and kept up in all that follows as far as
+       the level allows.
+    4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
        network, cheapest first; then those no longer needed are freed again.
-    4. If it shall survive a reviewer: the same for what is missing without her.
-    5. Exchanges that cost what ``conditioning`` allows, or nothing, for smaller expected errors.
+    5. If it shall survive a reviewer: the same for what is missing without her.
+    6. Exchanges that cost what ``conditioning`` allows, or nothing, for smaller expected errors.
 
     Parameters
     ----------
@@ -95,10 +106,20 @@ def assign(
     assumptions
         What is assumed of the scores for these errors: a :class:`reviewgraph.assumptions.Assumptions`, by default noise
         1, severity 0.5 and stretch 0.2 in units of the spread of qualities.
+    fair
+        ``leximin``: the worst-served paper first, whatever affinity that costs. A paper's score is the sum of the
+        affinities of its reviewers; the smallest is made as large as can be, then the second smallest, and so on.
+        By default papers are served as total affinity has it.
+    floor
+        Least sum of the affinities of a paper's reviewers; None by default.
+    floor_best
+        Least affinity of the best reviewer of each paper; None by default.
+    alternates
+        For each paper so many reviewers who can take the place of anyone on its panel; 0 by default.
     seed
         Breaks ties between equal affinities: the same seed gives the same assignment.
     time_limit
-        Seconds for steps 2 to 5; what is reached by then is returned, and so it is after Ctrl-C. By default there is
+        Seconds for steps 2 to 6; what is reached by then is returned, and so it is after Ctrl-C. By default there is
         no limit: every step ends by itself.
     progress
         Called with a :class:`reviewgraph.results.Progress`: seconds so far, in words what goes on, and the share that
@@ -132,6 +153,9 @@ def assign(
     """  # noqa: E501
     aim = aim_named(target)
     _check_options(aim, survive, conditioning)
+    if not isinstance(alternates, int) or alternates < 0:
+        message = f"alternates: expected a whole number, 0 or more, found {alternates!r}"
+        raise InputError(message)
     clock = Clock(time_limit)
 
     def tell(words: str, done: float | None = None) -> None:
@@ -142,9 +166,20 @@ def assign(
     first = () if phase_one is None else phase_one
     wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
+    problem = replace(problem, floors=_floors(floor, floor_best))
+    way = None if fair is None else way_named(fair)
+    fairly = Fair(problem, way, say) if way or problem.floors.asked else None
     with clock.stopped_by_interrupts(say):
-        gone = survive or int(aim.outlives)
-        return Run(problem, aim, gone, seed, clock, say, conditioning, assumptions or Assumptions()).result()
+        gone, given = survive or int(aim.outlives), assumptions or Assumptions()
+        return Run(problem, aim, gone, seed, clock, say, conditioning, given, fairly, alternates).result()
+
+
+def _floors(total: float | None, best: float | None) -> Floors:
+    for name, value in (("floor", total), ("floor_best", best)):
+        if value is not None and not math.isfinite(value):
+            message = f"{name}: expected a finite number, found {value!r}"
+            raise InputError(message)
+    return Floors(total, best)
 
 
 def _check_options(aim: Aim, survive: int, conditioning: float) -> None:

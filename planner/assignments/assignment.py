@@ -13,6 +13,8 @@ from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner.assignments.model.exchanged import Exchanges
+    from planner.assignments.model.fairness import Fairness
+    from planner.assignments.model.standing_by import Alternates
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 
@@ -72,6 +74,10 @@ class Assignment(Result):
         Affinity that the level costs at least, whatever the assignment; None where that is not known.
     loads
         Reviews of each reviewer in the assignment, shape (M,).
+    fairness
+        How the papers are served, the worst above all; None where nothing of the kind was asked for.
+    alternates
+        Who can step in on each paper; None if that was not asked for.
     """
 
     status: AssignmentStatus
@@ -86,6 +92,8 @@ class Assignment(Result):
     not_exchanged: str = ""
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    fairness: Fairness | None = None
+    alternates: Alternates | None = None
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""
@@ -120,6 +128,8 @@ class Assignment(Result):
             "exchanges": None if self.exchanges is None else self.exchanges.to_dict(),
             "price_percent_of_exchanges": self.price_of_exchanges,
             "not_exchanged": self.not_exchanged,
+            "fair": None if self.fairness is None else self.fairness.to_dict(),
+            **({} if self.alternates is None else self.alternates.to_dict()),
             "explanation": self.explanation,
         }
 
@@ -151,6 +161,13 @@ class Assignment(Result):
     def price_of_exchanges(self) -> float:
         """The part of the price that was given up for smaller errors; the rest is the price of all else."""
         lost = 0.0 if self.exchanges is None else self.exchanges.lost
+        scale = abs(self.affinity_unconstrained)
+        return 100.0 * lost / scale if scale > 0 else 0.0
+
+    @property
+    def price_of_fairness(self) -> float:
+        """The part of the price that was given up for the worst-served papers and floors."""
+        lost = 0.0 if self.fairness is None else self.fairness.lost
         scale = abs(self.affinity_unconstrained)
         return 100.0 * lost / scale if scale > 0 else 0.0
 

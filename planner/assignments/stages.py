@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
+from planner.assignments.fair.matching import best_with_good
 from planner.assignments.model.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
 from planner.assignments.model.network import settle_potentials
 from planner.assignments.model.pairs import scored_pairs
+from planner.assignments.steps.alternates import alternates_of
 from planner.assignments.steps.flow import cheapest_assignment, whole_costs
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
@@ -23,6 +25,7 @@ from planner.assignments.steps.panels import broken_items, repair
 from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
 from planner.assignments.steps.watching import missing_without
+from planner.assignments.words.fair import why_below, why_no_floor, why_no_good
 from planner.assignments.words.why_no_panels import why_no_panels
 from planner.assignments.words.why_none import how_it_ended, why_apart, why_fragile, why_infeasible, why_unreachable
 from reviewgraph.assumptions import Assumptions
@@ -31,8 +34,10 @@ from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from planner.assignments.fair.serving import Fair
     from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
+    from planner.assignments.model.standing_by import Alternates
     from planner.assignments.steps.panels import Repair
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray
@@ -93,6 +98,10 @@ class Run:
         Part of the affinity that may be given up for smaller errors.
     assumptions
         What is assumed of the scores, for these errors.
+    fair
+        The stage that serves papers fairly; None where nothing of the kind is asked for.
+    alternates
+        Alternates of each paper to look for.
     exchanges, not_exchanged
         Found on the way: what exchanges bought, where they were looked for; and else why they were not.
     least_loss
@@ -110,6 +119,8 @@ class Run:
     say: Say
     conditioning: float = 0.0
     assumptions: Assumptions = field(default_factory=Assumptions)
+    fair: Fair | None = None
+    alternates: int = 0
     exchanges: Exchanges | None = None
     not_exchanged: str = ""
     least_loss: float | None = None
@@ -130,6 +141,11 @@ class Run:
         reason = why_unreachable(problem, self.aim)
         if reason:
             return self._infeasible(reason, unconstrained)
+        plain = best
+        if problem.floors.best is not None:
+            best = best_with_good(problem, cost)
+            if best is None:
+                return self._infeasible(why_no_good(problem), unconstrained)
         # 2. What no flow can say.
         chosen = best
         if problem.special and broken_items(problem, best).size:
@@ -138,10 +154,15 @@ class Run:
             if repaired.chosen is None:
                 return self._unrepaired(repaired, unconstrained)
             chosen = repaired.chosen
-        if self.aim.level is None:
+        if self.aim.level is None and self.fair is None:
             return self._answer(chosen, unconstrained, None, 0, reached=True, same=bool((chosen == best).all()))
-        # 3. to 5. The level, what survives, conditioning.
-        return self._connected(cost, best, chosen, unconstrained)
+        # 3. to 6. The worst-served papers, the level, what survives, conditioning.
+        linker = self._linker(cost, best, chosen)
+        if self.fair is not None:
+            self.fair.serve(linker, plain)
+            if self.fair.impossible:
+                return self._infeasible(why_no_floor(problem, self.fair), unconstrained)
+        return self._connected(linker, best, unconstrained)
 
     def _flow(self, cost: IntArray) -> BoolArray | None:
         problem = self.problem
@@ -156,11 +177,10 @@ class Run:
         chosen[free[found]] = True
         return chosen
 
-    def _connected(self, cost: IntArray, best: BoolArray, chosen: BoolArray, unconstrained: float) -> Assignment:
+    def _connected(self, linker: Linker, best: BoolArray, unconstrained: float) -> Assignment:
         """Bring an assignment to the level, and say what that took."""
-        linker = self._linker(cost, best, chosen)
         core = linker.core
-        reached = linker.link()
+        reached = linker.link() if self.fair is None else self.fair.link(linker)
         decided = self.aim.core_decides
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
         if apart:
@@ -254,7 +274,9 @@ class Run:
         # Reviews of the first phase are no part of the answer.
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
-        short = bool(self.exposed)
+        fairness = None if self.fair is None else self.fair.result(assigned)
+        below = fairness is not None and bool(fairness.below)
+        short = bool(self.exposed) or below
         # Optimal is what equals the best without a level: nothing can be better.
         if not reached or short:
             status = AssignmentStatus.LEVEL_MISSED
@@ -263,8 +285,10 @@ class Run:
         why = ""
         if not reached:
             why = how_it_ended(problem, assigned, self.clock)
-        elif short:
+        elif self.exposed:
             why = why_fragile(problem, self.aim, self.exposed)
+        if fairness is not None and below:
+            why = f"{why} {why_below(fairness)}".strip()
         return Assignment(
             *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], unconstrained),
             *(critical, forced, why),
@@ -272,7 +296,15 @@ class Run:
             not_exchanged=self.not_exchanged,
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
+            fairness=fairness,
+            alternates=self._alternates(assigned),
         )
+
+    def _alternates(self, assigned: BoolArray) -> Alternates | None:
+        if not self.alternates:
+            return None
+        self.say("alternates")
+        return alternates_of(self.problem, assigned, self.aim, self.alternates, self.clock)
 
     def _reviews(self, pairs: IntArray) -> Reviews:
         problem = self.problem

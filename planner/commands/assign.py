@@ -10,6 +10,8 @@ import click
 from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.levels import AIMS, ToDouble
+from planner.commands.fair import OPTIONS as FAIR
+from planner.commands.fair import fair_options, read_fair, write_alternates
 from planner.commands.people import affinity_option
 from reviewgraph.cli.options import given_options, output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     metavar="PART",
     help="Part of the affinity that may be given up for smaller expected errors; 0 gives up none.",
 )
+@fair_options
 @click.option("--like", metavar="FILE", help="Scores, such as last year's, from which noise and reviewers are learned.")
 @click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
@@ -86,6 +89,7 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
         say(f"{output}: not written, since there is no assignment")
     elif output:
         write_whole(output, csv_text(chosen.to_columns()))
+    write_alternates(chosen, options["alternates_file"])
     if as_json:
         print_json(chosen.to_dict())
     else:
@@ -132,6 +136,7 @@ def _assign(
         conditioning=options["conditioning"],
         assumptions=assumptions_like(read_reviews(like, note=say)) if like else None,
         allow_unscored=options["allow_unscored"] or affinity is None,
+        **read_fair(options),
         seed=seed,
         time_limit=time_limit,
         progress=say_progress,
@@ -162,6 +167,7 @@ def _design(
         "allow_unscored",
         "conditioning",
         "like",
+        *(option.name for option in FAIR),
     ):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":

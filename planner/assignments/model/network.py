@@ -30,8 +30,9 @@ REACH, CUT = 0, 1
 #: States of ``Work.place`` that are no place in the heap.
 NEVER, DONE = -1, -2
 
-#: Places of the ends of a search: where it starts, where it goes, and the reviewer who takes or gives up the item.
-SOURCE, TARGET, PERSON = 0, 1, 2
+#: Places of the ends of a search: where it starts, where it goes, the reviewer who takes or gives up the item, and the
+#: pair of both.
+SOURCE, TARGET, PERSON, PAIR = 0, 1, 2, 3
 
 
 class Network(NamedTuple):
@@ -60,6 +61,12 @@ class Network(NamedTuple):
         Reviewers who are senior, shape (M,), and items that need one, shape (N,).
     special
         Whether institution or seniority count, shape (1,).
+    value
+        Affinity of each pair in whole units, shape (P,).
+    floor, peak
+        Least sum of values on each item, and least value of the best one, shape (N,).
+    floored
+        Whether floors count, shape (1,).
     potential
         Potentials of the nodes, shape (N + M + 1,): with them reduced costs are not negative.
     """
@@ -80,6 +87,10 @@ class Network(NamedTuple):
     senior: BoolArray
     wants_senior: BoolArray
     special: BoolArray
+    value: IntArray
+    floor: IntArray
+    peak: IntArray
+    floored: BoolArray
     potential: IntArray
 
 
@@ -224,6 +235,20 @@ def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
 
 
 @kernel
+def serves(net: Network, item: int, leaving: int, entering: int) -> bool:
+    """Whether an item stays above its floors when a pair enters its panel and another leaves it."""
+    if not net.floored[0]:
+        return True
+    total, best = net.value[entering], net.value[entering]
+    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
+        p = net.panel[slot]
+        if p != leaving:
+            total += net.value[p]
+            best = max(best, net.value[p])
+    return total >= net.floor[item] and best >= net.peak[item]
+
+
+@kernel
 def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: int) -> int:
     """Relax an arc of the given cost from u to v; returns the number of nodes in the heap."""
     if work.place[v] == DONE:
@@ -251,21 +276,21 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
 
 
 @kernel
-def look_ahead(net: Network, cost: IntArray, work: Work, item: int, taker: int, forget: bool) -> None:
-    """Note how far the reviewers who may give up an item are from it, or forget it again."""
-    n_items = net.item_start.size - 1
+def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool) -> None:
+    """Note how far the reviewers who may give up an item for a pair are from it, or forget it again."""
+    n_items, item, taker = net.item_start.size - 1, net.item[pair], net.reviewer[pair]
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
         p = net.panel[slot]
         node = n_items + net.reviewer[p]
         if forget:
             work.toward[node] = FAR
-        elif not net.locked[p] and fits(net, item, net.reviewer[p], taker):
+        elif not net.locked[p] and fits(net, item, net.reviewer[p], taker) and serves(net, item, p, pair):
             work.toward[node] = max(net.potential[node] - cost[p] - net.potential[item], 0)
 
 
 @kernel
 def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: IntArray) -> int:
-    """Relax all residual arcs that leave a node; ``ends`` holds SOURCE, TARGET and PERSON."""
+    """Relax all residual arcs that leave a node; ``ends`` holds SOURCE, TARGET, PERSON and PAIR."""
     n_items, sink = net.item_start.size - 1, net.potential.size - 1
     # The sink gives a unit back: somebody above her least load may hold one less.
     if u == sink:
@@ -275,12 +300,13 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
     # An item that was given up looks for another reviewer, who must fit beside those that stay.
     elif u < n_items:
         leaving = ends[PERSON] if u == ends[SOURCE] else work.via_node[u] - n_items
-        base, special = work.dist[u] + net.potential[u], net.special[0]
+        gone = ends[PAIR] if u == ends[SOURCE] else work.via_pair[u]
+        base, special, floored = work.dist[u] + net.potential[u], net.special[0], net.floored[0]
         for p in range(net.item_start[u], net.item_start[u + 1]):
             v = n_items + net.reviewer[p]
             if base + cost[p] - net.potential[v] >= work.dist[v] or net.locked[p] or net.assigned[p]:
                 continue
-            if not special or fits(net, u, leaving, net.reviewer[p]):
+            if (not special or fits(net, u, leaving, net.reviewer[p])) and (not floored or serves(net, u, gone, p)):
                 size = reach(net, work, size, u, v, p, cost[p])
     # A reviewer who took one has room for it, or gives another one up.
     else:
@@ -289,7 +315,11 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
             size = reach(net, work, size, u, sink, -1, 0)
         for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
             p = net.held[slot]
-            if net.locked[p] or (net.item[p] == ends[TARGET] and not fits(net, ends[TARGET], j, ends[PERSON])):
+            if net.locked[p]:
+                continue
+            if net.item[p] == ends[TARGET] and not (
+                fits(net, ends[TARGET], j, ends[PERSON]) and serves(net, ends[TARGET], p, ends[PAIR])
+            ):
                 continue
             size = reach(net, work, size, u, net.item[p], p, -cost[p])
     return size
@@ -307,13 +337,13 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     n_items = net.item_start.size - 1
     i, j = net.item[pair], n_items + net.reviewer[pair]
     source, target = (i, j) if net.assigned[pair] else (j, i)
-    ends = np.array([source, target, j - n_items])
+    ends = np.array([source, target, j - n_items, pair])
     work.dist[source] = 0
     work.heap[0] = source
     work.place[source] = 0
     work.bound[REACH], work.bound[CUT] = limit, 0
     if target == i:
-        look_ahead(net, cost, work, i, j - n_items, False)
+        look_ahead(net, cost, work, pair, False)
     # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts all off.
     size, touched, length, far = 1, 0, 0, limit
     while size > 0:
@@ -326,7 +356,7 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
             break
         size = leave(net, cost, work, size, u, ends)
     if target == i:
-        look_ahead(net, cost, work, i, j - n_items, True)
+        look_ahead(net, cost, work, pair, True)
     # Back along the way; arcs of the sink flip no pair.
     if length > 0:
         work.path[0], u = pair, target

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.assignments.model.floors import NO_FLOOR, Floors, whole_floor, whole_values
 from planner.assignments.model.network import Network
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Problem:
         Who is senior, shape (M,), and whether every paper needs one of them.
     reviewers, items
         Labels.
+    floors
+        What no paper shall fall below.
     """
 
     item: IntArray
@@ -53,6 +56,7 @@ class Problem:
     needs_senior: bool
     reviewers: Sequence[Label]
     items: Sequence[Label]
+    floors: Floors = Floors()
 
     @property
     def n_items(self) -> int:
@@ -68,6 +72,16 @@ class Problem:
     def special(self) -> bool:
         """Whether something must hold that a flow cannot say."""
         return self.needs_senior or bool((self.institution >= 0).any())
+
+    @property
+    def served(self) -> BoolArray:
+        """Items that are to be served, shape (N,): floors and fairness are about them."""
+        return np.asarray(self.required & (np.bincount(self.item[self.old], minlength=self.n_items) < self.demand))
+
+    @property
+    def strong(self) -> BoolArray:
+        """Pairs of an affinity that each paper shall have one of, shape (P,); all where none is asked for."""
+        return ~self.old & (whole_values(self.affinity) >= whole_floor(self.floors.best, self.affinity, 1))
 
     def open_demand(self) -> IntArray:
         """Reviews that each item needs beyond the given ones."""
@@ -106,6 +120,10 @@ class Problem:
             senior=self.senior.copy(),
             wants_senior=np.full(self.n_items, self.needs_senior) & self.required,
             special=np.array([self.special]),
+            value=whole_values(self.affinity),
+            floor=np.full(self.n_items, NO_FLOOR),
+            peak=np.where(self.served, whole_floor(self.floors.best, self.affinity, 1), NO_FLOOR),
+            floored=np.array([self.floors.best is not None]),
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
         )
 

@@ -67,7 +67,7 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     if short.any() or starved.any() or (problem.needs_senior and seniors is None):
         return None
     rows = [_rows(item, demand, demand), _rows(reviewer, least, problem.load - outside)]
-    rows += [_institutions(problem, inside, pairs), *([seniors] if seniors else [])]
+    rows += [_institutions(problem, inside, pairs), *([seniors] if seniors else []), _strong(problem, region, pairs)]
     return Programme(pairs, tuple(part for part in rows if part.low.size))
 
 
@@ -90,6 +90,15 @@ def _seniors(problem: Problem, region: BoolArray, pairs: IntArray) -> Rows | Non
     if np.setdiff1d(np.flatnonzero(region & (wanted > 0)), problem.item[pairs[senior[pairs]]]).size:
         return None
     return _rows(problem.item[pairs], wanted, problem.demand, senior[pairs])
+
+
+def _strong(problem: Problem, region: BoolArray, pairs: IntArray) -> Rows:
+    """Ask for a pair at the floor for the best reviewer of each item that has none such given."""
+    strong = problem.strong
+    have = np.bincount(problem.item[problem.given & strong], minlength=problem.n_items)
+    asked = problem.served & region if problem.floors.best is not None else np.zeros(problem.n_items, np.bool_)
+    wanted = np.where(asked, np.maximum(1 - have, 0), 0)
+    return _rows(problem.item[pairs], wanted, problem.demand, strong[pairs] & (wanted > 0)[problem.item[pairs]])
 
 
 def _rows(group: IntArray, low: IntArray, high: IntArray, where: BoolArray | None = None) -> Rows:

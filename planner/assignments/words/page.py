@@ -9,6 +9,8 @@ import numpy as np
 
 from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.model.levels import aim_named
+from planner.assignments.words.alternates import alternate_lines
+from planner.assignments.words.fair import fair_lines, why_below
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -44,18 +46,24 @@ def page(assignment: Assignment) -> str:
         f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
         f"{assignment.price:.3f} %{_parts(assignment)}.",
         f"Level: {_level(assignment)}.",
+        *fair_lines(assignment.fairness),
         *_exchanges(assignment),
+        *_critical(assignment),
+        *alternate_lines(assignment.alternates),
     ]
-    return "\n".join([*lines, *_critical(assignment)])
+    return "\n".join(lines)
 
 
 def _parts(assignment: Assignment) -> str:
     """Return what the price is for: the level and what else must hold, and smaller errors."""
     least, for_errors = assignment.least_price, assignment.price_of_exchanges
     bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
+    fair = assignment.price_of_fairness
     # What is left is rounding where errors are all that costs anything; it has no sign then.
-    rest = round(assignment.price - for_errors, 3) + 0.0
-    parts = f": {rest:.3f} % the level, {for_errors:.3f} % smaller errors" if for_errors else ""
+    rest = round(assignment.price - for_errors - fair, 3) + 0.0
+    costs = ((fair, "fairness"), (rest, "the level"), (for_errors, "smaller errors"))
+    named = [f"{cost:.3f} % {what}" for cost, what in costs if cost or what == "the level"]
+    parts = f": {', '.join(named)}" if for_errors or fair else ""
     return f"{parts}{bound} ({counted(assignment.forced, 'pair')} forced in for the level)"
 
 
@@ -77,8 +85,9 @@ def _exchanges(assignment: Assignment) -> list[str]:
 
 
 def _level(assignment: Assignment) -> str:
-    aim = aim_named(assignment.target)
-    if assignment.status is AssignmentStatus.LEVEL_MISSED:
+    aim, fairness = aim_named(assignment.target), assignment.fairness
+    only_floor = fairness is not None and fairness.below and assignment.explanation == why_below(fairness)
+    if assignment.status is AssignmentStatus.LEVEL_MISSED and not only_floor:
         return f"{aim.name} missed. {assignment.explanation}".rstrip(".")
     return aim.words if aim.level is None else f"all papers are {aim.words}"
 
