@@ -28,6 +28,9 @@ MOST_PAIRS, MOST_ITEMS = 300, 30
 #: Bits of the largest affinity that count, and by how many units two solvers may differ: HiGHS obeys rows to a millionth.
 BITS, AGREED = 20, 16
 
+#: Units by which HiGHS may fall short of a score: rows met to the last bit it has called infeasible.
+SLACK = 4
+
 #: What CP-SAT may do for one programme, in its own unit, so that the answer is the same on every machine.
 EFFORT, SECONDS = 4.0, 10.0
 
@@ -222,7 +225,10 @@ def _solve(model: _Model) -> tuple[IntArray | None, bool]:
 
 
 def _agreed(model: _Model, best: int | None) -> bool:
-    """Whether a second solver (HiGHS) finds nothing better either, or nothing at all where there is to be none."""
+    """Whether a second solver (HiGHS) finds nothing better either, or nothing at all where there is to be none.
+
+    It solves a relaxation by a hair, so that what it bounds is bounded.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import diags_array
 
@@ -236,7 +242,7 @@ def _agreed(model: _Model, best: int | None) -> bool:
         bounds=Bounds(0, model.most / column),
         constraints=LinearConstraint(
             diags_array(row) @ model.rows @ diags_array(column),
-            row * model.low,
+            row * model.low - np.where(row < 1, SLACK * unit, 0.0),
             np.where(model.high >= _FAR, np.inf, row * model.high),
         ),
         options={"time_limit": SECONDS, "mip_rel_gap": 0.0},

@@ -20,6 +20,7 @@ import numpy as np
 
 from planner.assignments.fair.bounding import Bound, smallest_at_most
 from planner.assignments.fair.exact import small, with_floor
+from planner.assignments.fair.guarding import allowed, within_reach
 from planner.assignments.fair.lifting import Lifting, panel_scores, reach_of
 from planner.assignments.model.fairness import WORST, Fairness
 from planner.assignments.model.floors import NO_FLOOR, unit_of, whole_floor
@@ -96,12 +97,14 @@ class Fair:
         net.floored[0] = True
         for guard in self._guards(panel_scores(net)):
             net.floor[:] = guard
-            if linker.link():
-                if self.way is not None:
-                    net.floor[:] = np.where(self.problem.served, panel_scores(net), NO_FLOOR)
-                return True
-            if linker.clock.over():
-                break
+            barred = ~net.locked & ~net.assigned & ~allowed(net, guard, self.problem.demand)
+            net.locked[barred] = True
+            reached = within_reach(linker.core) and linker.link()
+            net.locked[barred] = False
+            if reached and self.way is not None:
+                net.floor[:] = np.where(self.problem.served, panel_scores(net), NO_FLOOR)
+            if reached or linker.clock.over():
+                return reached
         return False
 
     def result(self, assigned: BoolArray) -> Fairness:

@@ -182,7 +182,7 @@ def test_a_floor_on_many_papers_is_kept_by_all_steps():
     fairest = assign(score, demand=3, load=5, fair="leximin", target="none").fairness
     floor = 0.1 * fairest.smallest[0] + 0.9 * fairest.smallest[1]
     result = assign(score, demand=3, load=5, floor=floor, conditioning=0.005)
-    assert result.status == "feasible"
+    assert result.status.reached
     assert np.bincount(result.reviews.item, result.affinities).min() >= floor - 1e-9
     assert 0 <= result.price_of_fairness < 2
     assert f"Every paper has {floor:g} or more." in page(result)
