@@ -10,7 +10,7 @@ import click
 from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.levels import AIMS, ToDouble
-from planner.commands.fair import OPTIONS as FAIR
+from planner.commands.fair import NAMES as FAIR_NAMES
 from planner.commands.fair import fair_options, read_fair, write_alternates
 from planner.commands.people import affinity_option
 from reviewgraph.cli.options import given_options, output_option
@@ -167,7 +167,7 @@ def _design(
         "allow_unscored",
         "conditioning",
         "like",
-        *(option.name for option in FAIR),
+        *FAIR_NAMES,
     ):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":

@@ -38,6 +38,9 @@ OPTIONS = (
     ),
 )
 
+#: Names of the options, as the command has them.
+NAMES = ("fair", "floor", "floor_best", "alternates", "alternates_file")
+
 #: Alternates of a paper where only a file for them is named.
 ALTERNATES = 2
 

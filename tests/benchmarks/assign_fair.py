@@ -81,7 +81,8 @@ def timed(score, **options):
 
 def large(number):
     """Print means over instances: smallest score before and after, bound, price, seconds of CPU."""
-    print("instances | load | target | smallest before | after | at most | worst tenth before | after | lost % | s | s without")
+    scores = "smallest before | after | at most | worst tenth before | after"
+    print(f"instances | load | target | {scores} | lost % | s | s without")
     for communities, load, target in itertools.product((False, True), (5, 4), ("none", "double")):
         rows = []
         for seed in range(number):
@@ -105,8 +106,8 @@ def standing_by(number):
             _, without = timed(score, load=5)
             result, seconds = timed(score, load=5, alternates=2)
             lacking = len(result.alternates.missing)
-            print(f"alternates, communities {communities}, seed {seed}: {lacking} of 1000 papers lack, {seconds:.1f} s, "
-                  f"{without:.1f} s without", flush=True)  # fmt: skip
+            kind = "two communities" if communities else "topic clusters"
+            print(f"{kind}: {lacking} of 1000 papers lack alternates, {seconds:.1f} s, {without:.1f} s without")
 
 
 def main():

@@ -1,1 +1,1 @@
-"""Fairness between papers: the worst served first, floors, what they cost, and how near they are to the best possible."""
+"""Fairness between papers: the worst served first, floors, what they cost, and how near to the best possible."""

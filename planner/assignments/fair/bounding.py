@@ -1,16 +1,16 @@
-"""How much the worst-served paper can have at most: a bound by linear programming duality, over all allowed pairs.
+r"""How much the worst-served paper can have at most: a bound by linear programming duality, over all allowed pairs.
 
 The largest smallest score over fractional assignments is
 
 .. math::
-    \\max t \\quad \\text{subject to} \\quad \\sum_{p \\ni i} a_p z_p \\ge t - g_i, \\quad \\sum_{p \\ni i} z_p = d_i, \\quad
-    \\sum_{p \\ni j} z_p \\le u_j, \\quad 0 \\le z_p \\le 1
+    \max t \quad \text{subject to} \quad g_i + \sum_{p \ni i} a_p z_p \ge t, \quad
+    \sum_{p \ni i} z_p = d_i, \quad \sum_{p \ni j} z_p \le u_j, \quad 0 \le z_p \le 1
 
-with g what an item's given pairs bring. For any weights of items that sum to one and any prices of reviewers, all of them
-not negative, no assignment has a smallest score above
+with g what an item's given pairs bring. For any weights of items that sum to one and any prices of reviewers, all of
+them not negative, no assignment has a smallest score above
 
 .. math::
-    \\sum_i \\lambda_i g_i + \\sum_j \\beta_j u_j + \\sum_i \\text{(the } d_i \\text{ largest } \\lambda_i a_{ij} - \\beta_j)
+    \sum_i \lambda_i g_i + \sum_j \beta_j u_j + \sum_i \text{(the } d_i \text{ largest } \lambda_i a_{ij} - \beta_j)
 
 so the bound is worked out from the multipliers alone, and no solver's word is taken for it.
 """
@@ -88,7 +88,8 @@ def smallest_at_most(problem: Problem, reached: float, clock: Clock) -> Bound:
 def _market(problem: Problem) -> _Market:
     served, load = problem.served, problem.open_loads()[0]
     free = np.flatnonzero(~problem.given & served[problem.item] & (load[problem.reviewer] > 0))
-    given = np.bincount(problem.item[problem.given], problem.affinity[problem.given], problem.n_items)
+    given = np.zeros(problem.n_items)
+    np.add.at(given, problem.item[problem.given], problem.affinity[problem.given])
     return _Market(
         problem.item[free],
         problem.reviewer[free],
@@ -110,14 +111,14 @@ def _rank(market: _Market, value: FloatArray) -> IntArray:
 
 
 def _alone(market: _Market) -> FloatArray:
-    """The most that each item could have if all others were left out, infinite for those not served."""
+    """Return the most that each item could have if all others were left out, infinite for those not served."""
     taken = _rank(market, market.affinity) < market.demand[market.item]
     sums = market.given + np.bincount(market.item[taken], market.affinity[taken], market.demand.size)
     return np.where(market.served, sums, np.inf)
 
 
 def _bound(market: _Market, weight: FloatArray, price: FloatArray) -> Bound:
-    """The bound by weights of items and prices of reviewers, up to rounding of the sums."""
+    """Bound by weights of items and prices of reviewers, up to rounding of the sums."""
     value = weight[market.item] * market.affinity - price[market.reviewer]
     taken = _rank(market, value) < market.demand[market.item]
     total = float(value[taken].sum() + price @ market.load + weight @ market.given)

@@ -1,8 +1,8 @@
 """The fairest assignment of a small problem: one integer programme for each place of the sorted scores, solved twice.
 
-With the k - 1 smallest scores known, the k-th is the largest t such that at most k - 1 papers stay below t, while at most
-as many stay below each smaller score as before. One solver works in whole numbers (CP-SAT); the other one (HiGHS), of
-another kind, must find the same t, or nothing is called proved.
+With the k - 1 smallest scores known, the k-th is the largest t such that at most k - 1 papers stay below t, while at
+most as many stay below each smaller score as before. One solver works in whole numbers (CP-SAT); the other one (HiGHS),
+of another kind, must find no larger t, or nothing is called proved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Pairs and papers up to which it is tried: most such programmes take some hundredths of a second.
 MOST_PAIRS, MOST_ITEMS = 300, 30
 
-#: Bits of the largest affinity that count, and by how many units two solvers may differ: HiGHS obeys rows to a millionth.
+#: Bits of the largest affinity that count, and units by which solvers may differ: HiGHS obeys rows to a millionth.
 BITS, AGREED = 20, 16
 
 #: Units by which HiGHS may fall short of a score: rows met to the last bit it has called infeasible.
@@ -204,7 +204,7 @@ def _floored(found: _Small, least: int) -> _Model:
 
 
 def _solve(model: _Model) -> tuple[IntArray | None, bool]:
-    """Solve in whole numbers (CP-SAT); returns the answer and whether it is said to be the best, or that there is none."""
+    """Solve in whole numbers (CP-SAT); returns the answer, and whether nothing is said to be better, or to exist."""
     from ortools.sat.python import cp_model
 
     sat = cp_model.CpModel()

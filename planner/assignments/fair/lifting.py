@@ -1,8 +1,8 @@
 """Lift the worst-served papers by chains of exchanges: no other paper falls below the one that is lifted.
 
 After a lift the paper itself has more than before, and every other one keeps what it has, or has more than what the
-lifted one had. So the sorted scores rise lexicographically, and since they are whole numbers the search ends. It changes
-one place of each panel at a time, so the end is a local one; how far it may be from the best possible says
+lifted one had. So the sorted scores rise lexicographically, and since they are whole numbers the search ends. It
+changes one place of each panel at a time, so the end is a local one; how far it may be from the best possible says
 :mod:`.bounding`.
 """
 
@@ -118,7 +118,7 @@ class Lifting:
 
 
 def reach_of(net: Network, demand: IntArray) -> IntArray:
-    """Most that each item can have if all others were left out: its given pairs and the best of the rest; shape (N,)."""
+    """Return the most that each item can have alone: its locked pairs and the best of the others, shape (N,)."""
     given = net.locked & net.assigned
     free = np.flatnonzero(~net.locked)
     order = free[np.lexsort((-net.value[free], net.item[free]))]

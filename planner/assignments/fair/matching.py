@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Places(NamedTuple):
     """A proof by counting that not every paper can have a good reviewer beside its other ones.
 
-    Good places of ``good`` and the other places of ``rest``, items both, need ``needed`` reviews; ``reviewers`` can give
-    ``supply`` of them, and there are ``pairs`` further pairs.
+    Good places of ``good`` and the other places of ``rest``, items both, need ``needed`` reviews; ``reviewers`` can
+    give ``supply`` of them, and there are ``pairs`` further pairs.
     """
 
     good: IntArray
@@ -35,7 +35,7 @@ def wanting(problem: Problem) -> BoolArray:
     if problem.floors.best is None:
         return np.zeros(problem.n_items, np.bool_)
     have = np.bincount(problem.item[problem.given & problem.strong], minlength=problem.n_items)
-    return problem.served & (have == 0)
+    return np.asarray(problem.served & (have == 0))
 
 
 def best_with_good(problem: Problem, cost: IntArray) -> BoolArray | None:

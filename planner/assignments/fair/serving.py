@@ -1,14 +1,15 @@
-"""The stage that serves papers fairly, between the best affinity and the level, and keeps that while the level is sought.
+"""The stage that serves papers fairly, between the best affinity and the level, and guards that afterwards.
 
-The level may need a review of a paper that is served badly. So the search for it runs under guards, the strictest first:
+The level may need a review of a paper that is served badly. So the search for it runs under guards, the strictest
+first, those left out that are proved to keep the level out of reach:
 
 1. The worst-served tenth lose nothing, and no other paper falls among them.
 2. No paper falls below the smallest score.
 3. No paper falls further below it than by some part of the spread of affinities, which grows.
 4. Only what the floor asks for is kept: papers at the floor stay there, those below it lose nothing.
 
-Once the level holds no paper loses anything more, where a fair way was asked for: exchanges for smaller errors are made
-only where both papers have as much as before.
+Once the level holds no paper loses anything more, where a fair way was asked for: exchanges for smaller errors are
+made only where both papers have as much as before.
 """
 
 from __future__ import annotations

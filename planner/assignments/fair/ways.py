@@ -1,4 +1,4 @@
-"""What is called fair, in one object a way; nothing heavy is imported here, the command's choices come from ``WAYS``."""
+"""What is called fair, in one object a way; nothing heavy is imported, the command's choices come from ``WAYS``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Way(ABC):
 
     @abstractmethod
     def exactly(self, problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
-        """Return the pairs of the fairest assignment of a small problem, None if not found, and whether it is proved."""
+        """Return the pairs of the fairest assignment of a small problem, None if not found, and whether proved."""
 
     @abstractmethod
     def lift(self, lifting: Lifting) -> None:

@@ -29,6 +29,10 @@ class Floors(NamedTuple):
         return self.total is not None or self.best is not None
 
 
+#: Nothing is asked for.
+NO_FLOORS = Floors()
+
+
 def unit_of(affinity: FloatArray) -> float:
     """One unit, in affinity."""
     largest = float(np.abs(affinity).max(initial=0.0))

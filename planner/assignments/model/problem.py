@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.model.floors import NO_FLOOR, Floors, whole_floor, whole_values
+from planner.assignments.model.floors import NO_FLOOR, NO_FLOORS, Floors, whole_floor, whole_values
 from planner.assignments.model.network import Network
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Problem:
     needs_senior: bool
     reviewers: Sequence[Label]
     items: Sequence[Label]
-    floors: Floors = Floors()
+    floors: Floors = NO_FLOORS
 
     @property
     def n_items(self) -> int:

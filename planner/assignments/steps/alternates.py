@@ -65,7 +65,7 @@ class _Search:
         return pairs[~self.problem.old[pairs]]
 
     def best(self, item: int, number: int) -> tuple[list[tuple[int, IntArray]], Lack]:
-        """The best pairs with the reviews that each could replace, and what rules out further ones."""
+        """Find the best pairs with the reviews that each could replace, and what rules out further ones."""
         panel, net = self.panel(item), self.core.net
         first, last = net.item_start[item], net.item_start[item + 1]
         others = np.arange(first, last)[~net.assigned[first:last]]

@@ -162,8 +162,9 @@ class Core:
         return True
 
     def would_hold(self, pairs: IntArray, least: int) -> bool:
-        """Whether the core would cover ``least`` required items if pairs were flipped, or the level hold where that is
-        all of them; exact, and nothing changes.
+        """Whether the core would cover ``least`` required items if pairs were flipped; exact, and nothing changes.
+
+        Where that is all of them, whether the level would hold.
         """
         now = self._now
         flip(self.net, pairs)

@@ -25,9 +25,8 @@ def alternate_lines(alternates: Alternates | None) -> list[str]:
     people = counted(alternates.asked, "alternate")
     if not alternates.missing:
         return [f"Every paper has {people}, each of whom can take the place of anyone on its panel."]
-    lines = [
-        f"{counted(len(alternates.missing), 'paper')} {noun(len(alternates.missing), 'has', 'have')} fewer than {people} who can replace anyone on the panel:"
-    ]
+    papers, have = counted(len(alternates.missing), "paper"), noun(len(alternates.missing), "has", "have")
+    lines = [f"{papers} {have} fewer than {people} who can replace anyone on the panel:"]
     reasons = Counter(one.why for one in alternates.missing)
     for why, count in sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0].value)):
         named = [str(one.item) for one in alternates.missing if one.why is why][:NAMED]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.assignments.fair.lifting import reach_of
 from planner.assignments.fair.matching import too_few_good, too_few_places
 from planner.assignments.fair.ways import way_named
 from planner.assignments.model.floors import unit_of
@@ -34,8 +35,9 @@ def fair_lines(fairness: Fairness | None) -> list[str]:
     (before, after), (worst, better) = fairness.smallest, fairness.worst_tenth
     sought = f" ({fairness.way}: {way_named(fairness.way).words})" if fairness.way else ""
     lines = [
-        f"Smallest sum of affinities of a paper: {after:.4g}{sought}; by affinity alone {before:.4g}{_at_most(fairness)}.",
-        f"  Mean of the worst-served tenth: {better:.4g} ({worst:.4g}).",
+        f"Smallest sum of affinities of a paper: {after:.4g}{sought}; by affinity alone {before:.4g}"
+        f"{_at_most(fairness)}.",
+        f"  Mean of the worst-served tenth: {better:.4g} ({worst:.4g} by affinity alone).",
     ]
     asked = fairness.floors
     if asked.total is not None:
@@ -52,7 +54,7 @@ def _at_most(fairness: Fairness) -> str:
     # Figures that look the same on the page are the same to its reader.
     if f"{fairness.at_most:.4g}" == f"{fairness.smallest[1]:.4g}":
         return "; proved the most there can be"
-    return f"; {fairness.at_most:.4g} at most"
+    return f"; {fairness.at_most:.4g} at most, the level aside"
 
 
 def why_below(fairness: Fairness) -> str:
@@ -72,7 +74,7 @@ def why_no_floor(problem: Problem, fair: Fair) -> str:
     floor = f"the floor of {problem.floors.total:g}"
     if fair.cannot:
         codes = np.array(fair.cannot)
-        most = unit_of(problem.affinity) * _reach(problem, codes)
+        most = unit_of(problem.affinity) * reach_of(problem.network(problem.given), problem.demand)[codes]
         can = f"{most.min():.4g}" if codes.size == 1 else f"{most.min():.4g} to {most.max():.4g}"
         return (
             f"{papers(problem, codes)} can have {can} at most, the sum of the best affinities of those who may review "
@@ -87,12 +89,6 @@ def why_no_floor(problem: Problem, fair: Fair) -> str:
     return (
         f"No assignment gives every paper {floor} (proved over all papers, by two solvers). {_REMEDY} Or raise loads."
     )
-
-
-def _reach(problem: Problem, codes: np.ndarray) -> np.ndarray:
-    from planner.assignments.fair.lifting import reach_of
-
-    return reach_of(problem.network(problem.given), problem.demand)[codes]
 
 
 def why_no_good(problem: Problem) -> str:

@@ -138,7 +138,7 @@ def check_alternates(result, market, rules):
         for reviewer, one in listed.items():
             assert set(one.replaces) == able[reviewer]
             assert one.everyone == (able[reviewer] == set(panel))
-        full = sorted((-rules["affinity"][r, paper] for r in able if number and able[r] == set(panel)))
+        full = sorted(-rules["affinity"][r, paper] for r in able if number and able[r] == set(panel))
         assert [-one.affinity for one in listed.values() if one.everyone] == full[:2]
         missing = [one for one in result.alternates.missing if one.item == paper]
         assert len(missing) == (number > 0 and len(full) < 2)
@@ -197,10 +197,10 @@ def test_a_floor_out_of_reach_of_a_paper_is_counted():
 
 
 def test_a_floor_out_of_reach_of_papers_together_is_bounded():
-    """One good reviewer with two places, and three papers that need her; twelve more make it too large for a programme."""
+    """One good reviewer with two places, and fifteen papers that need her: too many pairs for a programme."""
     score = np.full((30, 15), 0.1)
     score[0] = 1.0
-    result = assign(score, demand=1, load={r: 2 for r in range(30)}, floor=0.5, target="none")
+    result = assign(score, demand=1, load=2, floor=0.5, target="none")
     assert result.status == "infeasible"
     assert "one has 0.22 at most" in result.explanation
 
