@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from planner.assignments.model.floors import Floors
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import AIMS, Aim, aim_named
 from planner.assignments.model.pairs import scored_pairs
+from planner.assignments.model.written import Authors
 from planner.assignments.stages import Run
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
@@ -22,7 +23,9 @@ from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
+    from planner.assignments.model.attributes import Attributes
     from planner.assignments.model.pairs import Pairs
+    from planner.assignments.model.rules import Rule
     from reviewgraph.labels import Label
 
 
@@ -38,10 +41,16 @@ def assign(
     fixed: Pairs = (),
     institutions: Mapping[Any, Hashable] | None = None,
     senior: Iterable[Label] | None = None,
+    attributes: Attributes | None = None,
+    rules: Sequence[Rule] = (),
     target: str = "double",
     survive: int = 0,
     phase_one: Pairs | None = None,
     allow_unscored: bool = False,
+    authors: Pairs | Mapping[Any, Iterable[Label]] = (),
+    author_distance: int = 0,
+    allow_cycles: bool = False,
+    allow_coauthors: bool = False,
     conditioning: float = CONDITIONING,
     assumptions: Assumptions | None = None,
     fair: str | None = None,
@@ -62,7 +71,7 @@ def assign(
     connected component covers all items, so that recovery is guaranteed (Theorem 3.4 of [Tan21]_).
 
     1. Without the level: a minimum-cost flow, exact.
-    2. Papers without a senior reviewer, or with two of one institution: an integer programme over them.
+    2. Papers that break a rule on who reviews a paper together: an integer programme over them.
     3. If asked for: the worst-served papers lifted by chains of exchanges, and kept up in all that follows as far as
        the level allows.
     4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
@@ -87,9 +96,14 @@ def assign(
     fixed
         (reviewer, item) pairs that must be, or a ``Columns``; they count in demands and loads and need no affinity.
     institutions
-        Institution by reviewer: no two of one institution on an item. Reviewers left out have none.
+        Short for ``AtMost("institution", 1)``: the institution of each reviewer; those left out have none.
     senior
-        Senior reviewers: each item gets one at least. By default nobody need be senior.
+        Short for ``AtLeast("senior", 1)``: the senior reviewers. By default nobody need be senior.
+    attributes
+        What rules are about: for each reviewer a mapping from the names of attributes to a value, or to several in a
+        list; True or False where it is a matter of yes or no.
+    rules
+        What holds on every item: :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects.
     target
         ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that outlives a loss:
         ``survives-reviewer``, which is ``double`` with ``survive=1``, or ``survives-review``.
@@ -100,6 +114,15 @@ def assign(
         items were left behind; all items must reach the level.
     allow_unscored
         Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
+    authors
+        (author, item) pairs, a ``Columns``, or a mapping item -> authors. Labels of authors are those of reviewers;
+        others are only authors. Nobody reviews a paper of her own.
+    author_distance
+        1 bars papers of everybody with whom a reviewer shares a paper, too; 0 by default.
+    allow_cycles
+        Whether two reviewers may each review a paper of the other; they may not by default.
+    allow_coauthors
+        Whether two reviewers who share a paper may review the same one; they may not by default.
     conditioning
         Part of the affinity, from 0 to 1, that may be given up for smaller expected errors of the qualities: 0.0005 by
         default. With 0 reviews change places only where that costs nothing. Up to 2,000 papers, for ``double``.
@@ -133,8 +156,8 @@ def assign(
     Raises
     ------
     InputError
-        If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, or a fixed pair is in conflict or
-        exceeds a demand or load.
+        If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, a rule names an attribute or a value
+        that nobody has, or a fixed pair is in conflict or exceeds a demand or load.
 
     Notes
     -----
@@ -152,7 +175,7 @@ def assign(
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
     aim = aim_named(target)
-    _check_options(aim, survive, conditioning)
+    _check_options(aim, survive, conditioning, author_distance)
     if not isinstance(alternates, int) or alternates < 0:
         message = f"alternates: expected a whole number, 0 or more, found {alternates!r}"
         raise InputError(message)
@@ -165,6 +188,8 @@ def assign(
     say = clock.heeding(tell)
     first = () if phase_one is None else phase_one
     wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
+    wrote = Authors(authors, author_distance, allow_cycles, allow_coauthors)
+    wishes = wishes._replace(attributes=attributes, rules=rules, authors=wrote)
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
     problem = replace(problem, floors=_floors(floor, floor_best))
     way = None if fair is None else way_named(fair)
@@ -182,7 +207,10 @@ def _floors(total: float | None, best: float | None) -> Floors:
     return Floors(total, best)
 
 
-def _check_options(aim: Aim, survive: int, conditioning: float) -> None:
+def _check_options(aim: Aim, survive: int, conditioning: float, author_distance: int) -> None:
+    if author_distance not in (0, 1):
+        message = f"author_distance: expected 0 or 1, found {author_distance!r}"
+        raise InputError(message)
     if survive not in (0, 1):
         message = f"survive: expected 0 or 1, found {survive!r}"
         raise InputError(message)

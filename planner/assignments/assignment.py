@@ -12,6 +12,7 @@ from reviewgraph.results import Result, Status
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from planner.assignments.model.authored import Authored
     from planner.assignments.model.exchanged import Exchanges
     from planner.assignments.model.fairness import Fairness
     from planner.assignments.model.standing_by import Alternates
@@ -74,6 +75,8 @@ class Assignment(Result):
         Affinity that the level costs at least, whatever the assignment; None where that is not known.
     loads
         Reviews of each reviewer in the assignment, shape (M,).
+    authors
+        Which rules of an authors' file hold; None without one.
     fairness
         How the papers are served, the worst above all; None where nothing of the kind was asked for.
     alternates
@@ -92,6 +95,7 @@ class Assignment(Result):
     not_exchanged: str = ""
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    authors: Authored | None = None
     fairness: Fairness | None = None
     alternates: Alternates | None = None
 
@@ -128,6 +132,7 @@ class Assignment(Result):
             "exchanges": None if self.exchanges is None else self.exchanges.to_dict(),
             "price_percent_of_exchanges": self.price_of_exchanges,
             "not_exchanged": self.not_exchanged,
+            "authors": None if self.authors is None else self.authors.to_dict(),
             "fair": None if self.fairness is None else self.fairness.to_dict(),
             **({} if self.alternates is None else self.alternates.to_dict()),
             "explanation": self.explanation,

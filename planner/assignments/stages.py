@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
-from planner.assignments.fair.matching import best_with_good
+from planner.assignments.fair.matching import best_with_good, sole
+from planner.assignments.model.authors import authored
 from planner.assignments.model.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
-from planner.assignments.model.network import settle_potentials
 from planner.assignments.model.pairs import scored_pairs
 from planner.assignments.steps.alternates import alternates_of
-from planner.assignments.steps.flow import cheapest_assignment, whole_costs
+from planner.assignments.steps.flow import whole, whole_costs
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
-from planner.assignments.steps.panels import broken_items, repair
+from planner.assignments.steps.panels import objective
 from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
+from planner.assignments.steps.routing import unrouted
+from planner.assignments.steps.settling import depending, settle
+from planner.assignments.steps.teams import Teams, best_teams, routes_of, scale_of
 from planner.assignments.steps.watching import missing_without
+from planner.assignments.words.authors import rules_on_authors
 from planner.assignments.words.fair import why_below, why_no_floor, why_no_good
 from planner.assignments.words.why_no_panels import why_no_panels
 from planner.assignments.words.why_none import how_it_ended, why_apart, why_fragile, why_infeasible, why_unreachable
@@ -38,15 +42,11 @@ if TYPE_CHECKING:
     from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
     from planner.assignments.model.standing_by import Alternates
-    from planner.assignments.steps.panels import Repair
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray
 
 #: Reviewers up to which the critical ones are looked for: the search takes time M times E.
 MOST_CRITICAL = 2_000
-
-#: Passes over all pairs until the search for potentials gives up.
-PASSES = 1_000
 
 #: Pairs from which kernels are compiled: the searches look at each many times.
 COMPILE_PAIRS = 4_000
@@ -109,6 +109,9 @@ class Run:
     exposed
         Found on the way: reviewers by whose loss, or by that of one review of theirs, a level fails that shall outlive
         it.
+    scale, rivals, teams
+        Found on the way: steps of rounding in a unit of affinity, couples of rivals that the most affinity has, and the
+        best assignment under the rules.
     """
 
     problem: Problem
@@ -125,6 +128,9 @@ class Run:
     not_exchanged: str = ""
     least_loss: float | None = None
     exposed: tuple[Label, ...] = ()
+    scale: float = 0.0
+    rivals: int = 0
+    teams: Teams = field(default_factory=lambda: Teams(None, False, math.inf))
 
     def result(self) -> Assignment:
         """Take the steps and return where they led."""
@@ -132,52 +138,40 @@ class Run:
         if problem.item.size >= COMPILE_PAIRS:
             self.clock.deadline += _compile_kernels()
         # 1. The best assignment by affinity, or a cut that proves that there is none.
-        cost = whole_costs(problem.affinity, self.seed)
+        routes = routes_of(problem)
+        self.scale = scale_of(problem, routes)
+        cost = whole_costs(problem.affinity, self.seed, self.scale)
         self.say(f"best affinity for {int(problem.required.sum())} papers and {problem.n_reviewers} reviewers")
-        best = self._flow(cost)
+        best = unrouted(problem, cost)
         if best is None:
             return self._infeasible(why_infeasible(problem), float("nan"))
         unconstrained = math.fsum(problem.affinity[best].tolist())
         reason = why_unreachable(problem, self.aim)
         if reason:
             return self._infeasible(reason, unconstrained)
-        plain = best
-        if problem.floors.best is not None:
-            best = best_with_good(problem, cost)
-            if best is None:
-                return self._infeasible(why_no_good(problem), unconstrained)
-        # 2. What no flow can say.
-        chosen = best
-        if problem.special and broken_items(problem, best).size:
-            self.say("senior reviewers and institutions")
-            repaired = repair(problem, best, self.clock)
-            if repaired.chosen is None:
-                return self._unrepaired(repaired, unconstrained)
-            chosen = repaired.chosen
+        # 2. Good reviewers, and what no flow can say.
+        plain, best = best, best_with_good(problem, cost) if problem.floors.best is not None else best
+        if best is None:
+            return self._infeasible(why_no_good(problem), unconstrained)
+        self.rivals = len(problem.rivals.couples_among(best))
+        self.teams = Teams(best, True, objective(problem, best), by_flow=True)
+        if problem.panels.binding or problem.rivals.any:
+            self.say("rules on who reviews a paper together")
+            self.teams = best_teams(problem, best, routes, cost, self.scale, self.clock)
+        chosen = self.teams.chosen
+        if chosen is None:
+            return self._without_teams(self.teams, unconstrained)
         if self.aim.level is None and self.fair is None:
-            return self._answer(chosen, unconstrained, None, 0, reached=True, same=bool((chosen == best).all()))
+            return self._answer(chosen, unconstrained, None, 0, reached=True)
         # 3. to 6. The worst-served papers, the level, what survives, conditioning.
-        linker = self._linker(cost, best, chosen)
+        linker = self._linker(cost, chosen, free=bool((chosen == best).all()))
         if self.fair is not None:
             self.fair.serve(linker, plain)
             if self.fair.impossible:
                 return self._infeasible(why_no_floor(problem, self.fair), unconstrained)
-        return self._connected(linker, best, unconstrained)
+        return self._connected(linker, chosen, unconstrained)
 
-    def _flow(self, cost: IntArray) -> BoolArray | None:
-        problem = self.problem
-        free = np.flatnonzero(~problem.given)
-        load, least = problem.open_loads()
-        found = cheapest_assignment(
-            problem.item[free], problem.reviewer[free], cost[free], problem.open_demand(), load, least
-        )
-        if found is None:
-            return None
-        chosen = problem.given.copy()
-        chosen[free[found]] = True
-        return chosen
-
-    def _connected(self, linker: Linker, best: BoolArray, unconstrained: float) -> Assignment:
+    def _connected(self, linker: Linker, chosen: BoolArray, unconstrained: float) -> Assignment:
         """Bring an assignment to the level, and say what that took."""
         core = linker.core
         reached = linker.link() if self.fair is None else self.fair.link(linker)
@@ -189,7 +183,7 @@ class Run:
         if reached and decided:
             linker.release(lambda pairs: core.holds_after(pairs, core.total))
             critical = self._hardened(linker) if self.survive else None
-        unchanged = bool((core.net.assigned == best).all())
+        unchanged = bool((core.net.assigned == chosen).all())
         if reached and self.aim.conditioned:
             self._condition(linker, robust=bool(self.survive and not critical), unconstrained=unconstrained)
         # Exchanges may have changed who is critical.
@@ -198,25 +192,25 @@ class Run:
             self.exposed = critical or () if self.survive else ()
         if unchanged:
             self.least_loss = 0.0
-        assigned = core.net.assigned
-        same = bool((assigned == best).all())
-        return self._answer(assigned, unconstrained, critical, len(linker.forced), reached=reached, same=same)
+        return self._answer(core.net.assigned, unconstrained, critical, len(linker.forced), reached=reached)
 
-    def _linker(self, cost: IntArray, best: BoolArray, chosen: BoolArray) -> Linker:
-        """Start from an assignment, with potentials, and with a bound on what the level must cost where it has one."""
+    def _linker(self, cost: IntArray, chosen: BoolArray, *, free: bool) -> Linker:
+        """Start from an assignment, with potentials, and a bound on what the level must cost where it has one.
+
+        ``free`` says that no rule changed it.
+        """
         problem = self.problem
-        net = problem.network(chosen)
-        repaired = np.zeros(problem.n_items, np.bool_)
-        repaired[problem.item[chosen != best]] = True
-        # What a repair changed is not optimal: potentials exist for the rest alone.
-        net.locked[repaired[problem.item]] = True
-        settled = settle_potentials(net, cost, PASSES)
-        net.locked[:] = problem.given
+        net = problem.network(chosen, whole(problem.panels.reward, self.scale))
+        held = np.zeros(chosen.size, np.bool_) if free and not net.bonus.any() else depending(problem, chosen)
+        if self.teams.barred is not None:
+            held |= self.teams.barred
+        held |= sole(problem, chosen)
+        settled = settle(net, cost, held, exact=self.teams.by_flow)
         core = Core(net, problem.required, self.aim)
         linker = Linker(core, cost, self.clock)
         linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
-        if settled and not repaired.any() and not core.at_level():
-            self.least_loss = least_loss(linker, problem)
+        if settled and not held.any() and self.teams.by_flow and not core.at_level():
+            self.least_loss = least_loss(linker, problem, self.scale)
         return linker
 
     def _condition(self, linker: Linker, *, robust: bool, unconstrained: float) -> None:
@@ -268,7 +262,6 @@ class Run:
         forced: int,
         *,
         reached: bool,
-        same: bool,
     ) -> Assignment:
         problem = self.problem
         # Reviews of the first phase are no part of the answer.
@@ -277,7 +270,8 @@ class Run:
         fairness = None if self.fair is None else self.fair.result(assigned)
         below = fairness is not None and bool(fairness.below)
         short = bool(self.exposed) or below
-        # Optimal is what equals the best without a level: nothing can be better.
+        # Optimal is what is worth as much as the best without a level: nothing can be better.
+        same = self.teams.proved and bool((assigned == self.teams.chosen).all())
         if not reached or short:
             status = AssignmentStatus.LEVEL_MISSED
         else:
@@ -296,6 +290,7 @@ class Run:
             not_exchanged=self.not_exchanged,
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
+            authors=authored(problem, assigned, self.rivals, self.teams.bound),
             fairness=fairness,
             alternates=self._alternates(assigned),
         )
@@ -313,14 +308,15 @@ class Run:
             problem.reviewer[pairs], problem.item[pairs], reviewers=problem.reviewers, items=items
         )
 
-    def _unrepaired(self, repaired: Repair, unconstrained: float) -> Assignment:
-        if repaired.proved:
+    def _without_teams(self, teams: Teams, unconstrained: float) -> Assignment:
+        if teams.proved:
             return self._infeasible(
                 "Demands and loads can be met, but not all that is asked of each paper. "
                 + why_no_panels(self.problem, self.clock),
                 unconstrained,
             )
-        why = "No assignment with senior reviewers and distinct institutions was found in the time given."
+        rules = ", ".join([*self.problem.ruled.words(), *rules_on_authors(self.problem)])
+        why = f"No assignment with {rules} on each paper was found in the time given."
         return self._nothing(AssignmentStatus.LEVEL_MISSED, why, unconstrained)
 
     def _infeasible(self, reason: str, unconstrained: float) -> Assignment:

@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.assignments.model.floors import VALUE_BITS, unit_of
 from planner.assignments.steps.programme import Programme, programme_of
+from planner.assignments.steps.rows import rival_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -113,7 +114,13 @@ def _small(problem: Problem) -> _Small | None:
     given = np.zeros(problem.n_items, np.int64)
     np.add.at(given, problem.item[problem.given], coarse[problem.given])
     rows, places = row[problem.item[programme.pairs]], problem.open_demand()[items]
+    programme = programme._replace(rows=(*programme.rows, rival_rows(programme.pairs, _couples(problem))))
     return _Small(programme, coarse[programme.pairs], items, rows, given[items], places)
+
+
+def _couples(problem: Problem) -> IntArray:
+    """All couples of rivals but those of given pairs, of which there are none."""
+    return problem.rivals.couples_among(np.ones(problem.item.size, np.bool_))
 
 
 def _chosen(problem: Problem, programme: Programme, answer: IntArray) -> BoolArray:
@@ -131,7 +138,7 @@ class _Rows:
         self.high: list[IntArray] = []
         self.size = 0
         for rows in programme.rows:
-            self.add(rows.row, rows.column, np.ones(rows.row.size, np.int64), rows.low, rows.high)
+            self.add(rows.row, rows.column, rows.weight, rows.low, rows.high)
 
     def add(self, row: IntArray, column: IntArray, weight: IntArray, low: IntArray, high: IntArray) -> None:
         """Add rows, numbered from 0."""
@@ -161,7 +168,7 @@ def _range(found: _Small) -> tuple[IntArray, int]:
 
 def _next_score(found: _Small, known: list[tuple[int, int]], below: int) -> _Model:
     """Maximise the score that at most so many items stay below; t counts from the least score that could be."""
-    n, size = found.items.size, found.value.size
+    n, size = found.items.size, found.programme.value.size
     counted = np.flatnonzero(found.row >= 0)
     down, up = _range(found)
     rows, everyone = _Rows(found.programme), np.arange(n)
@@ -200,7 +207,9 @@ def _floored(found: _Small, least: int) -> _Model:
     counted = np.flatnonzero(found.row >= 0)
     rows = _Rows(found.programme)
     rows.add(found.row[counted], counted, found.value[counted], least - found.given, np.full(found.items.size, _FAR))
-    return rows.model(np.ones(found.value.size, np.int64), found.value)
+    size = found.programme.value.size
+    goal = np.concatenate([found.value, np.zeros(size - found.value.size, np.int64)])
+    return rows.model(np.ones(size, np.int64), goal)
 
 
 def _solve(model: _Model) -> tuple[IntArray | None, bool]:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.network import Network, fits, serves
+from planner.assignments.model.fitting import FAR, free_of_rivals, serves, toll
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
+    from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
 
 
@@ -75,7 +76,7 @@ def follow(net: Network, chains: Chains, score: IntArray, floor: IntArray, q: in
         j = net.reviewer[p]
         if chains.came[j] >= 0 or net.assigned[p] or net.locked[p]:
             continue
-        if not fits(net, item, net.reviewer[q], j) or not serves(net, item, q, p):
+        if not serves(net, item, q, p) or not free_of_rivals(net, p, q) or toll(net, item, net.reviewer[q], j) >= FAR:
             continue
         chains.came[j], chains.instead[j], chains.root[j] = p, q, root
         chains.queue[end] = j

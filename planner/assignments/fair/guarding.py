@@ -11,7 +11,7 @@ from planner.assignments.steps.core import coverage
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
-    from planner.assignments.model.network import Network
+    from planner.assignments.model.state import Network
     from planner.assignments.steps.grouping import Core
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.assignments.fair.exchanging import chains_of, lifting_chain
+from planner.assignments.model.fitting import clash
 from planner.assignments.model.floors import NO_FLOOR, VALUE_BITS
 from planner.assignments.model.network import flip
+from planner.assignments.steps.changing import DETOURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from planner.assignments.model.network import Network
+    from planner.assignments.model.state import Network
     from planner.assignments.steps.linking import Linker
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
@@ -107,14 +109,27 @@ class Lifting:
         least = int(self.score[item]) + STEP
         floor = np.where(self.counted, np.minimum(self.score, max(least, keep)), NO_FLOOR)
         floor[item] = least
-        length = lifting_chain(net, self.chains, self.score, floor, item)
-        pairs = self.chains.path[:length].copy()
+        pairs = self._chain(item, floor)
         flip(net, pairs)
         np.add.at(self.score, net.item[pairs], np.where(net.assigned[pairs], net.value[pairs], -net.value[pairs]))
-        self.lifts += length > 0
-        if length and self.lifts % TOLD == 0:
+        self.lifts += pairs.size > 0
+        if pairs.size and self.lifts % TOLD == 0:
             self.say(self.lifts)
         return np.unique(net.item[pairs])
+
+    def _chain(self, item: int, floor: IntArray) -> IntArray:
+        """Pairs to flip; where rivals would come in together, another way is tried."""
+        net, avoided = self.linker.net, []
+        for _ in range(DETOURS):
+            pairs = self.chains.path[: lifting_chain(net, self.chains, self.score, floor, item)].copy()
+            rival = clash(net, pairs)
+            if rival < 0:
+                break
+            net.locked[rival] = True
+            avoided.append(rival)
+            pairs = pairs[:0]
+        net.locked[avoided] = False
+        return pairs
 
 
 def reach_of(net: Network, demand: IntArray) -> IntArray:

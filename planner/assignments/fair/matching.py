@@ -38,6 +38,15 @@ def wanting(problem: Problem) -> BoolArray:
     return np.asarray(problem.served & (have == 0))
 
 
+def sole(problem: Problem, chosen: BoolArray) -> BoolArray:
+    """Pairs that are an item's only one at the floor for the best reviewer, shape (P,)."""
+    if problem.floors.best is None:
+        return np.zeros(chosen.size, np.bool_)
+    good = chosen & problem.strong
+    count = np.bincount(problem.item[good], minlength=problem.n_items)
+    return np.asarray(good & (count == 1)[problem.item])
+
+
 def best_with_good(problem: Problem, cost: IntArray) -> BoolArray | None:
     """Choose pairs of the least cost with a good reviewer on every paper, exactly; None if there are none."""
     free = np.flatnonzero(~problem.given)

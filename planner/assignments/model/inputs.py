@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from planner.assignments.model.authors import check_fixed, with_rivals, written_by
+from planner.assignments.model.groups import merged, ruled_by, rules_of, short_forms
 from planner.assignments.model.pairs import codes_among, codes_of, table_of
 from planner.assignments.model.problem import Problem
+from planner.assignments.model.rivals import rivals_of
+from planner.assignments.model.written import Authors
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from planner.assignments.model.attributes import Attributes
+    from planner.assignments.model.groups import Ruled
     from planner.assignments.model.pairs import Pairs, Scored
+    from planner.assignments.model.rules import Rule
     from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
-    from reviewgraph.reviews import BoolArray, FloatArray
+    from reviewgraph.reviews import FloatArray
 
 #: Pairs that may be listed when unscored ones count too; more would fill the memory.
 MOST_PAIRS = 30_000_000
@@ -54,6 +61,9 @@ class Wishes(NamedTuple):
     senior: Iterable[Label] | None
     phase_one: Pairs
     allow_unscored: bool
+    attributes: Attributes | None = None
+    rules: Sequence[Rule] = ()
+    authors: Authors = Authors()
 
 
 def build(scored: Scored, wishes: Wishes) -> Problem:
@@ -65,7 +75,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     Raises
     ------
     InputError
-        If a number or label does not fit, or a fixed pair is in conflict or exceeds a demand or load.
+        If a number, label or rule does not fit, or a fixed pair is in conflict or exceeds a demand or load.
     """
     n_items = len(scored.items)
     demand, load, least = _numbers(scored, wishes)
@@ -81,8 +91,11 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     fixed = codes_of(table_of(wishes.fixed), scored, "fixed", strict=True)
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     _check_fixed(scored, fixed, fixed_key, barred, demand, load)
+    wrote = written_by(wishes.authors, scored)
+    own = np.empty(0, np.int64) if wrote is None else wrote.barred()
+    check_fixed(scored, fixed, own)
     # Candidates, and the given pairs that are none of them, in one ascending order.
-    key, affinity = _candidates(scored, n_items, np.union1d(barred, old_key), wishes.allow_unscored)
+    key, affinity = _candidates(scored, n_items, np.union1d(np.union1d(barred, own), old_key), wishes.allow_unscored)
     given = np.union1d(old_key, fixed_key)
     missing = given[~np.isin(given, key, assume_unique=True)]
     order = np.argsort(np.concatenate([key, missing]), kind="stable")
@@ -91,7 +104,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     is_old = np.isin(key, old_key, assume_unique=True)
     # What was read in the first phase comes on top of demands and of loads that anybody has.
     read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
-    return Problem(
+    problem = Problem(
         item=key // M if M else key,
         reviewer=key % M if M else key,
         affinity=np.where(is_old, 0.0, value),
@@ -101,12 +114,14 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         load=load + written,
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
-        institution=_institutions(scored.reviewers, wishes.institutions),
-        senior=_senior(scored.reviewers, wishes.senior),
-        needs_senior=wishes.senior is not None,
+        ruled=_ruled(scored.reviewers, wishes),
+        rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
+        barred=np.bincount(_scored(own, scored, wishes.allow_unscored) // max(M, 1), minlength=N),
+        wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
     )
+    return problem if wrote is None else with_rivals(problem, wrote)
 
 
 def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArray]:
@@ -158,6 +173,11 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
     return key[free], value[free]
 
 
+def _scored(key: IntArray, scored: Scored, allow_unscored: bool) -> IntArray:
+    """Of pairs, as item * M + reviewer, those with an affinity, or all where it does not matter."""
+    return key if allow_unscored else key[np.isin(key, scored.item * len(scored.reviewers) + scored.reviewer)]
+
+
 def _check_fixed(
     scored: Scored, fixed: tuple[IntArray, IntArray], key: IntArray, barred: IntArray, demand: IntArray, load: IntArray
 ) -> None:
@@ -183,19 +203,6 @@ def _check_fixed(
             raise InputError(message)
 
 
-def _institutions(reviewers: Sequence[Label], institutions: Mapping[Any, Hashable] | None) -> IntArray:
-    """Give a number to each institution that two reviewers or more have, -1 to the others."""
-    names = [(institutions or {}).get(label) or None for label in reviewers]
-    code: dict[Hashable, int] = {}
-    number = np.array([-1 if name is None else code.setdefault(name, len(code)) for name in names], np.int64)
-    count = np.bincount(number[number >= 0], minlength=len(code) + 1)
-    return np.where((number >= 0) & (count[number] > 1), number, -1)
-
-
-def _senior(reviewers: Sequence[Label], senior: Iterable[Label] | None) -> BoolArray:
-    chosen = set(senior or ())
-    unknown = chosen - set(reviewers)
-    if unknown:
-        message = f"senior: the reviewer {min(unknown, key=repr)!r} is unknown"
-        raise InputError(message)
-    return np.array([label in chosen for label in reviewers], np.bool_)
+def _ruled(reviewers: Sequence[Label], wishes: Wishes) -> Ruled:
+    asked = rules_of(reviewers, wishes.attributes, wishes.rules)
+    return ruled_by(merged(asked, short_forms(reviewers, wishes.institutions, wishes.senior)), len(reviewers))

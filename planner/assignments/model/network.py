@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner.assignments.model.fitting import FAR, barred, free_of_rivals, serves, toll
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
+    from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray
-
-#: Above every distance: costs are below 2**42 and no path is longer than the number of nodes.
-FAR = 1 << 62
 
 #: Places of ``Work.bound``.
-REACH, CUT = 0, 1
+REACH, CUT, GOAL, CLOSED = 0, 1, 2, 3
 
 #: States of ``Work.place`` that are no place in the heap.
 NEVER, DONE = -1, -2
@@ -33,65 +31,6 @@ NEVER, DONE = -1, -2
 #: Places of the ends of a search: where it starts, where it goes, the reviewer who takes or gives up the item, and the
 #: pair of both.
 SOURCE, TARGET, PERSON, PAIR = 0, 1, 2, 3
-
-
-class Network(NamedTuple):
-    """Pairs that may be assigned, sorted by (item, reviewer), and the present assignment.
-
-    Parameters
-    ----------
-    item, reviewer
-        The pairs, shape (P,).
-    item_start
-        The pairs of item i are ``item_start[i]:item_start[i + 1]``, shape (N + 1,).
-    assigned
-        Which pairs are, shape (P,).
-    locked
-        Pairs that keep their state, shape (P,).
-    held_start, n_held, held
-        The pairs that reviewer j holds are ``held[held_start[j]:held_start[j] + n_held[j]]``; she may hold up to
-        ``held_start[j + 1] - held_start[j]``.
-    panel_start, n_panel, panel
-        The pairs of each item likewise.
-    least
-        Fewest pairs that each reviewer must hold, shape (M,).
-    institution
-        A number for each reviewer, shape (M,), negative where unknown.
-    senior, wants_senior
-        Reviewers who are senior, shape (M,), and items that need one, shape (N,).
-    special
-        Whether institution or seniority count, shape (1,).
-    value
-        Affinity of each pair in whole units, shape (P,).
-    floor, peak
-        Least sum of values on each item, and least value of the best one, shape (N,).
-    floored
-        Whether floors count, shape (1,).
-    potential
-        Potentials of the nodes, shape (N + M + 1,): with them reduced costs are not negative.
-    """
-
-    item: IntArray
-    reviewer: IntArray
-    item_start: IntArray
-    assigned: BoolArray
-    locked: BoolArray
-    held_start: IntArray
-    n_held: IntArray
-    held: IntArray
-    panel_start: IntArray
-    n_panel: IntArray
-    panel: IntArray
-    least: IntArray
-    institution: IntArray
-    senior: BoolArray
-    wants_senior: BoolArray
-    special: BoolArray
-    value: IntArray
-    floor: IntArray
-    peak: IntArray
-    floored: BoolArray
-    potential: IntArray
 
 
 class Work(NamedTuple):
@@ -110,10 +49,10 @@ class Work(NamedTuple):
     path
         Pairs to flip.
     toward
-        Distance from the holders of the target item to it; FAR for others, and between calls.
+        Distance from the holders of the target item to it, 0 for a target reviewer; FAR for others, and between calls.
     bound
-        The distance beyond which nodes need not be looked at, in place 0 (``REACH``), and whether some were not, in
-        place 1 (``CUT``).
+        The distance beyond which nodes need not be looked at, in place 0 (``REACH``), whether some were not
+        (``CUT``), the node where the search ends (``GOAL``), and whether a way of that distance is known (``CLOSED``).
     """
 
     dist: IntArray
@@ -130,7 +69,7 @@ class Work(NamedTuple):
 def workspace(n_nodes: int) -> Work:
     """Scratch space for a network of so many nodes."""
     far, none = np.full(n_nodes, FAR, np.int64), np.full(n_nodes, -1, np.int64)
-    path, bound = np.full(n_nodes + 1, -1, np.int64), np.zeros(2, np.int64)
+    path, bound = np.full(n_nodes + 1, -1, np.int64), np.zeros(4, np.int64)
     return Work(far, none, none.copy(), none.copy(), none.copy(), none.copy(), path, far.copy(), bound)
 
 
@@ -219,36 +158,6 @@ def pop_heap(work: Work, size: int) -> int:
 
 
 @kernel
-def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
-    """Whether a reviewer may replace another on an item, as far as institution and seniority go."""
-    if not net.special[0]:
-        return True
-    senior = net.senior[entering] or not net.wants_senior[item]
-    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
-        other = net.reviewer[net.panel[slot]]
-        if other == leaving:
-            continue
-        if net.institution[other] == net.institution[entering] and net.institution[other] >= 0:
-            return False
-        senior = senior or net.senior[other]
-    return senior
-
-
-@kernel
-def serves(net: Network, item: int, leaving: int, entering: int) -> bool:
-    """Whether an item stays above its floors when a pair enters its panel and another leaves it."""
-    if not net.floored[0]:
-        return True
-    total, best = net.value[entering], net.value[entering]
-    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
-        p = net.panel[slot]
-        if p != leaving:
-            total += net.value[p]
-            best = max(best, net.value[p])
-    return total >= net.floor[item] and best >= net.peak[item]
-
-
-@kernel
 def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: int) -> int:
     """Relax an arc of the given cost from u to v; returns the number of nodes in the heap."""
     if work.place[v] == DONE:
@@ -259,11 +168,11 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
     if through > work.bound[REACH]:
         work.bound[CUT] = 1
         return size
-    if through >= work.dist[v]:
+    if through >= work.dist[v] or (work.bound[CLOSED] and through == work.bound[REACH] and v != work.bound[GOAL]):
         return size
-    # Whoever holds the target item closes a way: nothing longer than that need be looked at.
-    if work.toward[v] < FAR:
-        work.bound[REACH] = min(work.bound[REACH], through + work.toward[v])
+    # Whoever holds the target item closes a way: nothing as long as that need be looked at.
+    if through + work.toward[v] <= work.bound[REACH]:
+        work.bound[REACH], work.bound[CLOSED] = through + work.toward[v], 1
     if work.dist[v] == FAR:
         work.heap[size] = v
         work.place[v] = size
@@ -277,15 +186,17 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
 
 @kernel
 def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool) -> None:
-    """Note how far the reviewers who may give up an item for a pair are from it, or forget it again."""
+    """Note how far the reviewers who may give up the item of a pair for it are from it, or forget it again."""
     n_items, item, taker = net.item_start.size - 1, net.item[pair], net.reviewer[pair]
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
         p = net.panel[slot]
         node = n_items + net.reviewer[p]
         if forget:
             work.toward[node] = FAR
-        elif not net.locked[p] and fits(net, item, net.reviewer[p], taker) and serves(net, item, p, pair):
-            work.toward[node] = max(net.potential[node] - cost[p] - net.potential[item], 0)
+        elif not net.locked[p] and free_of_rivals(net, pair, p) and serves(net, item, p, pair):
+            extra = toll(net, item, net.reviewer[p], taker)
+            if extra < FAR:
+                work.toward[node] = max(extra + net.potential[node] - cost[p] - net.potential[item], 0)
 
 
 @kernel
@@ -294,20 +205,24 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
     n_items, sink = net.item_start.size - 1, net.potential.size - 1
     # The sink gives a unit back: somebody above her least load may hold one less.
     if u == sink:
+        goal = ends[TARGET] - n_items
+        if goal >= 0 and net.n_held[goal] > net.least[goal]:
+            size = reach(net, work, size, u, ends[TARGET], -1, 0)
         for j in range(net.n_held.size):
             if net.n_held[j] > net.least[j]:
                 size = reach(net, work, size, u, n_items + j, -1, 0)
     # An item that was given up looks for another reviewer, who must fit beside those that stay.
     elif u < n_items:
         leaving = ends[PERSON] if u == ends[SOURCE] else work.via_node[u] - n_items
-        gone = ends[PAIR] if u == ends[SOURCE] else work.via_pair[u]
-        base, special, floored = work.dist[u] + net.potential[u], net.special[0], net.floored[0]
+        left = ends[PAIR] if u == ends[SOURCE] else work.via_pair[u]
+        base, bound = work.dist[u] + net.potential[u], net.bound[u]
         for p in range(net.item_start[u], net.item_start[u + 1]):
             v = n_items + net.reviewer[p]
             if base + cost[p] - net.potential[v] >= work.dist[v] or net.locked[p] or net.assigned[p]:
                 continue
-            if (not special or fits(net, u, leaving, net.reviewer[p])) and (not floored or serves(net, u, gone, p)):
-                size = reach(net, work, size, u, v, p, cost[p])
+            extra = toll(net, u, leaving, net.reviewer[p]) if bound else 0
+            if extra < FAR and free_of_rivals(net, p, left) and serves(net, u, left, p):
+                size = reach(net, work, size, u, v, p, cost[p] + extra)
     # A reviewer who took one has room for it, or gives another one up.
     else:
         j = u - n_items
@@ -318,10 +233,12 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
             if net.locked[p]:
                 continue
             if net.item[p] == ends[TARGET] and not (
-                fits(net, ends[TARGET], j, ends[PERSON]) and serves(net, ends[TARGET], p, ends[PAIR])
+                free_of_rivals(net, ends[PAIR], p) and serves(net, ends[TARGET], p, ends[PAIR])
             ):
                 continue
-            size = reach(net, work, size, u, net.item[p], p, -cost[p])
+            extra = toll(net, ends[TARGET], j, ends[PERSON]) if net.item[p] == ends[TARGET] else 0
+            if extra < FAR:
+                size = reach(net, work, size, u, net.item[p], p, extra - cost[p])
     return size
 
 
@@ -338,12 +255,16 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     i, j = net.item[pair], n_items + net.reviewer[pair]
     source, target = (i, j) if net.assigned[pair] else (j, i)
     ends = np.array([source, target, j - n_items, pair])
+    if target == i and barred(net, pair):
+        return 0
     work.dist[source] = 0
     work.heap[0] = source
     work.place[source] = 0
-    work.bound[REACH], work.bound[CUT] = limit, 0
+    work.bound[:] = np.array([limit, 0, target, 0])
     if target == i:
         look_ahead(net, cost, work, pair, False)
+    else:
+        work.toward[target] = 0
     # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts all off.
     size, touched, length, far = 1, 0, 0, limit
     while size > 0:
@@ -357,6 +278,7 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
         size = leave(net, cost, work, size, u, ends)
     if target == i:
         look_ahead(net, cost, work, pair, True)
+    work.toward[target] = FAR
     # Back along the way; arcs of the sink flip no pair.
     if length > 0:
         work.path[0], u = pair, target
@@ -393,6 +315,8 @@ def drop(net: Network, p: int) -> None:
     net.n_panel[i] -= 1
     net.panel[slot] = net.panel[net.panel_start[i] + net.n_panel[i]]
     net.assigned[p] = False
+    for slot in range(net.rival_start[p], net.rival_start[p + 1]):
+        net.n_rivals[net.rival[slot]] -= 1
 
 
 @kernel
@@ -404,6 +328,8 @@ def take(net: Network, p: int) -> None:
     net.panel[net.panel_start[i] + net.n_panel[i]] = p
     net.n_panel[i] += 1
     net.assigned[p] = True
+    for slot in range(net.rival_start[p], net.rival_start[p + 1]):
+        net.n_rivals[net.rival[slot]] += 1
 
 
 @kernel

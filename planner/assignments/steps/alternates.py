@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.model.network import fits
+from planner.assignments.model.fitting import FAR, free_of_rivals, toll
 from planner.assignments.model.standing_by import Alternate, Alternates, Lack, Missing
 from planner.assignments.steps.grouping import Core
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import BoolArray
 
 #: Candidates of a paper that are looked at, the best first, where too few of them can replace everyone.
-LOOKED = 100
+LOOKED = 20
 
 
 def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, clock: Clock) -> Alternates:
@@ -74,7 +74,11 @@ class _Search:
         found: list[tuple[int, IntArray]] = []
         why = Lack.NOBODY if not others.size else Lack.ROOM if not room.size else Lack.RULES
         for pair in room[np.argsort(-self.problem.affinity[room], kind="stable")][:LOOKED].tolist():
-            fitting = [q for q in panel.tolist() if fits(net, item, net.reviewer[q], net.reviewer[pair])]
+            fitting = [
+                q
+                for q in panel.tolist()
+                if free_of_rivals(net, pair, q) and toll(net, item, net.reviewer[q], net.reviewer[pair]) < FAR
+            ]
             replaced = np.array([q for q in fitting if self._keeps(q, pair)], np.int64)
             why = Lack.LEVEL if len(fitting) > replaced.size else why
             if replaced.size:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.network import fits, flip, serves
+from planner.assignments.model.fitting import fits, serves
+from planner.assignments.model.network import flip
 
 if TYPE_CHECKING:
-    from planner.assignments.model.network import Network
     from planner.assignments.model.problem import Problem
+    from planner.assignments.model.state import Network
     from planner.assignments.steps.covariance import Covariance
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import FloatArray
@@ -121,6 +122,9 @@ def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most
         if not (serves(net, i, off[0], on[0]) and serves(net, k, off[1], on[1])):
             continue
         flip(net, np.concatenate([off, on]))
+        if net.n_rivals[on].any():
+            flip(net, np.concatenate([off, on]))
+            continue
         busy_items[[i, k]] = busy_people[[a, b]] = True
         made.append(s)
         left -= float(swaps.loss[s])

@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Bits of a cost: affinities are rounded to 2**-AFFINITY_BITS of the largest one, a relative error of 1e-11, and the
-#: bits below break ties at random. The solver multiplies costs by the number of nodes, which leaves room for 2**20.
+#: bits below break ties at random.
 AFFINITY_BITS = 36
 TIE_BITS = 6
+
+#: Bits that the solver has for a cost times the number of nodes: beyond 2**20 nodes affinities are rounded coarser.
+SOLVER_BITS = 62
 
 
 class Shortfall(NamedTuple):
@@ -31,15 +34,31 @@ class Shortfall(NamedTuple):
     pairs: int
 
 
-def whole_costs(affinity: FloatArray, seed: int) -> IntArray:
+def cost_scale(largest: float, nodes: int = 0) -> float:
+    """Return the steps of rounding in one unit of affinity, for values up to the largest in a flow with so many nodes.
+
+    >>> cost_scale(1.0) == 2.0**36, cost_scale(1.0, nodes=2**21) == 2.0**34
+    (True, True)
+    """
+    bits = min(AFFINITY_BITS, SOLVER_BITS - TIE_BITS - nodes.bit_length())
+    return 2.0**bits / largest if largest > 0 else 0.0
+
+
+def whole(values: FloatArray, scale: float) -> IntArray:
+    """Affinities in units of cost, which are ``2**TIE_BITS`` for a step of rounding."""
+    return np.rint(values * scale).astype(np.int64) << TIE_BITS
+
+
+def whole_costs(affinity: FloatArray, seed: int, scale: float | None = None) -> IntArray:
     """Negative affinities in whole units, equal ones apart by random amounts too small to matter otherwise.
 
     Random choice among equals gives expanding, well conditioned graphs where the order of rows would give chains.
+    ``scale`` is by default that of the largest affinity.
     """
-    largest = float(np.abs(affinity).max(initial=0.0))
-    scaled = np.rint(affinity * (2.0**AFFINITY_BITS / largest if largest > 0 else 0.0)).astype(np.int64)
+    if scale is None:
+        scale = cost_scale(float(np.abs(affinity).max(initial=0.0)))
     noise = np.random.default_rng(seed).integers(0, 1 << TIE_BITS, affinity.size)
-    return np.asarray(noise - (scaled << TIE_BITS), np.int64)
+    return np.asarray(noise - whole(affinity, scale), np.int64)
 
 
 class Arcs(NamedTuple):
@@ -66,6 +85,11 @@ class Via(NamedTuple):
         What the first ``unit`` units through each node save a unit, shape (G,).
     unit
         Units of one whole review.
+    spare
+        Most units of each item that are not among the first ``unit`` of a node, shape (N,), negative for no limit; so
+        that the others are of different nodes. None for no limits.
+    fresh
+        Whether the first units through a node count as such, shape (G,); by default they do.
     """
 
     node: IntArray
@@ -74,6 +98,8 @@ class Via(NamedTuple):
     most: IntArray
     bonus: IntArray
     unit: int = 1
+    spare: IntArray | None = None
+    fresh: BoolArray | None = None
 
 
 def cheapest_assignment(
@@ -123,20 +149,12 @@ def cheapest_flow(
     flow, sink = min_cost_flow.SimpleMinCostFlow(), n_items + n_reviewers
     supply = np.concatenate([demand, -least, [least.sum() - demand.sum()]])
     source = arcs.item
-    # What a node must pass on at least leaves its item, and starts from the node, beforehand.
     if via is not None:
-        if (via.least > via.most).any():
+        between = _between(via, arcs.item, supply, sink + 1, n_items)
+        if between is None:
             return None
-        source = np.where(via.node >= 0, sink + 1 + via.node, arcs.item)
-        supply = np.concatenate([supply, via.least])
-        np.subtract.at(supply, via.item, via.least)
-        nodes = sink + 1 + np.arange(via.item.size)
-        first = np.clip(np.minimum(via.unit, via.most) - via.least, 0, None)
-        first[via.bonus == 0] = 0
-        flow.add_arcs_with_capacity_and_unit_cost(via.item, nodes, first, -via.bonus)
-        flow.add_arcs_with_capacity_and_unit_cost(via.item, nodes, via.most - via.least - first, np.zeros_like(first))
-        if (supply[:n_items] < 0).any():
-            return None
+        source, supply = between.source, between.supply
+        flow.add_arcs_with_capacity_and_unit_cost(between.tail, between.head, between.capacity, between.cost)
     numbers = flow.add_arcs_with_capacity_and_unit_cost(source, n_items + arcs.reviewer, arcs.capacity, arcs.cost)
     reviewers = n_items + np.arange(n_reviewers)
     flow.add_arcs_with_capacity_and_unit_cost(
@@ -146,6 +164,46 @@ def cheapest_flow(
     if flow.solve() != flow.OPTIMAL:
         return None
     return np.asarray(flow.flows(numbers), np.int64)
+
+
+class _Between(NamedTuple):
+    """Where the arcs to reviewers start, supplies of all nodes, and the arcs from items to nodes between."""
+
+    source: IntArray
+    supply: IntArray
+    tail: IntArray
+    head: IntArray
+    capacity: IntArray
+    cost: IntArray
+
+
+def _between(via: Via, item: IntArray, supply: IntArray, first_node: int, n_items: int) -> _Between | None:
+    """Lay the nodes between items and reviewers; None where what they need at least cannot be had."""
+    if (via.least > via.most).any():
+        return None
+    nodes = first_node + np.arange(via.item.size)
+    # What a node must pass on at least leaves its item, and starts from the node, beforehand.
+    supply = np.concatenate([supply, via.least])
+    np.subtract.at(supply, via.item, via.least)
+    if (supply[:n_items] < 0).any():
+        return None
+    # Units that are no first ones come by way of a node of their own where there is a limit on them.
+    spare = np.full(n_items, -1) if via.spare is None else via.spare
+    limited = np.flatnonzero(spare >= 0)
+    door = np.arange(n_items)
+    door[limited] = first_node + nodes.size + np.arange(limited.size)
+    supply = np.concatenate([supply, np.zeros(limited.size, np.int64)])
+    first = np.clip(np.minimum(via.unit, via.most) - via.least, 0, None)
+    counts = (via.bonus != 0) | (spare[via.item] >= 0)
+    first[~(counts if via.fresh is None else counts & via.fresh)] = 0
+    return _Between(
+        np.where(via.node >= 0, first_node + via.node, door[item]),
+        supply,
+        np.concatenate([via.item, door[via.item], limited]),
+        np.concatenate([nodes, nodes, door[limited]]),
+        np.concatenate([first, via.most - via.least - first, spare[limited]]),
+        np.concatenate([-via.bonus, np.zeros(nodes.size + limited.size, np.int64)]),
+    )
 
 
 def shortfall(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.flow import AFFINITY_BITS, TIE_BITS
+from planner.assignments.steps.flow import TIE_BITS
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ class _Groups(NamedTuple):
     covers: IntArray
 
 
-def least_loss(linker: Linker, problem: Problem) -> float:
+def least_loss(linker: Linker, problem: Problem, scale: float) -> float:
     """Bound from below what affinity the level costs, at the unconstrained optimum with settled potentials.
+
+    ``scale`` is the steps of rounding in a unit of affinity.
 
     Another assignment loses the reduced costs of its new pairs at least (linear programming duality). Take all pairs
     of reduced cost below some value as assigned: if groups and covers still miss the level, some new pairs must be
@@ -51,7 +53,7 @@ def least_loss(linker: Linker, problem: Problem) -> float:
         if not search.out_of_reach(middle):
             high = middle
     best = search.best - (2 * int(net.assigned.sum()) << TIE_BITS)  # rounding and ties, of a pair gone and one come
-    return max(best, 0) * float(np.abs(problem.affinity).max(initial=0.0)) * 2.0 ** -(AFFINITY_BITS + TIE_BITS)
+    return max(best, 0) / scale / 2.0**TIE_BITS if scale > 0 else 0.0
 
 
 class _Bounds:

@@ -10,6 +10,7 @@ import numpy as np
 from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.model.levels import aim_named
 from planner.assignments.words.alternates import alternate_lines
+from planner.assignments.words.authors import authors_lines
 from planner.assignments.words.fair import fair_lines, why_below
 from reviewgraph.words import counted
 
@@ -46,6 +47,7 @@ def page(assignment: Assignment) -> str:
         f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
         f"{assignment.price:.3f} %{_parts(assignment)}.",
         f"Level: {_level(assignment)}.",
+        *authors_lines(assignment),
         *fair_lines(assignment.fairness),
         *_exchanges(assignment),
         *_critical(assignment),

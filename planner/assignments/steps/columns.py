@@ -1,0 +1,159 @@
+"""Integer programmes over all papers: prices from the linear relaxation say which pairs an optimum can hold.
+
+1. Solve the relaxation over few pairs, price all others by its duals, take in those that would gain, and again. Any
+   duals give a bound on every assignment (weak duality), whatever solver they come from: it is summed up here.
+2. An assignment with a pair that the prices call a loss of more than some slack falls short of the bound by as much. So
+   a programme over the other pairs finds the best of all that come within the slack.
+3. Where what it finds comes that near, it is the best of all; else do it again with the slack that is left.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner.assignments.steps.programme import solve
+
+if TYPE_CHECKING:
+    from planner.assignments.steps.programme import Programme
+    from reviewgraph.clock import Clock
+    from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import BoolArray, FloatArray
+
+#: Pairs of each item that the relaxation starts with, and columns from which it is worth pricing at all.
+START, FEW = 12, 4_000
+
+#: Rounds of pricing, and what counts as a gain, in parts of the largest value.
+ROUNDS, GAIN = 40, 1e-9
+
+#: Columns that a programme takes in at first, beside those of the relaxation.
+FIRST = 6_000
+
+#: Parts of the total by which solvers of floating-point numbers may err.
+ERROR = 1e-9
+
+
+class Found(NamedTuple):
+    """The best columns found, or None, and what no choice of columns exceeds."""
+
+    picked: BoolArray | None
+    bound: float
+
+
+class _Prices(NamedTuple):
+    """A bound by weak duality, and what taking each column loses against it (negative: what leaving it does)."""
+
+    bound: float
+    loss: FloatArray
+
+
+def best_columns(programme: Programme, item: IntArray, start: BoolArray, clock: Clock) -> Found:
+    """Find the best choice of columns by prices and branch and cut, as far as time allows.
+
+    Parameters
+    ----------
+    programme
+        What must hold.
+    item
+        The item of each pair, shape (P,).
+    start
+        Columns that the relaxation has from the start.
+    clock
+        When to stop.
+    """
+    if programme.value.size <= FEW:
+        return _within(programme, np.ones(programme.value.size, np.bool_), np.zeros(0, np.int64), clock)
+    prices = _prices(programme, start | _dearest(programme, item), clock)
+    if prices is None:
+        return Found(None, math.inf)
+    return _by_slack(programme, prices, clock)
+
+
+def _by_slack(programme: Programme, prices: _Prices, clock: Clock) -> Found:
+    loss, best, proved = np.abs(prices.loss), Found(None, prices.bound), -math.inf
+    slack = float(np.partition(prices.loss, min(FIRST, loss.size - 1))[min(FIRST, loss.size - 1)])
+    while not clock.over():
+        open_columns, fixed = prices.loss <= slack, np.flatnonzero(prices.loss < -slack)
+        found = _within(programme, open_columns, fixed, clock)
+        if found.picked is None and slack >= loss.max():
+            break
+        value = -math.inf if found.picked is None else float(programme.value[found.picked].sum())
+        if value > proved:
+            best, proved = Found(found.picked, best.bound), value
+        # Whoever is not among the open columns falls short by the slack at least.
+        best = best._replace(bound=min(best.bound, max(found.bound, prices.bound - slack)))
+        if value >= prices.bound - slack or slack >= loss.max():
+            break
+        slack = float(loss.max()) if found.picked is None else (prices.bound - value) * (1 + ERROR)
+    return best
+
+
+def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, clock: Clock) -> Found:
+    """Solve the programme over some columns, a few of them fixed."""
+    ending = solve(programme, max(clock.left(), 0.1), gap=0.0, within=open_columns, fixed=fixed)
+    return Found(ending.picked, ending.bound)
+
+
+def _dearest(programme: Programme, item: IntArray) -> BoolArray:
+    """Mark the pairs of each item that are worth most, and all columns that are no pairs."""
+    order = np.lexsort((-programme.value[: item.size], item))
+    first = np.searchsorted(item[order], item[order])
+    chosen = np.ones(programme.value.size, np.bool_)
+    chosen[order] = np.arange(item.size) - first < START
+    return chosen
+
+
+def _prices(programme: Programme, active: BoolArray, clock: Clock) -> _Prices | None:
+    """Solve the linear relaxation by column generation; None where it cannot be solved."""
+    from scipy.sparse import csc_array
+
+    matrix, low, high = programme.matrix()
+    columns, best = csc_array(matrix), None
+    eps = GAIN * float(np.abs(programme.value).max(initial=0.0))
+    for _ in range(ROUNDS):
+        duals = _duals(columns[:, active], low, high, -programme.value[active], clock.left())
+        if duals is None:
+            if active.all() or clock.over():
+                return best
+            active = np.ones_like(active)
+            continue
+        # Weak duality: whatever the duals, no choice is worth more than rows allow at these prices.
+        loss = -programme.value - columns.T @ duals
+        rows = np.where(duals > 0, low, np.where(duals < 0, high, 0)) * duals
+        bound = -(math.fsum(rows.tolist()) + math.fsum(np.minimum(loss, 0).tolist()))
+        if best is None or bound < best.bound:
+            best = _Prices(bound, loss)
+        gains = ~active & (loss < -eps)
+        if not gains.any() or clock.over():
+            break
+        active = active | gains
+    return best
+
+
+def _duals(matrix: Any, low: IntArray, high: IntArray, cost: FloatArray, seconds: float) -> FloatArray | None:
+    """Return the price of each row in the linear programme of least cost within rows, columns from 0 to 1."""
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    rows = matrix.tocsr()
+    equal = low == high
+    over, under = np.flatnonzero(~equal), np.flatnonzero(~equal & (low > rows.minimum(0).sum(axis=1)))
+    answer = linprog(
+        cost,
+        A_ub=vstack([rows[over], -rows[under]]),
+        b_ub=np.concatenate([high[over], -low[under]]),
+        A_eq=rows[np.flatnonzero(equal)],
+        b_eq=low[equal],
+        bounds=(0, 1),
+        method="highs",
+        options={"time_limit": max(seconds, 0.1)},
+    )
+    if answer.status != 0:
+        return None
+    duals = np.zeros(low.size)
+    duals[equal] = answer.eqlin.marginals
+    duals[over] += answer.ineqlin.marginals[: over.size]
+    duals[under] -= answer.ineqlin.marginals[over.size :]
+    return duals
