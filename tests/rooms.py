@@ -61,15 +61,20 @@ ROOMS: dict[str, dict[str, str]] = {
         "assignments.model": "errors",
         "assignments.steps": "errors assignments.model",
         "assignments.assignment": "errors assignments.model",
-        "assignments.words": "errors assignments.steps assignments.model assignments.assignment",
-        "assignments.stages": "errors assignments.words assignments.steps assignments.model assignments.assignment",
+        "assignments.fair": "errors assignments.steps assignments.model",
+        "assignments.words": "errors assignments.fair assignments.steps assignments.model assignments.assignment",
+        "assignments.stages": (
+            "errors assignments.words assignments.fair assignments.steps assignments.model assignments.assignment"
+        ),
         "assignments.assigning": (
-            "errors assignments.stages assignments.words assignments.steps assignments.model assignments.assignment"
+            "errors assignments.stages assignments.words assignments.fair assignments.steps assignments.model "
+            "assignments.assignment"
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
         "commands": (
             "errors plans.planning plans.plan plans.words plans.check plans.model plans.objectives "
-            "assignments.assigning assignments.assignment assignments.designs assignments.words assignments.model"
+            "assignments.assigning assignments.assignment assignments.designs assignments.words assignments.fair "
+            "assignments.model"
         ),
     },
     "lsc": {

@@ -7,7 +7,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
+from planner.assignments.fair.serving import Fair
+from planner.assignments.fair.ways import way_named
 from planner.assignments.model.exchanged import CONDITIONING
+from planner.assignments.model.floors import Floors
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import AIMS, Aim, aim_named
 from planner.assignments.model.pairs import scored_pairs
@@ -52,6 +55,10 @@ def assign(
     min_affinity: float | None = None,
     conditioning: float = CONDITIONING,
     assumptions: Assumptions | None = None,
+    fair: str | None = None,
+    floor: float | None = None,
+    floor_best: float | None = None,
+    alternates: int = 0,
     seed: int = 0,
     time_limit: float | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -68,10 +75,12 @@ def assign(
     1. Without the level: a minimum-cost flow, exact. With a threshold or a previous assignment two more, for the
        fewest pairs below the one and changes of the other.
     2. Papers that break a rule on who reviews a paper together: an integer programme over them.
-    3. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
+    3. If asked for: the worst-served papers lifted by chains of exchanges, and kept up in all that follows as far as
+       the level allows.
+    4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
        network, cheapest first; then those no longer needed are freed again.
-    4. If it shall survive a reviewer: the same for what is missing without her.
-    5. Exchanges that cost what ``conditioning`` allows, or nothing, for smaller expected errors.
+    5. If it shall survive a reviewer: the same for what is missing without her.
+    6. Exchanges that cost what ``conditioning`` allows, or nothing, for smaller expected errors.
 
     Parameters
     ----------
@@ -130,10 +139,20 @@ def assign(
     assumptions
         What is assumed of the scores for these errors: a :class:`reviewgraph.assumptions.Assumptions`, by default noise
         1, severity 0.5 and stretch 0.2 in units of the spread of qualities.
+    fair
+        ``leximin``: the worst-served paper first, whatever affinity that costs. A paper's score is the sum of the
+        affinities of its reviewers; the smallest is made as large as can be, then the second smallest, and so on.
+        By default papers are served as total affinity has it.
+    floor
+        Least sum of the affinities of a paper's reviewers; None by default.
+    floor_best
+        Least affinity of the best reviewer of each paper; None by default.
+    alternates
+        For each paper so many reviewers who can take the place of anyone on its panel; 0 by default.
     seed
         Breaks ties between equal affinities: the same seed gives the same assignment.
     time_limit
-        Seconds for steps 2 to 5; what is reached by then is returned, and so it is after Ctrl-C. By default there is
+        Seconds for steps 2 to 6; what is reached by then is returned, and so it is after Ctrl-C. By default there is
         no limit: every step ends by itself.
     progress
         Called with a :class:`reviewgraph.results.Progress`: seconds so far, in words what goes on, and the share that
@@ -168,6 +187,9 @@ def assign(
     aim = aim_named(target)
     _check_options(aim, survive, conditioning, author_distance)
     _check_concerns(previous, per_change, min_affinity)
+    if not isinstance(alternates, int) or alternates < 0:
+        message = f"alternates: expected a whole number, 0 or more, found {alternates!r}"
+        raise InputError(message)
     clock = Clock(time_limit)
 
     def tell(words: str, done: float | None = None) -> None:
@@ -184,12 +206,16 @@ def assign(
         previous=previous,
         per_change=per_change,
         min_affinity=min_affinity,
+        floors=_floors(floor, floor_best),
     )
     scored = scored_pairs(affinity, reviewers, items)
     gone, given = survive or int(aim.outlives), assumptions or Assumptions()
+    way = None if fair is None else way_named(fair)
 
     def run(allowed: Wishes) -> Assignment:
-        return Run(build(scored, allowed), aim, gone, seed, clock, say, conditioning, given).result()
+        problem = build(scored, allowed)
+        fairly = Fair(problem, way, say) if way or problem.floors.asked else None
+        return Run(problem, aim, gone, seed, clock, say, conditioning, given, fairly, alternates).result()
 
     with clock.stopped_by_interrupts(say):
         found = run(wishes)
@@ -197,6 +223,14 @@ def assign(
         if not allow_unscored or found.status is AssignmentStatus.OPTIMAL or clock.over() or not scored.item.size:
             return found
         return found.or_better(run(wishes._replace(allow_unscored=False)))
+
+
+def _floors(total: float | None, best: float | None) -> Floors:
+    for name, value in (("floor", total), ("floor_best", best)):
+        if value is not None and not math.isfinite(value):
+            message = f"{name}: expected a finite number, found {value!r}"
+            raise InputError(message)
+    return Floors(total, best)
 
 
 def _check_options(aim: Aim, survive: int, conditioning: float, author_distance: int) -> None:

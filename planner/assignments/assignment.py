@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from planner.assignments.model.authored import Authored
     from planner.assignments.model.changed import Below, Changes
     from planner.assignments.model.exchanged import Exchanges
+    from planner.assignments.model.fairness import Fairness
     from planner.assignments.model.kept import Kept
+    from planner.assignments.model.standing_by import Alternates
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 
@@ -89,6 +91,10 @@ class Assignment(Result):
         Which rules of an authors' file hold; None without one.
     kept
         The rules on who reviews a paper together, what they cost, and a bound; None where there are none.
+    fairness
+        How the papers are served, the worst above all; None where nothing of the kind was asked for.
+    alternates
+        Who can step in on each paper; None if that was not asked for.
     """
 
     status: AssignmentStatus
@@ -106,6 +112,8 @@ class Assignment(Result):
     concerned: Concerned = field(default_factory=Concerned)
     authors: Authored | None = None
     kept: Kept | None = None
+    fairness: Fairness | None = None
+    alternates: Alternates | None = None
 
     def or_better(self, stricter: Assignment) -> Assignment:
         """Return this assignment, or that of a stricter problem if it does more; its bounds are those of this one."""
@@ -168,6 +176,8 @@ class Assignment(Result):
             "changes": None if self.changes is None else self.changes.to_dict(),
             "below": None if self.below is None else self.below.to_dict(),
             "authors": None if self.authors is None else self.authors.to_dict(),
+            "fair": None if self.fairness is None else self.fairness.to_dict(),
+            **({} if self.alternates is None else self.alternates.to_dict()),
             "explanation": self.explanation,
         }
 
@@ -240,6 +250,13 @@ class Assignment(Result):
     def below(self) -> Below | None:
         """The reviews of an affinity below the threshold; None without one."""
         return self.concerned.below
+
+    @property
+    def price_of_fairness(self) -> float:
+        """The part of the price that was given up for the worst-served papers and floors."""
+        lost = 0.0 if self.fairness is None else self.fairness.lost
+        scale = abs(self.affinity_unconstrained)
+        return 100.0 * lost / scale if scale > 0 else 0.0
 
     @property
     def least_price(self) -> float | None:

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
+from planner.assignments.fair.matching import best_with_good, sole
 from planner.assignments.model.authors import authored
 from planner.assignments.model.comparing import concerned
 from planner.assignments.model.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
 from planner.assignments.model.pairs import scored_pairs
+from planner.assignments.steps.alternates import alternates_of
 from planner.assignments.steps.fewest import fewest_first
 from planner.assignments.steps.flow import whole, whole_costs
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
+from planner.assignments.steps.panels import objective
 from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
 from planner.assignments.steps.routing import unrouted
@@ -28,6 +31,7 @@ from planner.assignments.steps.settling import depending, settle
 from planner.assignments.steps.teams import Teams, best_teams, kept_by, routes_of, scale_of
 from planner.assignments.steps.watching import missing_without
 from planner.assignments.words.authors import rules_on_authors
+from planner.assignments.words.fair import why_below, why_no_floor, why_no_good
 from planner.assignments.words.why_no_panels import why_no_panels
 from planner.assignments.words.why_none import how_it_ended, why_apart, why_fragile, why_infeasible, why_unreachable
 from reviewgraph.assumptions import Assumptions
@@ -36,8 +40,10 @@ from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from planner.assignments.fair.serving import Fair
     from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
+    from planner.assignments.model.standing_by import Alternates
     from planner.assignments.model.worth import Concerns
     from planner.assignments.steps.teams import Routes
     from reviewgraph.labels import IntArray, Label
@@ -96,6 +102,10 @@ class Run:
         Part of the affinity that may be given up for smaller errors.
     assumptions
         What is assumed of the scores, for these errors.
+    fair
+        The stage that serves papers fairly; None where nothing of the kind is asked for.
+    alternates
+        Alternates of each paper to look for.
     exchanges, not_exchanged
         Found on the way: what exchanges bought, where they were looked for; and else why they were not.
     least_loss
@@ -118,6 +128,8 @@ class Run:
     say: Say
     conditioning: float = 0.0
     assumptions: Assumptions = field(default_factory=Assumptions)
+    fair: Fair | None = None
+    alternates: int = 0
     exchanges: Exchanges | None = None
     not_exchanged: str = ""
     least_loss: float | None = None
@@ -148,19 +160,27 @@ class Run:
         reason = why_unreachable(problem, self.aim)
         if reason:
             return self._infeasible(reason, unconstrained)
-        # 2. What no plain flow can say.
+        # 2. Good reviewers, and what no plain flow can say.
+        plain, best = best, best_with_good(problem, cost) if problem.floors.best is not None else best
+        if best is None:
+            return self._infeasible(why_no_good(problem), unconstrained)
         self.rivals = len(problem.rivals.couples_among(best))
-        self.teams = Teams(best, True, math.fsum(problem.worth[best].tolist()), by_flow=True)
+        self.teams = Teams(best, True, objective(problem, best), by_flow=True)
         if problem.panels.binding or problem.rivals.any:
             self.say("rules on who reviews a paper together")
             self.teams = best_teams(problem, best, routes, cost, self.scale, self.clock)
         chosen = self.teams.chosen
         if chosen is None:
             return self._without_teams(self.teams, unconstrained)
-        if self.aim.level is None:
+        if self.aim.level is None and self.fair is None:
             return self._answer(chosen, unconstrained, None, 0, reached=True)
-        # 3. to 5. The level, what survives, conditioning.
-        return self._connected(cost, chosen, unconstrained, free=bool((chosen == best).all()))
+        # 3. to 6. The worst-served papers, the level, what survives, conditioning.
+        linker = self._linker(cost, chosen, free=bool((chosen == best).all()))
+        if self.fair is not None:
+            self.fair.serve(linker, plain)
+            if self.fair.impossible:
+                return self._infeasible(why_no_floor(problem, self.fair), unconstrained)
+        return self._connected(linker, chosen, unconstrained)
 
     def _fewest_first(self, concerns: Concerns, routes: Routes, best: BoolArray) -> tuple[IntArray, BoolArray]:
         """Put the concerns of the problem before affinity; returns costs, and the best assignment then."""
@@ -171,11 +191,10 @@ class Run:
         self.lost_first = math.fsum(lost)
         return settled.cost, settled.best
 
-    def _connected(self, cost: IntArray, chosen: BoolArray, unconstrained: float, *, free: bool) -> Assignment:
-        """Bring an assignment to the level, and say what that took; ``free`` where no rule changed it."""
-        linker = self._linker(cost, chosen, free=free)
+    def _connected(self, linker: Linker, chosen: BoolArray, unconstrained: float) -> Assignment:
+        """Bring an assignment to the level, and say what that took."""
         core = linker.core
-        reached = linker.link()
+        reached = linker.link() if self.fair is None else self.fair.link(linker)
         decided = self.aim.core_decides
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
         if apart:
@@ -196,12 +215,16 @@ class Run:
         return self._answer(core.net.assigned, unconstrained, critical, len(linker.forced), reached=reached)
 
     def _linker(self, cost: IntArray, chosen: BoolArray, *, free: bool) -> Linker:
-        """Start from an assignment, with potentials, and with a bound on what the level must cost where it has one."""
+        """Start from an assignment, with potentials, and a bound on what the level must cost where it has one.
+
+        ``free`` says that no rule changed it.
+        """
         problem = self.problem
         net = problem.network(chosen, whole(problem.panels.reward, self.scale))
         held = np.zeros(chosen.size, np.bool_) if free and not net.bonus.any() else depending(problem, chosen)
         if self.teams.barred is not None:
             held |= self.teams.barred
+        held |= sole(problem, chosen)
         settled = settle(net, cost, held, exact=self.teams.by_flow)
         core = Core(net, problem.required, self.aim)
         linker = Linker(core, cost, self.clock)
@@ -264,7 +287,9 @@ class Run:
         # Reviews of the first phase are no part of the answer.
         new = np.flatnonzero(assigned & ~problem.old)
         order = np.lexsort((problem.item[new], problem.reviewer[new]))
-        short = bool(self.exposed)
+        fairness = None if self.fair is None else self.fair.result(assigned)
+        below = fairness is not None and bool(fairness.below)
+        short = bool(self.exposed) or below
         # Optimal is what is worth as much as the best without a level: nothing can be better.
         same = self.teams.proved and bool((assigned == self.teams.chosen).all())
         if not reached or short:
@@ -274,8 +299,10 @@ class Run:
         why = ""
         if not reached:
             why = how_it_ended(problem, assigned, self.clock)
-        elif short:
+        elif self.exposed:
             why = why_fragile(problem, self.aim, self.exposed)
+        if fairness is not None and below:
+            why = f"{why} {why_below(fairness)}".strip()
         return Assignment(
             *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], unconstrained),
             *(critical, forced, why),
@@ -286,11 +313,19 @@ class Run:
             concerned=concerned(problem, assigned, self.fewest, self.lost_first),
             authors=authored(problem, assigned, self.rivals, self._bound()),
             kept=kept_by(problem, assigned, self.teams, self._bound()) if problem.ruled.rules else None,
+            fairness=fairness,
+            alternates=self._alternates(assigned),
         )
 
     def _bound(self) -> float:
         """Return what affinity and rewards are at most; nothing is known of affinity where other things come first."""
         return self.teams.bound if self.problem.concerns is None else math.inf
+
+    def _alternates(self, assigned: BoolArray) -> Alternates | None:
+        if not self.alternates:
+            return None
+        self.say("alternates")
+        return alternates_of(self.problem, assigned, self.aim, self.alternates, self.clock)
 
     def _reviews(self, pairs: IntArray) -> Reviews:
         problem = self.problem

@@ -11,6 +11,8 @@ from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.levels import AIMS, ToDouble
 from planner.commands.authors import authors_options, read_who_wrote
+from planner.commands.fair import NAMES as FAIR_NAMES
+from planner.commands.fair import fair_options, read_fair, write_alternates
 from planner.commands.rules import read_rules, rule_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
 from reviewgraph.cli.options import given_options, output_option
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     metavar="PART",
     help="Part of the affinity that may be given up for smaller expected errors; 0 gives up none.",
 )
+@fair_options
 @click.option("--like", metavar="FILE", help="Scores, such as last year's, from which noise and reviewers are learned.")
 @click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
@@ -92,6 +95,7 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
         say(f"{output}: not written, since there is no assignment")
     elif output:
         write_whole(output, csv_text(chosen.to_columns()))
+    write_alternates(chosen, options["alternates_file"])
     if as_json:
         print_json(chosen.to_dict())
     else:
@@ -140,6 +144,7 @@ def _assign(
         assumptions=assumptions_like(read_reviews(like, note=say)) if like else None,
         **wanted.arguments,
         **wrote,
+        **read_fair(options),
         seed=seed,
         time_limit=time_limit,
         progress=say_progress,
@@ -175,6 +180,7 @@ def _design(
         "at_most",
         "at_least",
         "reward",
+        *FAIR_NAMES,
     ):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":

@@ -1,4 +1,4 @@
-"""Kernels that tell whether a reviewer may replace another on a paper, by the rules on its panel and by rivals."""
+"""Kernels that tell whether a reviewer may replace another on a paper, by the rules on its panel, floors and rivals."""
 
 from __future__ import annotations
 
@@ -96,6 +96,20 @@ def toll(net: Network, item: int, leaving: int, entering: int) -> int:
 def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
     """Whether a reviewer may replace another on an item without breaking a rule or losing a reward."""
     return toll(net, item, leaving, entering) <= 0
+
+
+@kernel
+def serves(net: Network, item: int, leaving: int, entering: int) -> bool:
+    """Whether an item stays above its floors when a pair enters its panel and another leaves it."""
+    if not net.floored[0]:
+        return True
+    total, best = net.value[entering], net.value[entering]
+    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
+        p = net.panel[slot]
+        if p != leaving:
+            total += net.value[p]
+            best = max(best, net.value[p])
+    return bool(total >= net.floor[item] and best >= net.peak[item])
 
 
 @kernel

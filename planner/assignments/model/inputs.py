@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.assignments.model.authors import check_fixed, with_rivals, written_by
 from planner.assignments.model.comparing import Keys, missing_pairs
+from planner.assignments.model.floors import NO_FLOORS, Floors
 from planner.assignments.model.groups import merged, ruled_by, rules_of, short_forms
 from planner.assignments.model.pairs import codes_among, codes_of, table_of
 from planner.assignments.model.problem import Problem
@@ -69,6 +70,7 @@ class Wishes(NamedTuple):
     previous: Pairs | None = None
     per_change: float | None = None
     min_affinity: float | None = None
+    floors: Floors = NO_FLOORS
 
 
 def build(scored: Scored, wishes: Wishes) -> Problem:
@@ -127,6 +129,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         wrote=wrote,
         reviewers=scored.reviewers,
         items=scored.items,
+        floors=wishes.floors,
         concerns=concerns,
         weights=() if concerns is None else concerns.first_weights(affinity),
     )

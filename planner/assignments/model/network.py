@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.fitting import FAR, barred, free_of_rivals, toll
+from planner.assignments.model.fitting import FAR, barred, free_of_rivals, serves, toll
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool
         node = n_items + net.reviewer[p]
         if forget:
             work.toward[node] = FAR
-        elif not net.locked[p] and free_of_rivals(net, pair, p):
+        elif not net.locked[p] and free_of_rivals(net, pair, p) and serves(net, item, p, pair):
             extra = toll(net, item, net.reviewer[p], taker)
             if extra < FAR:
                 work.toward[node] = max(extra + net.potential[node] - cost[p] - net.potential[item], 0)
@@ -221,7 +221,7 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
             if base + cost[p] - net.potential[v] >= work.dist[v] or net.locked[p] or net.assigned[p]:
                 continue
             extra = toll(net, u, leaving, net.reviewer[p]) if bound else 0
-            if extra < FAR and free_of_rivals(net, p, left):
+            if extra < FAR and free_of_rivals(net, p, left) and serves(net, u, left, p):
                 size = reach(net, work, size, u, v, p, cost[p] + extra)
     # A reviewer who took one has room for it, or gives another one up.
     else:
@@ -232,7 +232,9 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
             p = net.held[slot]
             if net.locked[p]:
                 continue
-            if net.item[p] == ends[TARGET] and not free_of_rivals(net, ends[PAIR], p):
+            if net.item[p] == ends[TARGET] and not (
+                free_of_rivals(net, ends[PAIR], p) and serves(net, ends[TARGET], p, ends[PAIR])
+            ):
                 continue
             extra = toll(net, ends[TARGET], j, ends[PERSON]) if net.item[p] == ends[TARGET] else 0
             if extra < FAR:

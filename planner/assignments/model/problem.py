@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.assignments.model.floors import NO_FLOOR, NO_FLOORS, Floors, whole_floor, whole_values
 from planner.assignments.model.state import Network
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Problem:
         Labels.
     concerns, weights
         Pairs that are to be few beside all that, None by default; and what one pair of each kind outweighs in affinity.
+    floors
+        What no paper shall fall below.
     """
 
     item: IntArray
@@ -67,6 +70,7 @@ class Problem:
     items: Sequence[Label]
     concerns: Concerns | None = None
     weights: tuple[float, ...] = ()
+    floors: Floors = NO_FLOORS
 
     @cached_property
     def worth(self) -> FloatArray:
@@ -93,6 +97,16 @@ class Problem:
         """Items that rules are about, shape (N,): those required that get reviews; others were left behind."""
         bound: BoolArray = self.required & (self.demand > 0)
         return bound
+
+    @property
+    def served(self) -> BoolArray:
+        """Items that are to be served, shape (N,): floors and fairness are about them."""
+        return np.asarray(self.required & (np.bincount(self.item[self.old], minlength=self.n_items) < self.demand))
+
+    @property
+    def strong(self) -> BoolArray:
+        """Pairs of an affinity that each paper shall have one of, shape (P,); all where none is asked for."""
+        return ~self.old & (whole_values(self.affinity) >= whole_floor(self.floors.best, self.affinity, 1))
 
     def open_demand(self) -> IntArray:
         """Reviews that each item needs beyond the given ones."""
@@ -133,6 +147,10 @@ class Problem:
             rival_start=self.rivals.start,
             rival=self.rivals.rival,
             n_rivals=self.rivals.count_among(chosen),
+            value=whole_values(self.affinity),
+            floor=np.full(self.n_items, NO_FLOOR),
+            peak=np.where(self.served, whole_floor(self.floors.best, self.affinity, 1), NO_FLOOR),
+            floored=np.array([self.floors.best is not None]),
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
         )
 

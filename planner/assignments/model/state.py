@@ -40,6 +40,12 @@ class Network(NamedTuple):
         The pairs that may not be assigned beside pair p are ``rival[rival_start[p]:rival_start[p + 1]]``.
     n_rivals
         How many of these are assigned, shape (P,).
+    value
+        Affinity of each pair in whole units, shape (P,).
+    floor, peak
+        Least sum of values on each item, and least value of the best one, shape (N,).
+    floored
+        Whether floors count, shape (1,).
     potential
         Potentials of the nodes, shape (N + M + 1,): with them reduced costs are not negative.
     """
@@ -62,4 +68,8 @@ class Network(NamedTuple):
     rival_start: IntArray
     rival: IntArray
     n_rivals: IntArray
+    value: IntArray
+    floor: IntArray
+    peak: IntArray
+    floored: BoolArray
     potential: IntArray

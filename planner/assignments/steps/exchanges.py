@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.fitting import fits
+from planner.assignments.model.fitting import fits, serves
 from planner.assignments.model.network import flip
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most
         if busy_items[i] or busy_items[k] or busy_people[a] or busy_people[b] or swaps.loss[s] > left:
             continue
         if not (fits(net, i, a, b) and fits(net, k, b, a)):
+            continue
+        if not (serves(net, i, off[0], on[0]) and serves(net, k, off[1], on[1])):
             continue
         flip(net, np.concatenate([off, on]))
         if net.n_rivals[on].any():

@@ -23,9 +23,18 @@ MOST_SECONDS = 300.0
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Items whose panels break a rule, and those of rivals that are both chosen."""
+    """Items whose panels break a rule or a floor, and those of rivals that are both chosen."""
     rivals: IntArray = problem.item[problem.rivals.couples_among(chosen)].ravel()
-    return np.union1d(np.union1d(crowded_items(problem, chosen), lacking_items(problem, chosen)), rivals)
+    lacking = np.union1d(lacking_items(problem, chosen), ill_served_items(problem, chosen))
+    return np.union1d(np.union1d(crowded_items(problem, chosen), lacking), rivals)
+
+
+def ill_served_items(problem: Problem, chosen: BoolArray) -> IntArray:
+    """Items without a reviewer at the floor for the best one."""
+    if problem.floors.best is None:
+        return np.empty(0, np.int64)
+    good = np.bincount(problem.item[chosen & problem.strong], minlength=problem.n_items)
+    return np.flatnonzero(problem.served & (good == 0))
 
 
 def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.rows import Rows, panel_rows, rows_of
+from planner.assignments.steps.rows import Rows, good_rows, panel_rows, rows_of
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -82,7 +82,8 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     panels = panel_rows(problem, region, pairs)
     if panels is None:
         return None
-    rows = (rows_of(item, demand, demand), rows_of(reviewer, least, problem.load - outside), *panels.rows)
+    loads = rows_of(reviewer, least, problem.load - outside)
+    rows = (rows_of(item, demand, demand), loads, *panels.rows, good_rows(problem, region, pairs))
     value = np.concatenate([problem.worth[pairs], panels.reward])
     return Programme(pairs, tuple(part for part in rows if part.low.size), value)
 

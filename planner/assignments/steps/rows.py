@@ -107,6 +107,16 @@ def rows_of(group: IntArray, low: IntArray, high: IntArray) -> Rows:
     return _compact(group, np.arange(group.size), low, high)
 
 
+def good_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> Rows:
+    """Ask for a pair at the floor for the best reviewer of each item of a region that has none such given."""
+    wanted = np.zeros(problem.n_items, np.bool_)
+    if problem.floors.best is not None:
+        have = np.bincount(problem.item[problem.given & problem.strong], minlength=problem.n_items)
+        wanted = problem.served & region & (have == 0)
+    columns = np.flatnonzero(problem.strong[pairs] & wanted[problem.item[pairs]])
+    return _compact(problem.item[pairs[columns]], columns, wanted.astype(np.int64), problem.demand)
+
+
 def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:
     """Rows that let one of each couple be chosen, or none where the other one is no column."""
     known = np.isin(couples, pairs).reshape(couples.shape)

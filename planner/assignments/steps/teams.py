@@ -139,7 +139,7 @@ def _apart(problem: Problem, start: Teams, flow: Flow, cost: IntArray, scale: fl
 
 def _proved(problem: Problem, found: Teams) -> bool:
     """Whether an assignment breaks nothing and is worth what the bound says."""
-    if found.chosen is None or broken_items(problem, found.chosen).size:
+    if found.chosen is None or not math.isfinite(found.bound) or broken_items(problem, found.chosen).size:
         return False
     return found.bound - objective(problem, found.chosen) <= _error(found.bound)
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.model.levels import aim_named
+from planner.assignments.words.alternates import alternate_lines
 from planner.assignments.words.authors import authors_lines
 from planner.assignments.words.changes import concerned, concerns
+from planner.assignments.words.fair import fair_lines, why_below
 from planner.assignments.words.rules import rule_lines
 from reviewgraph.words import counted
 
@@ -49,20 +51,25 @@ def page(assignment: Assignment) -> str:
         *rule_lines(assignment),
         f"Level: {_level(assignment)}.",
         *authors_lines(assignment),
+        *fair_lines(assignment.fairness),
         *_exchanges(assignment),
         *concerns(assignment),
+        *_critical(assignment),
+        *alternate_lines(assignment.alternates),
     ]
-    return "\n".join([*lines, *_critical(assignment)])
+    return "\n".join(lines)
 
 
 def _parts(assignment: Assignment) -> str:
     """Return what the price is for: what comes before affinity, rules, the level, and smaller errors."""
     least, for_errors, first = assignment.least_price, assignment.price_of_exchanges, assignment.price_of_concerns
     bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
+    fair = assignment.price_of_fairness
     # What is left is rounding where errors are all that costs anything; it has no sign then.
-    rest = round(assignment.price - for_errors - first - assignment.price_of_rules, 3) + 0.0
+    rest = round(assignment.price - for_errors - first - assignment.price_of_rules - fair, 3) + 0.0
     parts = [f"{first:.3f} % {' and '.join(concerned(assignment))}"] if first else []
     parts += [f"{assignment.price_of_rules:.3f} % the rules"] if assignment.kept else []
+    parts += [f"{fair:.3f} % fairness"] if fair else []
     parts += [f"{rest:.3f} % the level"] if parts or for_errors else []
     parts += [f"{for_errors:.3f} % smaller errors"] if for_errors else []
     forced = f"({counted(assignment.forced, 'pair')} forced in for the level)"
@@ -87,8 +94,9 @@ def _exchanges(assignment: Assignment) -> list[str]:
 
 
 def _level(assignment: Assignment) -> str:
-    aim = aim_named(assignment.target)
-    if assignment.status is AssignmentStatus.LEVEL_MISSED:
+    aim, fairness = aim_named(assignment.target), assignment.fairness
+    only_floor = fairness is not None and fairness.below and assignment.explanation == why_below(fairness)
+    if assignment.status is AssignmentStatus.LEVEL_MISSED and not only_floor:
         return f"{aim.name} missed. {assignment.explanation}".rstrip(".")
     return aim.words if aim.level is None else f"all papers are {aim.words}"
 

@@ -50,7 +50,7 @@ def test_the_flow_finds_the_best_under_the_rules_on_one_attribute(seed):
     scale = cost_scale(1.0, 0 if route is None else route.n_nodes)
     bonus = whole(problem.panels.reward, scale)
     cost = whole_costs(problem.affinity, 0, scale)
-    found = None if route is None else routed(problem, route, cost, int(bonus[0]))
+    found = None if route is None else routed(problem, route, int(bonus[0]), cost)
     if not good:
         # What stands already may break a rule by itself.
         assert found is None or not allowed(problem, found, *asked)

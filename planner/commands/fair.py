@@ -1,0 +1,86 @@
+"""The options of ``assign`` on fairness, floors and alternates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from planner.assignments.fair.ways import WAYS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from planner.assignments.assignment import Assignment
+
+    Command = Callable[..., Any]
+
+OPTIONS = (
+    click.option(
+        "--fair",
+        type=click.Choice([way.name for way in WAYS]),
+        help="Serve papers fairly, at a price in affinity: "
+        + "; ".join(f"{way.words} ({way.name})" for way in WAYS)
+        + ".",
+    ),
+    click.option("--floor", type=float, metavar="X", help="No paper's affinities sum to less than X."),
+    click.option("--floor-best", type=float, metavar="X", help="Every paper has a reviewer of affinity X or more."),
+    click.option(
+        "--alternates",
+        type=click.IntRange(1),
+        metavar="N",
+        help="For each paper the next best N who can take the place of anyone on its panel.",
+    ),
+    click.option(
+        "--alternates-file",
+        metavar="FILE",
+        help="Write them as CSV (item,alternate,reviewer,affinity,replaces).  [default of --alternates: 2]",
+    ),
+)
+
+#: Names of the options, as the command has them.
+NAMES = ("fair", "floor", "floor_best", "alternates", "alternates_file")
+
+#: Alternates of a paper where only a file for them is named.
+ALTERNATES = 2
+
+
+def fair_options(command: Command) -> Command:
+    """Add the options on fairness, floors and alternates to a command.
+
+    >>> @click.command()
+    ... @fair_options
+    ... def invite(**options): ...
+    >>> [option.name for option in invite.params]
+    ['fair', 'floor', 'floor_best', 'alternates', 'alternates_file']
+    """
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_fair(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what :func:`planner.assign` is to be told."""
+    from reviewgraph.cli.output import expect_writable
+
+    number, path = options["alternates"], options["alternates_file"]
+    if path:
+        expect_writable(path)
+    return {
+        "fair": options["fair"],
+        "floor": options["floor"],
+        "floor_best": options["floor_best"],
+        "alternates": number or (ALTERNATES if path else 0),
+    }
+
+
+def write_alternates(chosen: Assignment, path: str | None) -> None:
+    """Write the alternates of an assignment, if that is asked for and there are any."""
+    from reviewgraph.cli.output import csv_text, say, write_whole
+
+    if not path:
+        return
+    if chosen.alternates is None:
+        say(f"{path}: not written, since there is no assignment")
+    else:
+        write_whole(path, csv_text(chosen.alternates.to_columns()))

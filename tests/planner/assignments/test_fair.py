@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import assign
+from planner.assignments.words.page import page
+from reviewgraph.errors import InputError
+from tests.planner.assignments import naive_assignment as naive
+from tests.planner.assignments import naive_fair
+from tests.planner.assignments.test_assigning import NIGHTLY, clustered, pairs_of
+
+
+@st.composite
+def markets(draw):
+    """Markets small enough to try every assignment: ties, tight loads, single papers, fixed pairs, institutions."""
+    n, m = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    levels, density = draw(st.sampled_from([1, 3, 1000])), draw(st.sampled_from([0.6, 1.0]))
+    low = draw(st.sampled_from([0, -levels]))
+    affinity = {
+        (f"r{j}", f"p{i}"): float(rng.integers(low, levels + 1))
+        for j in range(m) for i in range(n) if rng.random() < density
+    }  # fmt: skip
+    load = {f"r{j}": int(rng.integers(0, 4)) for j in range(m)}
+    market = {
+        "demand": {f"p{i}": int(rng.integers(0, 3)) for i in range(n)},
+        "load": load,
+        "min_load": {r: int(rng.integers(0, most + 1)) if rng.random() < 0.2 else 0 for r, most in load.items()},
+        "conflicts": [pair for pair in affinity if rng.random() < 0.1],
+    }
+    if draw(st.booleans()):
+        market["institutions"] = {r: f"u{rng.integers(3)}" for r in load if rng.random() < 0.5}
+    return affinity, market
+
+
+def call(affinity, market, **options):
+    return assign(affinity, items=market["demand"], reviewers=market["load"], **market, **options)
+
+
+def scores_of(result, affinity):
+    panels = {}
+    for r, p in pairs_of(result):
+        panels.setdefault(p, []).append(r)
+    return naive_fair.scores(panels, affinity)
+
+
+def wrong_with(result, affinity, market):
+    return naive.violations(pairs_of(result), allowed=affinity, **market)
+
+
+@given(markets())
+@settings(max_examples=300 if NIGHTLY else 20, deadline=None)
+def test_leximin_equals_the_fairest_of_all_assignments(drawn):
+    affinity, market = drawn
+    best = naive_fair.fairest(naive_fair.assignments(affinity, **market), affinity)
+    result = call(affinity, market, fair="leximin", target="none")
+    if best is None:
+        assert result.status == "infeasible"
+        return
+    assert wrong_with(result, affinity, market) == []
+    assert scores_of(result, affinity) == pytest.approx(best, abs=1e-4)
+    if best:
+        assert result.fairness.proved
+        assert result.fairness.smallest[1] == pytest.approx(best[0], abs=1e-4)
+        assert result.fairness.at_most >= best[0] - 1e-9
+
+
+@given(markets(), st.sampled_from([0.2, 0.5, 0.9]))
+@settings(max_examples=300 if NIGHTLY else 20, deadline=None)
+def test_floors_are_reached_at_the_least_price_or_proved_impossible(drawn, part):
+    affinity, market = drawn
+    found = list(naive_fair.assignments(affinity, **market))
+    reached = sorted({rising[0] for rising in (naive_fair.scores(p, affinity) for p in found) if rising} | {0.0})
+    floor = reached[int(part * (len(reached) - 1))] + (0.5 if part == 0.9 else 0.0)
+    best = naive_fair.most_with_floor(found, affinity, floor)
+    result = call(affinity, market, floor=floor, target="none")
+    assert (result.status == "infeasible") == (best is None), result.explanation
+    if best is None:
+        assert result.explanation
+        return
+    assert wrong_with(result, affinity, market) == []
+    assert all(score >= floor - 1e-6 for score in scores_of(result, affinity))
+    assert result.affinity == pytest.approx(best, abs=1e-3)
+    assert result.fairness is not None
+    assert result.fairness.below == ()
+
+
+@given(markets(), st.sampled_from([0.3, 0.6, 1.0]))
+@settings(max_examples=300 if NIGHTLY else 20, deadline=None)
+def test_a_good_reviewer_on_every_paper_is_exact(drawn, part):
+    affinity, market = drawn
+    floor = float(np.quantile(list(affinity.values()), part, method="lower")) if affinity else 0.0
+    best = naive_fair.most_with_good(naive_fair.assignments(affinity, **market), affinity, floor)
+    result = call(affinity, market, floor_best=floor, target="none")
+    assert (result.status == "infeasible") == (best is None), result.explanation
+    if best is None:
+        assert result.explanation
+        return
+    assert wrong_with(result, affinity, market) == []
+    if "institutions" not in market:
+        assert result.affinity == pytest.approx(best, abs=1e-6)
+    panels = {}
+    for r, p in pairs_of(result):
+        panels.setdefault(p, []).append(affinity[r, p])
+    assert all(max(panel) >= floor for panel in panels.values())
+
+
+@given(markets(), st.sampled_from(["double", "connected"]))
+@settings(max_examples=200 if NIGHTLY else 20, deadline=None)
+def test_the_level_and_alternates_hold_beside_fairness(drawn, target):
+    affinity, market = drawn
+    result = call(affinity, market, fair="leximin", target=target, alternates=2)
+    if result.status == "infeasible":
+        return
+    assert wrong_with(result, affinity, market) == []
+    level = {"double": naive.doubly_connected, "connected": naive.connected}[target]
+    pairs = pairs_of(result)
+    reached = level(pairs, set(market["demand"]))
+    assert reached == (result.status != "level_missed")
+    rules = {"affinity": affinity, "load": market["load"], "conflicts": market["conflicts"]}
+    rules |= {"institutions": market.get("institutions"), "level": level if reached else None}
+    if reached:
+        check_alternates(result, market, rules)
+
+
+def check_alternates(result, market, rules):
+    """Who is listed can replace whom it says and nobody else; who can replace everyone and fits better is listed."""
+    pairs = pairs_of(result)
+    for paper, number in market["demand"].items():
+        panel = [r for r, p in pairs if p == paper]
+        listed = {one.reviewer: one for one in result.alternates.listed if one.item == paper}
+        able = {
+            r: {gone for gone in panel if naive_fair.can_replace(pairs, paper, r, gone, **rules)} for r in rules["load"]
+        }
+        for reviewer, one in listed.items():
+            assert set(one.replaces) == able[reviewer]
+            assert one.everyone == (able[reviewer] == set(panel))
+        full = sorted(-rules["affinity"][r, paper] for r in able if number and able[r] == set(panel))
+        assert [-one.affinity for one in listed.values() if one.everyone] == full[:2]
+        missing = [one for one in result.alternates.missing if one.item == paper]
+        assert len(missing) == (number > 0 and len(full) < 2)
+        assert [one.found for one in missing] == [len(full)][: len(missing)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exchanges_find_what_the_programme_finds_or_say_how_far_off_they_may_be(seed, monkeypatch):
+    """Beyond the size of exact answers: the bound holds for the best, and the smallest score is between."""
+    score = np.random.default_rng(seed).random((8, 8)).round(2)
+    exact = assign(score, demand=2, load=2, fair="leximin", target="none").fairness
+    monkeypatch.setattr("planner.assignments.fair.exact.MOST_PAIRS", 0)
+    lifted = assign(score, demand=2, load=2, fair="leximin", target="none").fairness
+    assert exact.proved
+    assert not lifted.proved
+    assert lifted.smallest[0] <= lifted.smallest[1] <= exact.smallest[1] + 1e-9 <= lifted.at_most + 2e-9
+
+
+def test_two_communities_cost_the_smallest_score_no_more_than_a_bridge_does():
+    """No reviewer fits papers of the other side, so a paper that has one of them keeps two others."""
+    score = clustered(40, 32, 0, communities=True)
+    alone = assign(score, demand=3, load=5, fair="leximin", target="none").fairness
+    result = assign(score, demand=3, load=5, fair="leximin")
+    assert naive.doubly_connected(pairs_of(result), range(40))
+    assert alone.smallest[1] >= result.fairness.smallest[1] > alone.smallest[1] - 0.5
+
+
+def test_the_smallest_score_survives_the_level():
+    score = clustered(120, 96, 0)
+    alone = assign(score, demand=3, load=5, fair="leximin", target="none")
+    result = assign(score, demand=3, load=5, fair="leximin")
+    assert naive.doubly_connected(pairs_of(result), range(120))
+    assert result.fairness.smallest[1] == pytest.approx(alone.fairness.smallest[1])
+    assert result.fairness.worst_tenth[1] >= result.fairness.worst_tenth[0]
+    assert "the worst-served paper first" in page(result)
+    assert assign(score, demand=3, load=5, fair="leximin").to_dict() == result.to_dict()
+
+
+def test_a_floor_on_many_papers_is_kept_by_all_steps():
+    score = clustered(120, 96, 1)
+    fairest = assign(score, demand=3, load=5, fair="leximin", target="none").fairness
+    floor = 0.1 * fairest.smallest[0] + 0.9 * fairest.smallest[1]
+    result = assign(score, demand=3, load=5, floor=floor, conditioning=0.005)
+    assert result.status.reached
+    assert np.bincount(result.reviews.item, result.affinities).min() >= floor - 1e-9
+    assert 0 <= result.price_of_fairness < 2
+    assert f"Every paper has {floor:g} or more." in page(result)
+
+
+def test_a_floor_out_of_reach_of_a_paper_is_counted():
+    score = np.ones((6, 4))
+    score[:, 2] = 0.25
+    result = assign(score, demand=2, load=3, floor=1.0)
+    assert result.status == "infeasible"
+    assert "1 paper (2) can have 0.5 at most, the sum of the best affinities" in result.explanation
+
+
+def test_a_floor_out_of_reach_of_papers_together_is_bounded():
+    """One good reviewer with two places, and fifteen papers that need her: too many pairs for a programme."""
+    score = np.full((30, 15), 0.1)
+    score[0] = 1.0
+    result = assign(score, demand=1, load=2, floor=0.5, target="none")
+    assert result.status == "infeasible"
+    assert "one has 0.22 at most" in result.explanation
+
+
+def test_good_reviewers_are_counted():
+    score = np.full((6, 5), 0.1)
+    score[:2] = 0.9
+    result = assign(score, demand=2, load=2, floor_best=0.5, target="none")
+    assert "5 papers (0, 1, 2, 3, 4) need a reviewer of affinity 0.5 or more each = 5 reviews" in result.explanation
+    assert "can give 4: 5 > 4." in result.explanation
+    score[:, 4] = 0.1
+    result = assign(score, demand=2, load=2, floor_best=0.5, target="none")
+    assert "1 paper (4) has no reviewer of affinity 0.5 or more who may take it" in result.explanation
+
+
+def test_good_reviewers_and_other_places_are_counted_together():
+    """Paper a needs both A and B, paper b needs B, its only good reviewer: each is possible, both are not."""
+    affinity = {("A", "a"): 1.0, ("B", "a"): 0.1, ("B", "b"): 1.0, ("C", "b"): 0.1}
+    result = assign(affinity, demand={"a": 2, "b": 1}, load=1, floor_best=0.5, target="none")
+    assert result.status == "infeasible"
+    assert "2 papers (a, b) need a reviewer of affinity 0.5 or more each, and 1 paper (a)" in result.explanation
+
+
+def test_what_is_asked_for_is_checked():
+    with pytest.raises(InputError, match="fair: expected one of leximin, found 'nice'"):
+        assign(np.ones((3, 3)), fair="nice")
+    with pytest.raises(InputError, match="floor_best: expected a finite number, found nan"):
+        assign(np.ones((3, 3)), floor_best=float("nan"))
+    with pytest.raises(InputError, match="alternates: expected a whole number, 0 or more, found -1"):
+        assign(np.ones((3, 3)), alternates=-1)
+
+
+def test_nobody_stands_by_where_all_are_busy():
+    result = assign(np.ones((4, 4)), demand=3, load=3, alternates=1)
+    assert {one.why.name for one in result.alternates.missing} == {"ROOM"}
+    assert "4 papers have fewer than 1 alternate" in page(result)
+    assert result.to_dict()["alternates_missing"][0]["found"] == 0
