@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.programme import solve
+from planner.assignments.steps.programme import improved, solve
 
 if TYPE_CHECKING:
     from planner.assignments.steps.programme import Programme
@@ -30,6 +30,9 @@ ROUNDS, GAIN = 40, 1e-9
 
 #: Columns that a programme takes in at first, beside those of the relaxation.
 FIRST = 6_000
+
+#: Columns up to which a second solver checks the first.
+MOST_CHECKED = 20_000
 
 #: Parts of the total by which solvers of floating-point numbers may err.
 ERROR = 1e-9
@@ -63,12 +66,31 @@ def best_columns(programme: Programme, item: IntArray, start: BoolArray, clock: 
     clock
         When to stop.
     """
-    if programme.value.size <= FEW:
-        return _within(programme, np.ones(programme.value.size, np.bool_), np.zeros(0, np.int64), clock)
-    prices = _prices(programme, start | _dearest(programme, item), clock)
+    everything = np.ones(programme.value.size, np.bool_)
+    few = programme.value.size <= FEW
+    prices = _prices(programme, everything if few else start | _dearest(programme, item), clock)
     if prices is None:
         return Found(None, math.inf)
-    return _by_slack(programme, prices, clock)
+    found = _within(programme, everything, np.zeros(0, np.int64), clock) if few else _by_slack(programme, prices, clock)
+    return _checked(programme, found, prices, clock)
+
+
+def _checked(programme: Programme, found: Found, prices: _Prices, clock: Clock) -> Found:
+    """Take no solver's word that its answer is the best: its value meets the prices, or a second solver finds none."""
+    if found.picked is None:
+        return Found(None, prices.bound)
+    value = float(programme.value[found.picked].sum())
+    short = prices.bound - value
+    if short <= ERROR * max(abs(value), 1.0):
+        return Found(found.picked, prices.bound)
+    # Whatever is better has no column that the prices call a loss of more than what is short.
+    near = (prices.loss <= short * (1 + ERROR)) | found.picked
+    if np.count_nonzero(near) > MOST_CHECKED:
+        return Found(found.picked, prices.bound)
+    second = improved(programme, near, max(clock.left(), 0.1))
+    if second.picked is not None and programme.value[second.picked].sum() > value:
+        found = Found(second.picked, second.bound)
+    return Found(found.picked, min(prices.bound, second.bound))
 
 
 def _by_slack(programme: Programme, prices: _Prices, clock: Clock) -> Found:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: Relative gap at which an integer programme may stop.
 GAP = 1e-4
 
+#: Steps of the largest value to which the second solver rounds values.
+STEPS = 1 << 34
+
 
 class Programme(NamedTuple):
     """Choose among ``pairs``, given the rest of an assignment, so that all ``rows`` hold and ``value`` is largest.
@@ -125,6 +128,23 @@ def solve(
     return Ending(picked, False, bound) if programme.obeyed_by(picked) else Ending(None, False)
 
 
+def improved(programme: Programme, within: BoolArray, seconds: float) -> Ending:
+    """Pick the best of some columns by the second solver (CP-SAT); the bound is infinite where it does not finish."""
+    from ortools.sat.python import cp_model
+
+    model, columns = _model(programme, within)
+    scale = STEPS / max(float(np.abs(programme.value).max(initial=0.0)), 1e-300)
+    weights = np.rint(programme.value * scale).astype(np.int64)
+    model.maximize(cp_model.LinearExpr.weighted_sum(columns, weights.tolist()))
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds, solver.parameters.num_workers = seconds, 1
+    if solver.solve(model) != cp_model.OPTIMAL:
+        return Ending(None, False)
+    picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
+    value = float(programme.value[picked].sum())
+    return Ending(picked, True, value) if programme.obeyed_by(picked) else Ending(None, False)
+
+
 def confirm(programme: Programme, seconds: float) -> Ending:
     """Ask a second solver, of another kind (constraint programming, CP-SAT), whether nothing obeys all rows.
 
@@ -133,14 +153,7 @@ def confirm(programme: Programme, seconds: float) -> Ending:
     """
     from ortools.sat.python import cp_model
 
-    model = cp_model.CpModel()
-    columns = [model.new_bool_var("") for _ in range(programme.value.size)]
-    for rows in programme.rows:
-        order = np.argsort(rows.row, kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(rows.row, minlength=rows.low.size))[:-1])
-        for part, low, high in zip(parts, rows.low.tolist(), rows.high.tolist(), strict=True):
-            weights, members = rows.weight[part].tolist(), [columns[column] for column in rows.column[part].tolist()]
-            model.add_linear_constraint(cp_model.LinearExpr.weighted_sum(members, weights), low, high)
+    model, columns = _model(programme, np.ones(programme.value.size, np.bool_))
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds, solver.parameters.num_workers = seconds, 1
     status = solver.solve(model)
@@ -148,3 +161,18 @@ def confirm(programme: Programme, seconds: float) -> Ending:
         picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
         return Ending(picked if programme.obeyed_by(picked) else None, False)
     return Ending(None, status == cp_model.INFEASIBLE)
+
+
+def _model(programme: Programme, within: BoolArray) -> tuple[Any, list[Any]]:
+    """Write the rows for the second solver; columns that are not within are none."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    columns = [model.new_int_var(0, int(may), "") for may in within.tolist()]
+    for rows in programme.rows:
+        order = np.argsort(rows.row, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(rows.row, minlength=rows.low.size))[:-1])
+        for part, low, high in zip(parts, rows.low.tolist(), rows.high.tolist(), strict=True):
+            weights, members = rows.weight[part].tolist(), [columns[column] for column in rows.column[part].tolist()]
+            model.add_linear_constraint(cp_model.LinearExpr.weighted_sum(members, weights), low, high)
+    return model, columns

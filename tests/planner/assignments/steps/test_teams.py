@@ -107,6 +107,14 @@ def test_equal_to_highs_and_to_enumeration_and_monotone():
         assert gaps == [0.0]
 
 
+def test_what_the_first_solver_wrongly_calls_the_best_is_checked():
+    """One where a release of HiGHS calls 8.0 the best; prices leave 8.5 open, and the second solver finds it."""
+    rng = np.random.default_rng(191)
+    case = exact.instance(rng, int(rng.integers(8, 25)), int(rng.integers(6, 20)))
+    result = exact.solved(case)
+    assert (result.status, result.affinity, result.bound) == ("optimal", 8.5, 8.5)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_at_every_level_the_rules_hold(seed):
     rng = np.random.default_rng(seed)
