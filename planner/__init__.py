@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from planner.assignments.assigning import assign as assign
     from planner.assignments.assignment import Assignment as Assignment
+    from planner.assignments.model.rules import AtLeast as AtLeast
+    from planner.assignments.model.rules import AtMost as AtMost
+    from planner.assignments.model.rules import Reward as Reward
     from planner.errors import InvalidPlan as InvalidPlan
     from planner.plans.check.verifying import verify_plan as verify_plan
     from planner.plans.model.ledger import PlanProgress as PlanProgress
@@ -20,10 +23,13 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Assignment": "assignments.assignment",
+    "AtLeast": "assignments.model.rules",
+    "AtMost": "assignments.model.rules",
     "InvalidPlan": "errors",
     "Plan": "plans.plan",
     "PlannedReview": "plans.plan",
     "PlanProgress": "plans.model.ledger",
+    "Reward": "assignments.model.rules",
     "assign": "assignments.assigning",
     "plan_extra_reviews": "plans.planning",
     "verify_plan": "plans.check.verifying",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.assignment import Assignment
@@ -17,7 +17,9 @@ from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
+    from planner.assignments.model.attributes import Attributes
     from planner.assignments.model.pairs import Pairs
+    from planner.assignments.model.rules import Rule
     from reviewgraph.labels import Label
 
 
@@ -33,6 +35,8 @@ def assign(
     fixed: Pairs = (),
     institutions: Mapping[Any, Hashable] | None = None,
     senior: Iterable[Label] | None = None,
+    attributes: Attributes | None = None,
+    rules: Sequence[Rule] = (),
     target: str = "double",
     survive: int = 0,
     phase_one: Pairs | None = None,
@@ -53,7 +57,7 @@ def assign(
     connected component covers all items, so that recovery is guaranteed (Theorem 3.4 of [Tan21]_).
 
     1. Without the level: a minimum-cost flow, exact.
-    2. Papers without a senior reviewer, or with two of one institution: an integer programme over them.
+    2. Papers that break a rule on who reviews a paper together: an integer programme over them.
     3. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
        network, cheapest first; then those no longer needed are freed again.
     4. If it shall survive a reviewer: the same for what is missing without her.
@@ -76,9 +80,14 @@ def assign(
     fixed
         (reviewer, item) pairs that must be, or a ``Columns``; they count in demands and loads and need no affinity.
     institutions
-        Institution by reviewer: no two of one institution on an item. Reviewers left out have none.
+        Short for ``AtMost("institution", 1)``: the institution of each reviewer; those left out have none.
     senior
-        Senior reviewers: each item gets one at least. By default nobody need be senior.
+        Short for ``AtLeast("senior", 1)``: the senior reviewers. By default nobody need be senior.
+    attributes
+        What rules are about: for each reviewer a mapping from the names of attributes to a value, or to several in a
+        list; True or False where it is a matter of yes or no.
+    rules
+        What holds on every item: :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects.
     target
         ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that outlives a loss:
         ``survives-reviewer``, which is ``double`` with ``survive=1``, or ``survives-review``.
@@ -112,8 +121,8 @@ def assign(
     Raises
     ------
     InputError
-        If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, or a fixed pair is in conflict or
-        exceeds a demand or load.
+        If an argument is malformed, a label in ``fixed`` or ``senior`` is unknown, a rule names an attribute or a value
+        that nobody has, or a fixed pair is in conflict or exceeds a demand or load.
 
     Notes
     -----
@@ -141,6 +150,7 @@ def assign(
     say = clock.heeding(tell)
     first = () if phase_one is None else phase_one
     wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
+    wishes = wishes._replace(attributes=attributes, rules=rules)
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
     with clock.stopped_by_interrupts(say):
         gone = survive or int(aim.outlives)

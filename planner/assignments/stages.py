@@ -132,8 +132,8 @@ class Run:
             return self._infeasible(reason, unconstrained)
         # 2. What no flow can say.
         chosen = best
-        if problem.special and broken_items(problem, best).size:
-            self.say("senior reviewers and institutions")
+        if problem.panels.binding and broken_items(problem, best).size:
+            self.say("rules on who reviews a paper together")
             repaired = repair(problem, best, self.clock)
             if repaired.chosen is None:
                 return self._unrepaired(repaired, unconstrained)
@@ -288,7 +288,8 @@ class Run:
                 + why_no_panels(self.problem, self.clock),
                 unconstrained,
             )
-        why = "No assignment with senior reviewers and distinct institutions was found in the time given."
+        rules = ", ".join(self.problem.ruled.words())
+        why = f"No assignment with {rules} on each paper was found in the time given."
         return self._nothing(AssignmentStatus.LEVEL_MISSED, why, unconstrained)
 
     def _infeasible(self, reason: str, unconstrained: float) -> Assignment:

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from planner.assignments.model.groups import merged, ruled_by, rules_of, short_forms
 from planner.assignments.model.pairs import codes_among, codes_of, table_of
 from planner.assignments.model.problem import Problem
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from planner.assignments.model.attributes import Attributes
+    from planner.assignments.model.groups import Ruled
     from planner.assignments.model.pairs import Pairs, Scored
+    from planner.assignments.model.rules import Rule
     from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
-    from reviewgraph.reviews import BoolArray, FloatArray
+    from reviewgraph.reviews import FloatArray
 
 #: Pairs that may be listed when unscored ones count too; more would fill the memory.
 MOST_PAIRS = 30_000_000
@@ -54,6 +58,8 @@ class Wishes(NamedTuple):
     senior: Iterable[Label] | None
     phase_one: Pairs
     allow_unscored: bool
+    attributes: Attributes | None = None
+    rules: Sequence[Rule] = ()
 
 
 def build(scored: Scored, wishes: Wishes) -> Problem:
@@ -65,7 +71,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     Raises
     ------
     InputError
-        If a number or label does not fit, or a fixed pair is in conflict or exceeds a demand or load.
+        If a number, label or rule does not fit, or a fixed pair is in conflict or exceeds a demand or load.
     """
     n_items = len(scored.items)
     demand, load, least = _numbers(scored, wishes)
@@ -101,9 +107,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         load=load + written,
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
-        institution=_institutions(scored.reviewers, wishes.institutions),
-        senior=_senior(scored.reviewers, wishes.senior),
-        needs_senior=wishes.senior is not None,
+        ruled=_ruled(scored.reviewers, wishes),
         reviewers=scored.reviewers,
         items=scored.items,
     )
@@ -183,19 +187,6 @@ def _check_fixed(
             raise InputError(message)
 
 
-def _institutions(reviewers: Sequence[Label], institutions: Mapping[Any, Hashable] | None) -> IntArray:
-    """Give a number to each institution that two reviewers or more have, -1 to the others."""
-    names = [(institutions or {}).get(label) or None for label in reviewers]
-    code: dict[Hashable, int] = {}
-    number = np.array([-1 if name is None else code.setdefault(name, len(code)) for name in names], np.int64)
-    count = np.bincount(number[number >= 0], minlength=len(code) + 1)
-    return np.where((number >= 0) & (count[number] > 1), number, -1)
-
-
-def _senior(reviewers: Sequence[Label], senior: Iterable[Label] | None) -> BoolArray:
-    chosen = set(senior or ())
-    unknown = chosen - set(reviewers)
-    if unknown:
-        message = f"senior: the reviewer {min(unknown, key=repr)!r} is unknown"
-        raise InputError(message)
-    return np.array([label in chosen for label in reviewers], np.bool_)
+def _ruled(reviewers: Sequence[Label], wishes: Wishes) -> Ruled:
+    asked = rules_of(reviewers, wishes.attributes, wishes.rules)
+    return ruled_by(merged(asked, short_forms(reviewers, wishes.institutions, wishes.senior)), len(reviewers))

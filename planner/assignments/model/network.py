@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner.assignments.model.fitting import FAR, toll
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
+    from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray
-
-#: Above every distance: costs are below 2**42 and no path is longer than the number of nodes.
-FAR = 1 << 62
 
 #: Places of ``Work.bound``.
 REACH, CUT = 0, 1
@@ -32,55 +30,6 @@ NEVER, DONE = -1, -2
 
 #: Places of the ends of a search: where it starts, where it goes, and the reviewer who takes or gives up the item.
 SOURCE, TARGET, PERSON = 0, 1, 2
-
-
-class Network(NamedTuple):
-    """Pairs that may be assigned, sorted by (item, reviewer), and the present assignment.
-
-    Parameters
-    ----------
-    item, reviewer
-        The pairs, shape (P,).
-    item_start
-        The pairs of item i are ``item_start[i]:item_start[i + 1]``, shape (N + 1,).
-    assigned
-        Which pairs are, shape (P,).
-    locked
-        Pairs that keep their state, shape (P,).
-    held_start, n_held, held
-        The pairs that reviewer j holds are ``held[held_start[j]:held_start[j] + n_held[j]]``; she may hold up to
-        ``held_start[j + 1] - held_start[j]``.
-    panel_start, n_panel, panel
-        The pairs of each item likewise.
-    least
-        Fewest pairs that each reviewer must hold, shape (M,).
-    institution
-        A number for each reviewer, shape (M,), negative where unknown.
-    senior, wants_senior
-        Reviewers who are senior, shape (M,), and items that need one, shape (N,).
-    special
-        Whether institution or seniority count, shape (1,).
-    potential
-        Potentials of the nodes, shape (N + M + 1,): with them reduced costs are not negative.
-    """
-
-    item: IntArray
-    reviewer: IntArray
-    item_start: IntArray
-    assigned: BoolArray
-    locked: BoolArray
-    held_start: IntArray
-    n_held: IntArray
-    held: IntArray
-    panel_start: IntArray
-    n_panel: IntArray
-    panel: IntArray
-    least: IntArray
-    institution: IntArray
-    senior: BoolArray
-    wants_senior: BoolArray
-    special: BoolArray
-    potential: IntArray
 
 
 class Work(NamedTuple):
@@ -208,22 +157,6 @@ def pop_heap(work: Work, size: int) -> int:
 
 
 @kernel
-def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
-    """Whether a reviewer may replace another on an item, as far as institution and seniority go."""
-    if not net.special[0]:
-        return True
-    senior = net.senior[entering] or not net.wants_senior[item]
-    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
-        other = net.reviewer[net.panel[slot]]
-        if other == leaving:
-            continue
-        if net.institution[other] == net.institution[entering] and net.institution[other] >= 0:
-            return False
-        senior = senior or net.senior[other]
-    return senior
-
-
-@kernel
 def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: int) -> int:
     """Relax an arc of the given cost from u to v; returns the number of nodes in the heap."""
     if work.place[v] == DONE:
@@ -259,8 +192,10 @@ def look_ahead(net: Network, cost: IntArray, work: Work, item: int, taker: int, 
         node = n_items + net.reviewer[p]
         if forget:
             work.toward[node] = FAR
-        elif not net.locked[p] and fits(net, item, net.reviewer[p], taker):
-            work.toward[node] = max(net.potential[node] - cost[p] - net.potential[item], 0)
+        elif not net.locked[p]:
+            extra = toll(net, item, net.reviewer[p], taker)
+            if extra < FAR:
+                work.toward[node] = max(extra + net.potential[node] - cost[p] - net.potential[item], 0)
 
 
 @kernel
@@ -275,13 +210,14 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
     # An item that was given up looks for another reviewer, who must fit beside those that stay.
     elif u < n_items:
         leaving = ends[PERSON] if u == ends[SOURCE] else work.via_node[u] - n_items
-        base, special = work.dist[u] + net.potential[u], net.special[0]
+        base, bound = work.dist[u] + net.potential[u], net.bound[u]
         for p in range(net.item_start[u], net.item_start[u + 1]):
             v = n_items + net.reviewer[p]
             if base + cost[p] - net.potential[v] >= work.dist[v] or net.locked[p] or net.assigned[p]:
                 continue
-            if not special or fits(net, u, leaving, net.reviewer[p]):
-                size = reach(net, work, size, u, v, p, cost[p])
+            extra = toll(net, u, leaving, net.reviewer[p]) if bound else 0
+            if extra < FAR:
+                size = reach(net, work, size, u, v, p, cost[p] + extra)
     # A reviewer who took one has room for it, or gives another one up.
     else:
         j = u - n_items
@@ -289,9 +225,11 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
             size = reach(net, work, size, u, sink, -1, 0)
         for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
             p = net.held[slot]
-            if net.locked[p] or (net.item[p] == ends[TARGET] and not fits(net, ends[TARGET], j, ends[PERSON])):
+            if net.locked[p]:
                 continue
-            size = reach(net, work, size, u, net.item[p], p, -cost[p])
+            extra = toll(net, ends[TARGET], j, ends[PERSON]) if net.item[p] == ends[TARGET] else 0
+            if extra < FAR:
+                size = reach(net, work, size, u, net.item[p], p, extra - cost[p])
     return size
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.model.network import Network
+from planner.assignments.model.state import Network
 
 if TYPE_CHECKING:
+    from planner.assignments.model.groups import Panels, Ruled
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -31,10 +32,8 @@ class Problem:
         Reviews of each item, shape (N,), most and fewest of each reviewer, shape (M,); given pairs count.
     required
         Items that the answer must bring to the level, shape (N,); all but those left behind after a first phase.
-    institution
-        A number for each reviewer, shape (M,), negative where unknown.
-    senior, needs_senior
-        Who is senior, shape (M,), and whether every paper needs one of them.
+    ruled
+        The rules on who reviews a paper together.
     reviewers, items
         Labels.
     """
@@ -48,9 +47,7 @@ class Problem:
     load: IntArray
     least: IntArray
     required: BoolArray
-    institution: IntArray
-    senior: BoolArray
-    needs_senior: bool
+    ruled: Ruled
     reviewers: Sequence[Label]
     items: Sequence[Label]
 
@@ -65,9 +62,15 @@ class Problem:
         return int(self.load.size)
 
     @property
-    def special(self) -> bool:
-        """Whether something must hold that a flow cannot say."""
-        return self.needs_senior or bool((self.institution >= 0).any())
+    def panels(self) -> Panels:
+        """What rules ask of each paper."""
+        return self.ruled.panels
+
+    @property
+    def bound(self) -> BoolArray:
+        """Items that rules are about, shape (N,): those required that get reviews; others were left behind."""
+        bound: BoolArray = self.required & (self.demand > 0)
+        return bound
 
     def open_demand(self) -> IntArray:
         """Reviews that each item needs beyond the given ones."""
@@ -78,8 +81,8 @@ class Problem:
         given = np.bincount(self.reviewer[self.given], minlength=self.n_reviewers)
         return self.load - given, np.maximum(self.least - given, 0)
 
-    def network(self, chosen: BoolArray) -> Network:
-        """Network in which the chosen pairs are assigned and the given ones locked."""
+    def network(self, chosen: BoolArray, bonus: IntArray | None = None) -> Network:
+        """Network in which the chosen pairs are assigned and the given ones locked; ``bonus`` is rewards as costs."""
         # Pairs are sorted by item, so panels lie one behind the other; a reviewer's block is as long as her load.
         by_item = np.flatnonzero(chosen)
         by_reviewer = by_item[np.argsort(self.reviewer[by_item], kind="stable")]
@@ -102,10 +105,9 @@ class Problem:
             n_panel=n_panel,
             panel=by_item.copy(),
             least=self.least.copy(),
-            institution=self.institution.copy(),
-            senior=self.senior.copy(),
-            wants_senior=np.full(self.n_items, self.needs_senior) & self.required,
-            special=np.array([self.special]),
+            panels=self.panels,
+            bound=self.bound & self.panels.binding,
+            bonus=np.zeros(self.panels.different.size, np.int64) if bonus is None else bonus,
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
         )
 

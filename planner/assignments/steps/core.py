@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.network import FAR, Network
+from planner.assignments.model.fitting import FAR
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
+    from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 

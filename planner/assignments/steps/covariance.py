@@ -11,7 +11,7 @@ from reviewgraph.precision.averaged import mean_information
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-    from planner.assignments.model.network import Network
+    from planner.assignments.model.state import Network
     from reviewgraph.assumptions import Assumptions
     from reviewgraph.reviews import BoolArray, FloatArray
 

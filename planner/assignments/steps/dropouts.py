@@ -10,7 +10,7 @@ from planner.assignments.steps.core import Groups, Grown, grow
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
-    from planner.assignments.model.network import Network
+    from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.network import fits, flip
+from planner.assignments.model.fitting import fits
+from planner.assignments.model.network import flip
 
 if TYPE_CHECKING:
-    from planner.assignments.model.network import Network
     from planner.assignments.model.problem import Problem
+    from planner.assignments.model.state import Network
     from planner.assignments.steps.covariance import Covariance
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import FloatArray

@@ -12,7 +12,7 @@ from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner.assignments.model.levels import Aim
-    from planner.assignments.model.network import Network
+    from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.network import Network, Work, cheapest_path, flip, workspace
+from planner.assignments.model.network import Work, cheapest_path, flip, workspace
 from planner.assignments.steps.core import promise
 
 if TYPE_CHECKING:
+    from planner.assignments.model.state import Network
     from planner.assignments.steps.grouping import Core
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray

@@ -1,8 +1,7 @@
-"""What must hold on each paper and no flow can say: a senior reviewer, no two of one institution."""
+"""Panels that break rules, and what mends them: an integer programme over as few papers as will do."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,20 +19,38 @@ MOST_SECONDS = 300.0
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
-    """Items with two reviewers of one institution, or without a senior where one is asked for."""
-    item, reviewer = problem.item[chosen], problem.reviewer[chosen]
-    institution = problem.institution[reviewer]
-    known = institution >= 0
-    width = int(problem.institution.max(initial=0)) + 1
-    group = item[known] * width + institution[known]
-    count = np.bincount(group, minlength=problem.n_items * width)
-    ours = np.bincount(group, ~problem.old[chosen][known], minlength=count.size)
+    """Items whose panels break a rule."""
+    return np.union1d(crowded_items(problem, chosen), lacking_items(problem, chosen))
+
+
+def crowded_items(problem: Problem, chosen: BoolArray) -> IntArray:
+    """Items with more reviewers of a panel group than they may have, not all of them of the first phase."""
+    item, group, ours = _present(problem, chosen)
+    key, place = np.unique(item * problem.panels.n_groups + group, return_inverse=True)
+    over = np.bincount(place) > problem.panels.most[key % max(problem.panels.n_groups, 1)]
+    bad = np.unique(key[over & (np.bincount(place, ours) > 0)] // max(problem.panels.n_groups, 1))
+    found: IntArray = bad[problem.bound[bad]]
+    return found
+
+
+def lacking_items(problem: Problem, chosen: BoolArray) -> IntArray:
+    """Items with too few reviewers of a panel group, or of too few different groups of an attribute."""
+    panels, (item, group, _) = problem.panels, _present(problem, chosen)
     bad = np.zeros(problem.n_items, np.bool_)
-    bad[np.flatnonzero((count > 1) & (ours > 0)) // width] = True
-    if problem.needs_senior:
-        seniors = np.bincount(item[problem.senior[reviewer]], minlength=problem.n_items)
-        bad |= (seniors == 0) & (problem.demand > 0)
-    return np.flatnonzero(bad & problem.required)
+    for g in np.flatnonzero(panels.least).tolist():
+        bad |= np.bincount(item[group == g], minlength=problem.n_items) < panels.least[g]
+    distinct = np.unique(item * panels.n_groups + group)
+    for a in np.flatnonzero(panels.different).tolist():
+        ours = distinct[panels.attribute[distinct % panels.n_groups] == a] // panels.n_groups
+        bad |= np.bincount(ours, minlength=problem.n_items) < panels.different[a]
+    return np.flatnonzero(bad & problem.bound)
+
+
+def _present(problem: Problem, chosen: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+    """Return item and group of all memberships on panels, and whether they are not of the first phase."""
+    pairs = np.flatnonzero(chosen)
+    place, group = problem.panels.of(problem.reviewer[pairs])
+    return problem.item[pairs[place]], group, ~problem.old[pairs[place]]
 
 
 class Repair(NamedTuple):
@@ -50,7 +67,7 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> Repair:
     that compete for their candidates, in the end all of them. Over all of them "infeasible" is a proof once a second
     solver has confirmed it.
     """
-    if _given_clash(problem):
+    if crowded_items(problem, problem.given).size:
         return Repair(None, True)
     region = np.zeros(problem.n_items, np.bool_)
     region[broken_items(problem, chosen)] = True
@@ -76,23 +93,18 @@ def feasible(problem: Problem, items: BoolArray, clock: Clock) -> bool:
     return found.chosen is not None or not found.proved
 
 
-def _given_clash(problem: Problem) -> bool:
-    """Whether fixed pairs alone put two reviewers of one institution on a paper."""
-    return bool(broken_items(replace(problem, needs_senior=False), problem.given).size)
-
-
 def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clock, *, prove: bool) -> Repair:
     """Assign the items of a region anew, the rest as it is; with ``prove`` no solver's word alone is taken."""
     programme = programme_of(problem, chosen, region)
     if programme is None:
         return Repair(None, True)
-    ending = solve(programme, problem.affinity[programme.pairs], _seconds(clock))
+    ending = solve(programme, _seconds(clock))
     if prove and ending.picked is None and ending.proved:
         ending = confirm(programme, _seconds(clock))
     if ending.picked is None:
         return Repair(None, ending.proved)
     found = chosen.copy()
-    found[programme.pairs] = ending.picked
+    found[programme.pairs] = ending.picked[: programme.pairs.size]
     return Repair(found, False)
 
 

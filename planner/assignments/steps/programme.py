@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from planner.assignments.steps.rows import Rows, panel_rows, rows_of
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray
+    from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Relative gap at which an integer programme may stop.
 GAP = 1e-4
 
 
-class Rows(NamedTuple):
-    """Constraints ``low <= sum of the columns of a row <= high``; ``row[e]`` holds ``column[e]``."""
-
-    row: IntArray
-    column: IntArray
-    low: IntArray
-    high: IntArray
-
-
 class Programme(NamedTuple):
-    """Choose among ``pairs``, given the rest of an assignment, so that all ``rows`` hold."""
+    """Choose among ``pairs``, given the rest of an assignment, so that all ``rows`` hold and ``value`` is largest.
+
+    Columns are the pairs and then, where different groups count, one for each group that an item may come to have.
+    """
 
     pairs: IntArray
     rows: tuple[Rows, ...]
+    value: FloatArray
 
     def obeyed_by(self, picked: BoolArray) -> bool:
         """Whether a choice of columns obeys all rows."""
         for rows in self.rows:
-            total = np.bincount(rows.row, picked[rows.column], rows.low.size)
+            total = np.bincount(rows.row, picked[rows.column] * rows.weight, rows.low.size)
             if (total < rows.low).any() or (total > rows.high).any():
                 return False
         return True
@@ -51,55 +48,30 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
 
     .. math::
         \sum_{p \ni i} z_p = d_i, \quad l_j - o_j \le \sum_{p \ni j} z_p \le u_j - o_j, \quad
-        \sum_{p \ni i, h} z_p \le 1, \quad \sum_{p \ni i, \text{senior}} z_p \ge 1
+        l_g \le \sum_{p \ni i, g} z_p \le u_g, \quad y_{ig} \le \sum_{p \ni i, g} z_p, \quad
+        \sum_{g \in a} y_{ig} \ge k_a
 
-    for items i of the region, reviewers j with o reviews outside it, and institutions h; given pairs count.
+    for items i of the region, reviewers j with o reviews outside it, panel groups g and attributes a of which k
+    different groups are asked for; given pairs count. The value is that of pairs, and rewards for y.
     """
     inside = region[problem.item]
     pairs = np.flatnonzero(inside & ~problem.given)
     item, reviewer = problem.item[pairs], problem.reviewer[pairs]
     outside = np.bincount(problem.reviewer[chosen & (problem.given | ~inside)], minlength=problem.n_reviewers)
     least, demand = problem.least - outside, problem.open_demand()
-    # Counting alone: too few pairs for an item, or none for somebody who must get a review.
-    short = region & (np.bincount(item, minlength=problem.n_items) < demand)
     starved = (least > 0) & (np.bincount(reviewer, minlength=problem.n_reviewers) == 0)
-    seniors = _seniors(problem, region, pairs) if problem.needs_senior else None
-    if short.any() or starved.any() or (problem.needs_senior and seniors is None):
+    short = region & (np.bincount(item, minlength=problem.n_items) < demand)
+    if short.any() or starved.any():
         return None
-    rows = [_rows(item, demand, demand), _rows(reviewer, least, problem.load - outside)]
-    rows += [_institutions(problem, inside, pairs), *([seniors] if seniors else [])]
-    return Programme(pairs, tuple(part for part in rows if part.low.size))
-
-
-def _institutions(problem: Problem, inside: BoolArray, pairs: IntArray) -> Rows:
-    """Allow one pair of each item and institution, none where a given pair is of it."""
-    home = problem.institution[problem.reviewer]
-    width = int(problem.institution.max(initial=0)) + 1
-    group = problem.item * width + home
-    taken = np.bincount(group[inside & problem.given & (home >= 0)], minlength=problem.n_items * width)
-    most = np.maximum(1 - taken, 0)
-    return _rows(group[pairs], np.zeros_like(most), most, home[pairs] >= 0)
-
-
-def _seniors(problem: Problem, region: BoolArray, pairs: IntArray) -> Rows | None:
-    """Ask for a senior pair of each item without one; None if an item has no such pair."""
-    senior = problem.senior[problem.reviewer]
-    given = region[problem.item] & problem.given & senior
-    have = np.bincount(problem.item[given], minlength=problem.n_items)
-    wanted = np.where(problem.required & (problem.demand > 0), np.maximum(1 - have, 0), 0)
-    if np.setdiff1d(np.flatnonzero(region & (wanted > 0)), problem.item[pairs[senior[pairs]]]).size:
+    panels = panel_rows(problem, region, pairs)
+    if panels is None:
         return None
-    return _rows(problem.item[pairs], wanted, problem.demand, senior[pairs])
+    rows = (rows_of(item, demand, demand), rows_of(reviewer, least, problem.load - outside), *panels.rows)
+    value = np.concatenate([problem.affinity[pairs], panels.reward])
+    return Programme(pairs, tuple(part for part in rows if part.low.size), value)
 
 
-def _rows(group: IntArray, low: IntArray, high: IntArray, where: BoolArray | None = None) -> Rows:
-    """Rows that add up the columns of each group; ``where`` picks columns."""
-    columns = np.arange(group.size) if where is None else np.flatnonzero(where)
-    distinct, row = np.unique(group[columns], return_inverse=True)
-    return Rows(row, columns, low[distinct], high[distinct])
-
-
-def solve(programme: Programme, value: Any, seconds: float) -> Ending:
+def solve(programme: Programme, seconds: float) -> Ending:
     """Pick columns of the largest total value by branch and cut (HiGHS); what it calls infeasible is not proved yet.
 
     An answer that breaks a row counts as none.
@@ -107,12 +79,12 @@ def solve(programme: Programme, value: Any, seconds: float) -> Ending:
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
-    size = programme.pairs.size
-    if not size:
-        return Ending(np.zeros(0, np.bool_), False)
+    size = programme.value.size
+    if not programme.pairs.size:
+        return Ending(np.zeros(size, np.bool_), False)
     constraints = [
         LinearConstraint(
-            csr_array((np.ones(rows.row.size), (rows.row, rows.column)), shape=(rows.low.size, size)),
+            csr_array((rows.weight, (rows.row, rows.column)), shape=(rows.low.size, size)),
             rows.low,
             rows.high,
         )
@@ -120,7 +92,7 @@ def solve(programme: Programme, value: Any, seconds: float) -> Ending:
     ]
     # A time limit may end it with an answer that is not the best, or with none, which is status 1 and no proof.
     answer = milp(
-        -np.asarray(value, np.float64),
+        -programme.value,
         integrality=np.ones(size),
         bounds=Bounds(0, 1),
         constraints=constraints,
@@ -141,12 +113,13 @@ def confirm(programme: Programme, seconds: float) -> Ending:
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
-    columns = [model.new_bool_var("") for _ in range(programme.pairs.size)]
+    columns = [model.new_bool_var("") for _ in range(programme.value.size)]
     for rows in programme.rows:
         order = np.argsort(rows.row, kind="stable")
-        parts = np.split(rows.column[order], np.cumsum(np.bincount(rows.row, minlength=rows.low.size))[:-1])
+        parts = np.split(order, np.cumsum(np.bincount(rows.row, minlength=rows.low.size))[:-1])
         for part, low, high in zip(parts, rows.low.tolist(), rows.high.tolist(), strict=True):
-            model.add_linear_constraint(sum(columns[column] for column in part.tolist()), low, high)
+            weights, members = rows.weight[part].tolist(), [columns[column] for column in rows.column[part].tolist()]
+            model.add_linear_constraint(cp_model.LinearExpr.weighted_sum(members, weights), low, high)
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds, solver.parameters.num_workers = seconds, 1
     status = solver.solve(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from planner.assignments.model.groups import ruled_by, rules_of
 from planner.assignments.model.levels import aim_named
 from planner.assignments.model.problem import Problem
 from planner.assignments.steps.grouping import Core
@@ -23,13 +24,16 @@ def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
         "load": np.broadcast_to(load, n_reviewers).astype(np.int64),
         "least": np.zeros(n_reviewers, np.int64),
         "required": np.ones(n_items, bool),
-        "institution": np.full(n_reviewers, -1),
-        "senior": np.zeros(n_reviewers, bool),
-        "needs_senior": False,
+        "ruled": ruled_by((), n_reviewers),
         "reviewers": range(n_reviewers),
         "items": range(n_items),
     }
     return Problem(**{**fields, **rules})
+
+
+def ruled_of(n_reviewers, attributes, rules):
+    """Rules on reviewers 0, 1, ... with attributes by reviewer."""
+    return ruled_by(rules_of(range(n_reviewers), attributes, rules), n_reviewers)
 
 
 def random_case(rng, *, share=0.5):

@@ -109,7 +109,7 @@ def test_every_result_obeys_every_constraint(market, target):
     if result.status == "infeasible":
         assert result.explanation
         return
-    if "No assignment with senior" in result.explanation:
+    if "was found in the time given" in result.explanation:
         return
     assert wrong_with(market, result) == []
     if result.status == "level_missed":
@@ -269,13 +269,13 @@ def test_too_few_seniors_are_counted():
     affinity = np.ones((6, 5))
     result = assign(affinity, demand=2, load=2, senior=[0, 1], target="none")
     assert result.status == "infeasible"
-    assert "5 papers (0, 1, 2, 3, 4) need a senior reviewer each = 5 reviews; 2 senior reviewers (0, 1)" in (
+    assert "5 papers (0, 1, 2, 3, 4) need at least 1 senior each = 5 reviews; 2 such reviewers (0, 1)" in (
         result.explanation
     )
     assert "can give 4: 5 > 4." in result.explanation
     affinity[0, 3] = affinity[1, 3] = np.nan
     result = assign(affinity, demand=2, load=5, senior=[0, 1], target="none")
-    assert "1 paper (3) needs a senior reviewer, and no senior may take it" in result.explanation
+    assert "1 paper (3) needs at least 1 senior, and no senior reviewer may take it" in result.explanation
 
 
 def test_papers_without_enough_institutions_are_named():
@@ -283,8 +283,8 @@ def test_papers_without_enough_institutions_are_named():
     affinity[3, 2] = np.nan
     result = assign(affinity, demand=2, load=3, institutions=dict.fromkeys(range(3), "u"), target="none")
     assert result.status == "infeasible"
-    assert "1 paper (2) needs 2 reviewers of different institutions" in result.explanation
-    assert "3 reviewers (0, 1, 2), are of 1" in result.explanation
+    assert "1 paper (2) needs 2 reviewers, at most 1 of one institution" in result.explanation
+    assert "3 reviewers (0, 1, 2), can give 1" in result.explanation
 
 
 def test_papers_that_clash_are_the_fewest():
@@ -296,7 +296,9 @@ def test_papers_that_clash_are_the_fewest():
     load = {r: 1 if r == 2 else 4 for r in range(8)}
     result = assign(affinity, demand=2, load=load, institutions=homes, target="none")
     assert result.status == "infeasible"
-    assert "2 papers (0, 1) cannot all get their reviews with no two reviewers of one institution" in result.explanation
+    assert (
+        "2 papers (0, 1) cannot all get their reviews with at most 1 of one institution on each" in result.explanation
+    )
     assert "Leave any one of them out and it can be done." in result.explanation
 
 
@@ -478,7 +480,7 @@ def test_a_paper_with_all_reviews_fixed_and_no_senior_is_named():
         chosen = {pair: value for pair, value in affinity.items() if pair[1] in items}
         result = assign(chosen, demand=1, load=2, fixed=[("a", "p")], senior=["b", "c"], target="none")
         assert result.status == "infeasible"
-        assert "(p) has all reviews fixed, and none by a senior reviewer" in result.explanation
+        assert "(p) has all reviews fixed, and not at least 1 senior among them" in result.explanation
 
 
 def test_the_price_of_the_middle_level_is_not_that_of_the_highest():

@@ -1,20 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from planner.assignments.model.fitting import FAR, fits, toll
 from planner.assignments.model.network import (
-    FAR,
     cheapest_path,
-    fits,
     flip,
     pop_heap,
     settle_potentials,
     sift_up,
     workspace,
 )
+from planner.assignments.model.rules import Reward
 from planner.assignments.steps.flow import cheapest_assignment, whole_costs
-from tests.planner.assignments.cases import problem_of, random_case
+from tests.planner.assignments import naive_rules as naive
+from tests.planner.assignments.cases import problem_of, random_case, ruled_of
 
 
 def arcs(net, cost):
@@ -147,22 +150,27 @@ def test_flipping_keeps_the_books_and_undoes_itself(seed):
             assert sorted(panel) == np.flatnonzero(expected & (problem.item == i)).tolist()
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_who_fits_is_who_breaks_no_rule(seed):
+@pytest.mark.parametrize("seed", range(60))
+def test_who_fits_is_who_breaks_no_rule_and_loses_no_reward(seed):
     rng = np.random.default_rng(seed)
     problem, chosen = random_case(rng)
-    home, senior = rng.integers(-1, 2, problem.n_reviewers), rng.random(problem.n_reviewers) < 0.4
-    problem = problem_of(
-        list(zip(problem.item, problem.reviewer, strict=True)), problem.affinity, problem.n_items, problem.n_reviewers,
-        demand=problem.demand, load=problem.load, institution=home, senior=senior, needs_senior=True,
-    )  # fmt: skip
-    net = problem.network(chosen)
-    for item in range(problem.n_items):
+    attributes = naive.random_attributes(rng, range(problem.n_reviewers))
+    rules = naive.random_rules(rng, attributes)
+    problem = replace(problem, ruled=ruled_of(problem.n_reviewers, attributes, rules))
+    bonus = np.arange(1, 1 + problem.panels.reward.size) * (problem.panels.reward > 0)
+    net = problem.network(chosen, bonus)
+    by_name = dict(zip(dict.fromkeys(rule.attribute for rule in rules), bonus.tolist(), strict=True))
+    rewarded = [replace(rule, amount=by_name[rule.attribute]) for rule in rules if isinstance(rule, Reward)]
+    for item in np.flatnonzero(problem.demand).tolist():
         panel = problem.reviewer[chosen & (problem.item == item)].tolist()
+        if naive.broken(panel, attributes, rules):
+            continue
         for leaving in panel:
             for entering in set(range(problem.n_reviewers)) - set(panel):
-                then = [r for r in panel if r != leaving]
-                homes = [home[r] for r in then if home[r] >= 0]
-                clash = home[entering] >= 0 and home[entering] in homes
-                served = any(senior[r] for r in [*then, entering])
-                assert fits(net, item, leaving, entering) == (served and not clash)
+                then = [entering, *(r for r in panel if r != leaving)]
+                extra = toll(net, item, leaving, entering)
+                assert (extra == FAR) == bool(naive.broken(then, attributes, rules))
+                if extra < FAR:
+                    lost = naive.rewards(panel, attributes, rewarded) - naive.rewards(then, attributes, rewarded)
+                    assert extra == lost
+                assert fits(net, item, leaving, entering) == (extra <= 0)

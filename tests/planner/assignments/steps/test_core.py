@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.assignments.model.network import FAR, flip
+from planner.assignments.model.fitting import FAR
+from planner.assignments.model.network import flip
 from planner.assignments.steps.core import (
     brought,
     coverage,

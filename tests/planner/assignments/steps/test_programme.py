@@ -10,51 +10,76 @@ from planner.assignments.steps import panels
 from planner.assignments.steps.panels import Repair, broken_items, feasible, repair
 from planner.assignments.steps.programme import Ending, confirm, programme_of, solve
 from reviewgraph.clock import Clock
-from tests.planner.assignments.cases import problem_of
+from tests.planner.assignments import naive_rules as naive
+from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_assignment import violations
 
 
 def tiny(rng):
     n, m = int(rng.integers(1, 4)), int(rng.integers(2, 5))
     pairs = [(i, j) for i in range(n) for j in range(m) if rng.random() < 0.85][:10]
-    return problem_of(
+    attributes = naive.random_attributes(rng, range(m))
+    rules = naive.random_rules(rng, attributes) if rng.random() < 0.9 else []
+    problem = problem_of(
         pairs, rng.random(len(pairs)).round(2), n, m,
         demand=rng.integers(0, 3, n), load=rng.integers(1, 4, m), least=rng.integers(0, 2, m),
-        institution=rng.integers(-1, 2, m), senior=rng.random(m) < 0.5, needs_senior=bool(rng.random() < 0.5),
+        ruled=ruled_of(m, attributes, rules),
     )  # fmt: skip
+    return problem, attributes, rules
 
 
-def allowed(problem, picked):
+def panel(problem, picked, item):
+    return problem.reviewer[np.flatnonzero(picked & (problem.item == item))].tolist()
+
+
+def worth(problem, picked, attributes, rules):
+    rewards = [naive.rewards(panel(problem, picked, i), attributes, rules) for i in range(problem.n_items)]
+    return problem.affinity[picked].sum() + sum(rewards)
+
+
+def allowed(problem, picked, attributes, rules):
     pairs = [(int(problem.reviewer[p]), int(problem.item[p])) for p in np.flatnonzero(picked)]
     return not violations(
         pairs,
         demand=dict(enumerate(problem.demand.tolist())),
         load=dict(enumerate(problem.load.tolist())),
         min_load=dict(enumerate(problem.least.tolist())),
-        institutions={j: h for j, h in enumerate(problem.institution.tolist()) if h >= 0},
-        senior=np.flatnonzero(problem.senior).tolist() if problem.needs_senior else None,
+    ) and not any(
+        naive.broken(panel(problem, picked, i), attributes, rules) for i in np.flatnonzero(problem.demand).tolist()
     )
 
 
-@pytest.mark.parametrize("seed", range(60))
+def columns(problem, programme, picked):
+    """All columns of a programme for pairs that are picked: different groups are there where a pair brings them."""
+    best = np.ones(programme.value.size, bool)
+    best[: picked.size] = picked
+    for rows in programme.rows:
+        for row in np.flatnonzero(rows.low == -picked.size).tolist():
+            own = rows.column[rows.row == row]
+            best[own[0]] = picked[own[1:]].any()
+    return best
+
+
+@pytest.mark.parametrize("seed", range(150))
 def test_both_solvers_agree_with_all_choices(seed):
-    problem = tiny(np.random.default_rng(seed))
+    problem, *asked = tiny(np.random.default_rng(seed))
     size = problem.item.size
     choices = [np.array(bits, bool) for bits in product([False, True], repeat=size)]
-    good = [picked for picked in choices if allowed(problem, picked)]
+    good = [picked for picked in choices if allowed(problem, picked, *asked)]
     nothing, everything = np.zeros(size, bool), np.ones(problem.n_items, bool)
     programme = programme_of(problem, nothing, everything)
     if programme is None:
         assert not good
         return
-    assert [programme.obeyed_by(picked) for picked in choices] == [allowed(problem, picked) for picked in choices]
-    first, second = solve(programme, problem.affinity, 10.0), confirm(programme, 10.0)
+    obeys = [programme.obeyed_by(columns(problem, programme, picked)) for picked in choices]
+    assert obeys == [allowed(problem, picked, *asked) for picked in choices]
+    first, second = solve(programme, 10.0), confirm(programme, 10.0)
     assert (first.picked is None, first.proved) == (not good, not good)
     assert (second.picked is None, second.proved) == (not good, not good)
     if good:
-        best = max(problem.affinity[picked].sum() for picked in good)
-        assert problem.affinity[first.picked].sum() == pytest.approx(best, rel=1e-3)
-        assert allowed(problem, second.picked)
+        best = max(worth(problem, picked, *asked) for picked in good)
+        assert worth(problem, first.picked[:size], *asked) == pytest.approx(best, rel=1e-3)
+        assert allowed(problem, second.picked[:size], *asked)
     assert feasible(problem, everything, Clock(None)) == bool(good)
 
 
@@ -96,7 +121,7 @@ def test_an_answer_that_breaks_a_rule_counts_as_none(monkeypatch):
     monkeypatch.setattr(scipy.optimize, "milp", lambda value, **options: Wrong(value.size))
     problem = problem_of([(0, 0), (0, 1)], [1, 1], 1, 2, demand=1, load=1)
     programme = programme_of(problem, np.zeros(2, bool), np.ones(1, bool))
-    assert solve(programme, problem.affinity, 1.0) == Ending(None, False)
+    assert solve(programme, 1.0) == Ending(None, False)
 
 
 def test_nothing_broken_needs_no_repair():

@@ -1,0 +1,97 @@
+"""Kernels that tell whether a reviewer may replace another on a paper, by the rules on its panel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewgraph.kernels.compiling import kernel
+
+if TYPE_CHECKING:
+    from planner.assignments.model.groups import Panels
+    from planner.assignments.model.state import Network
+
+#: Above every distance: costs are below 2**42 and no path is longer than the number of nodes.
+FAR = 1 << 62
+
+
+@kernel
+def belongs(panels: Panels, reviewer: int, group: int) -> bool:
+    """Whether a reviewer is of a group."""
+    found = False
+    for slot in range(panels.start[reviewer], panels.start[reviewer + 1]):
+        found = found or panels.group[slot] == group
+    return found
+
+
+@kernel
+def sharing(net: Network, item: int, group: int, without: int) -> int:
+    """Count the reviewers of an item who are of a group, one of them aside."""
+    count = 0
+    for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
+        other = net.reviewer[net.panel[slot]]
+        if other != without and belongs(net.panels, other, group):
+            count += 1
+    return count
+
+
+@kernel
+def different(net: Network, item: int, attribute: int, leaving: int, entering: int) -> int:
+    """Count the groups of an attribute on an item once a reviewer has replaced another."""
+    panels, count = net.panels, 0
+    for slot in range(panels.start[entering], panels.start[entering + 1]):
+        if panels.attribute[panels.group[slot]] == attribute:
+            count += 1
+    # Everybody else brings the groups that neither she nor anybody further on has.
+    first, end = net.panel_start[item], net.panel_start[item] + net.n_panel[item]
+    for place in range(first, end):
+        other = net.reviewer[net.panel[place]]
+        if other == leaving:
+            continue
+        for slot in range(panels.start[other], panels.start[other + 1]):
+            g = panels.group[slot]
+            fresh = panels.attribute[g] == attribute and not belongs(panels, entering, g)
+            for later in range(place + 1, end):
+                third = net.reviewer[net.panel[later]]
+                fresh = fresh and (third == leaving or not belongs(panels, third, g))
+            if fresh:
+                count += 1
+    return count
+
+
+@kernel
+def toll(net: Network, item: int, leaving: int, entering: int) -> int:
+    """Cost beyond that of the pairs when a reviewer replaces another on an item: rewards lost, less rewards gained.
+
+    FAR where a rule forbids it.
+    """
+    if not net.bound[item]:
+        return 0
+    panels, cost = net.panels, 0
+    # What she brings: no group above its most.
+    for slot in range(panels.start[entering], panels.start[entering + 1]):
+        g = panels.group[slot]
+        others = sharing(net, item, g, leaving)
+        if others >= panels.most[g]:
+            return FAR
+        if others == 0 and not belongs(panels, leaving, g):
+            cost -= net.bonus[panels.attribute[g]]
+    # What goes with the other one: no group below its least, and enough different ones stay.
+    for slot in range(panels.start[leaving], panels.start[leaving + 1]):
+        g = panels.group[slot]
+        if belongs(panels, entering, g):
+            continue
+        others = sharing(net, item, g, leaving)
+        if others < panels.least[g]:
+            return FAR
+        a = panels.attribute[g]
+        if others == 0:
+            cost += net.bonus[a]
+            if panels.different[a] > 0 and different(net, item, a, leaving, entering) < panels.different[a]:
+                return FAR
+    return cost
+
+
+@kernel
+def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
+    """Whether a reviewer may replace another on an item without breaking a rule or losing a reward."""
+    return toll(net, item, leaving, entering) <= 0

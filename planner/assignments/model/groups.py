@@ -1,0 +1,175 @@
+"""Rules as arrays: what they ask of each paper, by panel group.
+
+A panel group is one value of one attribute: the reviewers who have it. Of each group a paper may have so many reviewers
+at least and at most; of each attribute it needs so many different groups, and each of them may be worth something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from planner.assignments.model.attributes import Attribute, attribute_of, unknown
+from planner.assignments.model.rules import AtLeast, AtMost
+from reviewgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from planner.assignments.model.attributes import Attributes
+    from planner.assignments.model.rules import Rule, Terms
+    from reviewgraph.labels import IntArray, Label
+    from reviewgraph.reviews import FloatArray
+
+
+class Panels(NamedTuple):
+    """What rules ask of each paper, by panel group.
+
+    Parameters
+    ----------
+    start, group
+        The groups of reviewer j are ``group[start[j]:start[j + 1]]``, ascending; shapes (M + 1,) and (K,).
+    attribute
+        The attribute of each group, ascending, shape (G,).
+    least, most
+        Fewest and most reviewers of each group on a paper, shape (G,).
+    different
+        Fewest different groups of each attribute on a paper, shape (A,).
+    reward
+        What each different group of an attribute is worth on a paper, in affinity, shape (A,).
+    """
+
+    start: IntArray
+    group: IntArray
+    attribute: IntArray
+    least: IntArray
+    most: IntArray
+    different: IntArray
+    reward: FloatArray
+
+    @property
+    def binding(self) -> bool:
+        """Whether anything is asked for."""
+        return self.least.size > 0 or bool(self.different.any())
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        return int(self.least.size)
+
+    def of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
+        """Return all memberships of a list of reviewers: the place in the list, and the group."""
+        first, count = self.start[reviewers], self.start[reviewers + 1] - self.start[reviewers]
+        place = np.repeat(np.arange(reviewers.size), count)
+        within = np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
+        return place, self.group[first[place] + within]
+
+
+class Ruled(NamedTuple):
+    """Rules in force, the attribute that each is about, and what they ask of panel groups."""
+
+    rules: tuple[Rule, ...]
+    attributes: tuple[Attribute, ...]
+    panels: Panels
+
+    def words(self) -> list[str]:
+        """Say of each rule what holds on each paper."""
+        return [rule.words(attribute) for rule, attribute in zip(self.rules, self.attributes, strict=True)]
+
+
+def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int) -> Ruled:
+    """Merge what rules ask of the values of each attribute, and give numbers to the groups that matter.
+
+    Where there are too few members to exceed a limit, it does not matter.
+    """
+    by_name: dict[str, tuple[Attribute, list[Terms]]] = {}
+    for rule, attribute in asked:
+        by_name.setdefault(attribute.name, (attribute, []))[1].append(rule.terms(attribute))
+    none = np.empty(0, np.int64)
+    parts = [(none, none, none, none, none)]
+    different, reward, n_groups = [], [], 0
+    for number, (attribute, terms) in enumerate(by_name.values()):
+        different.append(max(t.different for t in terms))
+        reward.append(sum(t.reward for t in terms))
+        low, high = np.max([t.least for t in terms], axis=0), np.min([t.most for t in terms], axis=0)
+        kept = (low > 0) | (high < attribute.holders) | bool(different[-1] or reward[-1])
+        place = np.where(kept, n_groups + np.cumsum(kept) - 1, -1)[attribute.value]
+        counts = place >= 0
+        n_kept = int(np.count_nonzero(kept))
+        parts.append((attribute.owner[counts], place[counts], np.full(n_kept, number), low[kept], high[kept]))
+        n_groups += n_kept
+    who, group, owner, least, most = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.lexsort((group, who))
+    start = np.searchsorted(who[order], np.arange(n_reviewers + 1)).astype(np.int64)
+    wants = np.array(different, np.int64), np.array(reward, np.float64)
+    panels = Panels(start, group[order], owner, least, most, *wants)
+    return Ruled(tuple(rule for rule, _ in asked), tuple(attribute for _, attribute in asked), panels)
+
+
+def rules_of(reviewers: Sequence[Label], attributes: Attributes | None, rules: Sequence[Rule]) -> list[Any]:
+    """Pair each rule with the attribute that it is about.
+
+    Raises
+    ------
+    InputError
+        If a rule is about an attribute or a value that nobody has, or its number cannot be.
+    """
+    known: dict[str, dict[Any, Any]] = {}
+    for label, values in (attributes or {}).items():
+        for name, value in values.items():
+            known.setdefault(name, {})[label] = value
+    found: dict[str, Attribute] = {}
+    for rule in dict.fromkeys(rules):
+        name = rule.attribute
+        if name not in known:
+            raise InputError(unknown(rule.text, "attribute", name, known))
+        attribute = found.setdefault(name, attribute_of(name, known[name], reviewers))
+        fault = rule.fault(attribute)
+        if not fault and not attribute.value.size:
+            fault = f"{rule.text}: expected an attribute that some reviewer has, found {name} empty, or no, for all"
+        if fault:
+            raise InputError(fault)
+    return [(rule, found[rule.attribute]) for rule in dict.fromkeys(rules)]
+
+
+def short_forms(
+    reviewers: Sequence[Label], institutions: Mapping[Any, Hashable] | None, senior: Iterable[Label] | None
+) -> list[Any]:
+    """Return the rules that ``institutions`` and ``senior`` are short for, each with its attribute.
+
+    Raises
+    ------
+    InputError
+        If ``senior`` names a reviewer who is unknown.
+    """
+    asked: list[Any] = []
+    if institutions:
+        asked.append((AtMost("institution", 1), attribute_of("institution", institutions, reviewers)))
+    if senior is not None:
+        chosen = set(senior)
+        strangers = chosen - set(reviewers)
+        if strangers:
+            message = f"senior: the reviewer {min(strangers, key=repr)!r} is unknown"
+            raise InputError(message)
+        yes = attribute_of("senior", {label: label in chosen for label in reviewers}, reviewers)
+        asked.append((AtLeast("senior", 1), yes))
+    return asked
+
+
+def merged(asked: Sequence[tuple[Rule, Attribute]], short: Sequence[tuple[Rule, Attribute]]) -> list[Any]:
+    """Put rules and short forms together.
+
+    Raises
+    ------
+    InputError
+        If both are about an attribute of one name.
+    """
+    names = {attribute.name for _, attribute in asked}
+    for rule, attribute in short:
+        if attribute.name in names:
+            message = (
+                f"rules: {rule.text} is asked for beside other rules on {attribute.name!r}; put it among the rules and "
+                "leave institutions and senior out"
+            )
+            raise InputError(message)
+    return [*asked, *short]

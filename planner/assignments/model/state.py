@@ -1,0 +1,58 @@
+"""The assignment under change, as arrays that kernels read and write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from planner.assignments.model.groups import Panels
+    from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import BoolArray
+
+
+class Network(NamedTuple):
+    """Pairs that may be assigned, sorted by (item, reviewer), and the present assignment.
+
+    Parameters
+    ----------
+    item, reviewer
+        The pairs, shape (P,).
+    item_start
+        The pairs of item i are ``item_start[i]:item_start[i + 1]``, shape (N + 1,).
+    assigned
+        Which pairs are, shape (P,).
+    locked
+        Pairs that keep their state, shape (P,).
+    held_start, n_held, held
+        The pairs that reviewer j holds are ``held[held_start[j]:held_start[j] + n_held[j]]``; she may hold up to
+        ``held_start[j + 1] - held_start[j]``.
+    panel_start, n_panel, panel
+        The pairs of each item likewise.
+    least
+        Fewest pairs that each reviewer must hold, shape (M,).
+    panels
+        What rules ask of each paper, by panel group.
+    bound
+        Items that rules are about, shape (N,).
+    bonus
+        What each different group of an attribute is worth on a paper, in units of cost, shape (A,).
+    potential
+        Potentials of the nodes, shape (N + M + 1,): with them reduced costs are not negative.
+    """
+
+    item: IntArray
+    reviewer: IntArray
+    item_start: IntArray
+    assigned: BoolArray
+    locked: BoolArray
+    held_start: IntArray
+    n_held: IntArray
+    held: IntArray
+    panel_start: IntArray
+    n_panel: IntArray
+    panel: IntArray
+    least: IntArray
+    panels: Panels
+    bound: BoolArray
+    bonus: IntArray
+    potential: IntArray
