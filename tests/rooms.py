@@ -62,8 +62,11 @@ ROOMS: dict[str, dict[str, str]] = {
         "assignments.assignment": "errors assignments.model",
         "assignments.words": "errors assignments.steps assignments.model assignments.assignment",
         "assignments.stages": "errors assignments.words assignments.steps assignments.model assignments.assignment",
-        "assignments.assigning": (
+        "assignments.lots": (
             "errors assignments.stages assignments.words assignments.steps assignments.model assignments.assignment"
+        ),
+        "assignments.assigning": (
+            "errors assignments.lots assignments.stages assignments.words assignments.steps assignments.model assignments.assignment"
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
         "commands": (

@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.assignment import Assignment
+from planner.assignments.lots.randomising import Lottery
+from planner.assignments.model.chances import DRAWS, Chances
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import AIMS, Aim, aim_named
@@ -18,6 +20,7 @@ from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
     from planner.assignments.model.attributes import Attributes
+    from planner.assignments.model.chances import MaxProbability
     from planner.assignments.model.pairs import Pairs
     from planner.assignments.model.rules import Rule
     from reviewgraph.labels import Label
@@ -43,6 +46,9 @@ def assign(
     allow_unscored: bool = False,
     conditioning: float = CONDITIONING,
     assumptions: Assumptions | None = None,
+    max_probability: MaxProbability | None = None,
+    perturbation: float = 0.0,
+    draws: int = DRAWS,
     seed: int = 0,
     time_limit: float | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -104,8 +110,19 @@ def assign(
     assumptions
         What is assumed of the scores for these errors: a :class:`reviewgraph.assumptions.Assumptions`, by default noise
         1, severity 0.5 and stretch 0.2 in units of the spread of qualities.
+    max_probability
+        The assignment is drawn by lot, and no pair is assigned with a probability above that: one number above 0, up
+        to 1, or one for each (reviewer, item) pair, as a mapping or a ``Columns`` with scores; pairs left out may
+        have 1. Rounded down to ten-thousandths. Fixed pairs have probability 1 all the same.
+    perturbation
+        Beta in the gain ``a (x - beta x^2)`` of a pair assigned with probability x, from 0 to 0.5: with more of it draws
+        spread over more pairs. 0 by default; above 0 the assignment is drawn.
+    draws
+        Draws over which ``randomised.measured`` is measured, 100 by default; 0 measures nothing. Probabilities that
+        mending exceeds are found on as many, from 40 to 200.
     seed
-        Breaks ties between equal affinities: the same seed gives the same assignment.
+        Breaks ties between equal affinities: the same seed gives the same assignment. Where the assignment is drawn
+        another seed is another draw from the same probabilities.
     time_limit
         Seconds for steps 2 to 5; what is reached by then is returned, and so it is after Ctrl-C. By default there is
         no limit: every step ends by itself.
@@ -141,6 +158,8 @@ def assign(
     """  # noqa: E501
     aim = aim_named(target)
     _check_options(aim, survive, conditioning)
+    chances = Chances(max_probability, perturbation, draws)
+    chances.check()
     clock = Clock(time_limit)
 
     def tell(words: str, done: float | None = None) -> None:
@@ -154,7 +173,8 @@ def assign(
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
     with clock.stopped_by_interrupts(say):
         gone = survive or int(aim.outlives)
-        return Run(problem, aim, gone, seed, clock, say, conditioning, assumptions or Assumptions()).result()
+        steps = (problem, aim, gone, seed, clock, say, conditioning, assumptions or Assumptions())
+        return (Lottery(*steps, chances=chances) if chances.asked else Run(*steps)).result()
 
 
 def _check_options(aim: Aim, survive: int, conditioning: float) -> None:

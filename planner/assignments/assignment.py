@@ -13,6 +13,7 @@ from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner.assignments.model.exchanged import Exchanges
+    from planner.assignments.model.randomised import Randomised
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 
@@ -72,6 +73,9 @@ class Assignment(Result):
         Affinity that the level costs at least, whatever the assignment; None where that is not known.
     loads
         Reviews of each reviewer in the assignment, shape (M,).
+    randomised
+        With what probability each pair could be assigned, and what draws do, where this assignment was drawn; None
+        where it was not.
     """
 
     status: AssignmentStatus
@@ -86,6 +90,7 @@ class Assignment(Result):
     not_exchanged: str = ""
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    randomised: Randomised | None = None
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""
@@ -121,6 +126,8 @@ class Assignment(Result):
             "price_percent_of_exchanges": self.price_of_exchanges,
             "not_exchanged": self.not_exchanged,
             "explanation": self.explanation,
+            "probabilities": None if self.randomised is None else self.randomised.to_rows(),
+            "draws": None if self.randomised is None else self.randomised.to_dict(),
         }
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.lots.marginals import UNITS, partition
+from planner.assignments.lots.units import UNITS, through_rules
 from planner.assignments.lots.rounding import drawn, flow_of
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
@@ -75,7 +75,7 @@ class Lots:
         self.aim, self.survive, self.clock = aim, survive, clock
         self.support = units > 0
         sizes = self.within.n_items, self.within.n_reviewers
-        self.flow = flow_of(self.within.item, self.within.reviewer, self.units, *sizes, partition(self.within))
+        self.flow = flow_of(self.within.item, self.within.reviewer, self.units, *sizes, through_rules(self.within))
 
     @property
     def probability(self) -> FloatArray:
@@ -112,7 +112,7 @@ def mended(
 ) -> Draw:
     """Bring an assignment to what was asked for by few changes that lose little, ``full`` pairs entering last."""
     chosen = first
-    if problem.special and broken_items(problem, first).size:
+    if problem.panels.binding and broken_items(problem, first).size:
         repaired = repair(problem, first, clock).chosen
         if repaired is None:
             return Draw(first, first, False, False, ())

@@ -1,7 +1,8 @@
 """With what probability each pair is assigned: as much expected affinity as caps on the probabilities leave.
 
 Probabilities that meet demands and loads are those of lotteries over assignments (Birkhoff and von Neumann; Budish, Che,
-Kojima and Milgrom 2013), so a flow finds them: one assignment has one unit a review, probabilities have :data:`UNITS`.
+Kojima and Milgrom 2013), so a flow finds them: one assignment has one unit a review, probabilities have
+:data:`~planner.assignments.lots.units.UNITS`.
 """
 
 from __future__ import annotations
@@ -10,15 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.flow import Arcs, Via, cheapest_flow, whole_costs
+from planner.assignments.lots.units import UNITS, through_rules
+from planner.assignments.steps.flow import Arcs, cheapest_flow, whole_costs
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
-
-#: Units of one whole review: probabilities are whole multiples of a ten-thousandth.
-UNITS = 10_000
 
 #: Segments of a concave gain at first, and those best of each paper and each reviewer that come into it.
 SEGMENTS, BEST = 3, 40
@@ -87,7 +86,7 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | 
         \max \sum_p g_p(x_p) \quad \text{subject to} \quad \sum_{p \ni i} x_p = d_i, \quad
         l_j \le \sum_{p \ni j} x_p \le u_j, \quad q^-_p \le x_p \le q_p
 
-    and at most one reviewer of an institution, or at least one senior, on a paper in expectation.
+    and, in expectation, what the rules on one attribute ask of each paper (:func:`.units.through_rules`).
 
     Returns
     -------
@@ -151,7 +150,7 @@ class _Graph:
         self.demand = problem.demand * UNITS - taken_item
         self.load = problem.load * UNITS - taken
         self.least = np.maximum(problem.least * UNITS - taken, 0)
-        self.rules = partition(problem)
+        self.rules = through_rules(problem)
 
     def range(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
         """Start and end of the one segment of each pair."""
@@ -188,21 +187,3 @@ class _Graph:
             rank = np.arange(order.size) - np.searchsorted(side[order], side[order])
             found[order[rank < BEST]] = True
         return found
-
-
-def partition(problem: Problem) -> Via | None:
-    """Rules that a flow can say: at most one of an institution on a paper; or, without those, a senior at least."""
-    home = problem.institution[problem.reviewer]
-    if (home >= 0).any():
-        width = int(problem.institution.max()) + 1
-        keys, node = np.unique(np.where(home >= 0, problem.item * width + home, -1), return_inverse=True)
-        # Pairs of no institution go straight to their reviewer.
-        skip = int(keys.size > 0 and keys[0] == -1)
-        item = keys[skip:] // width
-        most = np.maximum(np.bincount(node[problem.given], minlength=keys.size)[skip:], 1) * UNITS
-        return Via(node - skip, item, np.zeros_like(item), most, np.zeros_like(item), UNITS)
-    if problem.needs_senior:
-        node = np.where(problem.senior[problem.reviewer], problem.item, -1)
-        wanted = (problem.required & (problem.demand > 0)) * UNITS
-        return Via(node, np.arange(problem.n_items), wanted, problem.demand * UNITS, np.zeros_like(wanted), UNITS)
-    return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.lots.marginals import UNITS
+from planner.assignments.lots.units import UNITS
 from planner.assignments.model.randomised import Measured
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.lots.marginals import UNITS
+from planner.assignments.lots.units import UNITS
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:

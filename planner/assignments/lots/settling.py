@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner.assignments.lots.draws import Lots, mended
-from planner.assignments.lots.marginals import UNITS, Limits, best_marginals
+from planner.assignments.lots.marginals import Limits, best_marginals
 from planner.assignments.lots.measuring import Moves
 from planner.assignments.lots.rounding import drawn
+from planner.assignments.lots.units import UNITS
 from planner.assignments.words.why_none import joined_by_all
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _stricter(
     full = np.zeros(problem.item.size, np.bool_)
     full[lots.pairs[(lots.room <= 0) & (lots.units < UNITS)]] = True
     free = caps.most[~problem.given & (caps.most > 0)]
-    wide = min(1 + int(np.ceil(2 * UNITS / max(np.median(free), 1))), MOST_WIDE, len(trial.first))
+    wide = min(1 + int(np.ceil(2 * UNITS / max(np.median(free), 1))), MOST_WIDE) if free.size else 1
     brought = np.zeros(problem.item.size, np.int64)
     for first in trial.first[:wide]:
         chosen = problem.given.copy()
@@ -130,5 +131,5 @@ def _stricter(
         brought += new
         full |= new
     links = (brought > 0) & (caps.most > 0)
-    least[links] = np.maximum(least, np.minimum(most, brought * UNITS // max(wide, 1)))[links]
+    least[links] = np.maximum(least, np.minimum(most, brought * UNITS // wide))[links]
     return Limits(least, most)

@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.model.levels import aim_named
+from planner.assignments.words.lots import lot_lines
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def page(assignment: Assignment) -> str:
         f"{assignment.price:.3f} %{_parts(assignment)}.",
         f"Level: {_level(assignment)}.",
         *_exchanges(assignment),
+        *lot_lines(assignment.randomised, assignment.target),
     ]
     return "\n".join([*lines, *_critical(assignment)])
 
