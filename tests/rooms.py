@@ -66,7 +66,8 @@ ROOMS: dict[str, dict[str, str]] = {
             "errors assignments.stages assignments.words assignments.steps assignments.model assignments.assignment"
         ),
         "assignments.assigning": (
-            "errors assignments.lots assignments.stages assignments.words assignments.steps assignments.model assignments.assignment"
+            "errors assignments.lots assignments.stages assignments.words assignments.steps assignments.model "
+            "assignments.assignment"
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
         "commands": (

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from planner.assignments.assignment import Assignment
 from planner.assignments.lots.randomising import Lottery
-from planner.assignments.model.chances import DRAWS, Chances
+from planner.assignments.model.chances import Chances
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import AIMS, Aim, aim_named
 from planner.assignments.model.pairs import scored_pairs
+from planner.assignments.model.randomised import DRAWS
 from planner.assignments.stages import Run
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
@@ -119,7 +120,7 @@ def assign(
         spread over more pairs. 0 by default; above 0 the assignment is drawn.
     draws
         Draws over which ``randomised.measured`` is measured, 100 by default; 0 measures nothing. Probabilities that
-        mending exceeds are found on as many, from 40 to 200.
+        mending exceeds are found on as many, from 40 to 100.
     seed
         Breaks ties between equal affinities: the same seed gives the same assignment. Where the assignment is drawn
         another seed is another draw from the same probabilities.

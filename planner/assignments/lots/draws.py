@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.lots.units import UNITS, through_rules
 from planner.assignments.lots.rounding import drawn, flow_of
+from planner.assignments.lots.units import UNITS, through_rules
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
 from planner.assignments.steps.panels import broken_items, repair
@@ -66,9 +66,7 @@ class Lots:
         The support: pairs of a probability above 0.
     """
 
-    def __init__(
-        self, problem: Problem, units: IntArray, limits: Limits, aim: Aim, survive: int, clock: Clock
-    ) -> None:
+    def __init__(self, problem: Problem, units: IntArray, limits: Limits, aim: Aim, survive: int, clock: Clock) -> None:
         self.pairs = np.flatnonzero(units > 0)
         self.within = within(problem, self.pairs)
         self.units, self.room = units[self.pairs], (limits.most - units)[self.pairs]
@@ -123,8 +121,6 @@ def mended(
     at_once = core.at_level() and chosen is first
     linker = Linker(core, costs_of_changes(problem.affinity, chosen, full, rng), clock)
     reached = linker.link()
-    if reached and aim.core_decides and linker.forced:
-        linker.release(lambda pairs: core.holds_after(pairs, core.total))
     if reached and survive:
         reached = not harden(linker, rng).any()
         at_once = at_once and bool((core.net.assigned == first).all())
@@ -140,4 +136,5 @@ def costs_of_changes(worth: FloatArray, chosen: BoolArray, full: BoolArray, rng:
     low, high = float(worth.min(initial=0.0)), float(worth.max(initial=0.0))
     share = (worth - low) / (high - low) if high > low else np.zeros(worth.size)
     enters = 1.0 - share + CHANGE + NOISE * rng.random(worth.size) + NO_ROOM * full
-    return np.rint(np.where(chosen, -share, enters) * (1 << SPAN_BITS)).astype(np.int64)
+    cost: IntArray = np.rint(np.where(chosen, -share, enters) * (1 << SPAN_BITS)).astype(np.int64)
+    return cost

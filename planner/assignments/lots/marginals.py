@@ -1,7 +1,7 @@
 """With what probability each pair is assigned: as much expected affinity as caps on the probabilities leave.
 
-Probabilities that meet demands and loads are those of lotteries over assignments (Birkhoff and von Neumann; Budish, Che,
-Kojima and Milgrom 2013), so a flow finds them: one assignment has one unit a review, probabilities have
+Probabilities that meet demands and loads are those of lotteries over assignments (Birkhoff and von Neumann; Budish,
+Che, Kojima and Milgrom 2013), so a flow finds them: one assignment has one unit a review, probabilities have
 :data:`~planner.assignments.lots.units.UNITS`.
 """
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 SEGMENTS, BEST = 3, 40
 
 #: Half widths of the segments around what was found, in units, one after the other.
-WIDTHS = (1_500, 600, 240, 100, 40, 16, 6, 2)
+WIDTHS: tuple[int, ...] = (1_500, 600, 240, 100, 40, 16, 6, 2)
+
+#: The width to begin with around a solution that is near.
+NEAR = 2
 
 #: Gap, in parts of the value, at which a concave gain is solved.
 GAP = 2e-4
@@ -79,7 +82,7 @@ def limits_of(problem: Problem, most: float | FloatArray) -> Limits:
     return Limits(np.where(problem.given, UNITS, 0), np.where(problem.given, UNITS, cap))
 
 
-def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | None:
+def best_marginals(problem: Problem, gain: Gain, limits: Limits, near: IntArray | None = None) -> Marginals | None:
     r"""Find the probabilities of the largest gain.
 
     .. math::
@@ -87,6 +90,13 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | 
         l_j \le \sum_{p \ni j} x_p \le u_j, \quad q^-_p \le x_p \le q_p
 
     and, in expectation, what the rules on one attribute ask of each paper (:func:`.units.through_rules`).
+
+    Parameters
+    ----------
+    problem, gain, limits
+        The pairs, what their probabilities count, and within which limits.
+    near
+        The solution under limits that were little different: concave gains are then solved around it.
 
     Returns
     -------
@@ -106,16 +116,18 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | 
     if units is None:
         return None
     value = gain.of(units)
-    return Marginals(units, value, value) if gain.beta == 0 else _refined(graph, gain, units)
+    return Marginals(units, value, value) if gain.beta == 0 else _refined(graph, gain, units, near)
 
 
-def _refined(graph: _Graph, gain: Gain, units: IntArray) -> Marginals:
+def _refined(graph: _Graph, gain: Gain, units: IntArray, near: IntArray | None) -> Marginals:
     """Narrow the segments around the solution until the gap is small; ``units`` is any solution to begin with."""
     everything, low, high = np.flatnonzero(graph.free), graph.limits.least, graph.limits.most
     active = (units > low) | graph.good(gain.worth)
-    edges = np.linspace(low, high, SEGMENTS + 1).astype(np.int64)
-    bound = np.inf
-    for width in WIDTHS:
+    edges, widths, bound = np.linspace(low, high, SEGMENTS + 1).astype(np.int64), WIDTHS, np.inf
+    if near is not None:
+        active |= near > low
+        edges, widths = _around(near, WIDTHS[NEAR], low, high), WIDTHS[NEAR + 1 :]
+    for width in widths:
         pairs = np.flatnonzero(active & graph.free)
         better = graph.flow(*_segments(edges, pairs), gain)
         units = units if better is None or gain.of(better) < gain.of(units) else better
@@ -123,13 +135,19 @@ def _refined(graph: _Graph, gain: Gain, units: IntArray) -> Marginals:
         vertex = graph.flow(everything, *graph.range(everything), gain, at=units)
         if vertex is None:
             break
-        rise = float((gain.slope(units[everything], units[everything], everything) * (vertex - units)[everything]).sum() / UNITS)
+        tangent = gain.slope(units[everything], units[everything], everything)
+        rise = float((tangent * (vertex - units)[everything]).sum() / UNITS)
         bound = min(bound, gain.of(units) + max(rise, 0.0))
         if bound - gain.of(units) <= GAP * abs(bound):
             break
         active |= vertex > low
-        edges = np.clip(np.stack([low, units - width, units, units + width, high]), low, high)
+        edges = _around(units, width, low, high)
     return Marginals(units, gain.of(units), bound)
+
+
+def _around(units: IntArray, width: int, low: IntArray, high: IntArray) -> IntArray:
+    edges: IntArray = np.clip(np.stack([low, units - width, units, units + width, high]), low, high)
+    return edges
 
 
 def _segments(edges: IntArray, pairs: IntArray) -> tuple[IntArray, IntArray, IntArray]:

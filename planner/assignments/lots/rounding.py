@@ -2,8 +2,8 @@
 
 Gandhi, Khuller, Parthasarathy and Srinivasan (2006) round a bipartite graph; here the probabilities are a flow from
 papers, through nodes of rules, to reviewers and a sink. What enters a node leaves it and demands are whole, so no node
-has one fractional arc alone, and the fractional arcs hold a cycle. Flow is pushed around it one way or the other, as far
-as some arc allows, with the chances that leave every arc's expectation as it is; that arc is whole from then on.
+has one fractional arc alone, and the fractional arcs hold a cycle. Flow is pushed around it one way or the other, as
+far as some arc allows, with the chances that leave every arc's expectation as it is; that arc is whole from then on.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def next_arc(part: IntArray, arc: IntArray, first: IntArray, end: int, node: int
         if part[a] == 0 or part[a] == units:
             first[node] += 1
         elif a != entered:
-            return a
+            return int(a)
         else:
             break
     for slot in range(first[node] + 1, end):
@@ -106,7 +106,7 @@ def next_arc(part: IntArray, arc: IntArray, first: IntArray, end: int, node: int
         if 0 < part[a] < units:
             # Behind the one entered by: what lies between is whole, and is not looked at again.
             arc[slot], arc[first[node] + 1] = arc[first[node] + 1], a
-            return a
+            return int(a)
     return -1
 
 

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
     from reviewgraph.clock import Clock
-    from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Rounds of draws on trial, and fewest and most draws in each.
-ROUNDS, FEWEST, MOST = 6, 40, 200
+ROUNDS, FEWEST, MOST = 6, 40, 100
 
 #: Standard errors beyond which mended draws are taken to exceed a cap.
 DOUBT = 1.5
@@ -77,7 +76,7 @@ def settle(
         if trial is None:
             break
         limits = _stricter(problem, caps, limits, lots, trial, rng)
-        again = best_marginals(problem, gain, limits)
+        again = best_marginals(problem, gain, limits, found.units)
         # Stricter limits may leave nothing: then those before stand, and what is measured says by how much they fail.
         if again is None or clock.over():
             break
@@ -99,7 +98,9 @@ def _trial(lots: Lots, caps: Limits, rng: np.random.Generator, count: int) -> _T
     if lots.aim.level is not None and joined_by_all(lots.within, lots.aim) < lots.within.required.sum():
         return _Trial([drawn(lots.flow, rng) for _ in range(MOST_WIDE)], none)
     # What is no lottery is drawn once.
-    moves, kept, failed = Moves(lots.pairs.size), [], []
+    moves = Moves(lots.pairs.size)
+    kept: list[BoolArray] = []
+    failed: list[BoolArray] = []
     while moves.count < (count if lots.flow.part.size else 1) and not lots.clock.over():
         draw = lots.draw(rng)
         moves.add(draw)

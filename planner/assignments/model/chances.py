@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from planner.assignments.model.pairs import codes_among, table_of
+from planner.assignments.model.randomised import DRAWS
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
 #: One cap for all pairs, or a cap by (reviewer, item).
 MaxProbability: TypeAlias = float | Mapping[Any, float] | Columns
-
-#: Draws measured by default.
-DRAWS = 100
 
 
 class Chances(NamedTuple):
@@ -94,5 +92,6 @@ def _numbers(table: Mapping[Any, float] | Columns) -> tuple[Columns, FloatArray]
         if table.score is None:
             message = "max_probability: expected a number for each pair, found a table of pairs without numbers"
             raise InputError(message)
-        return table, np.asarray(table.score, np.float64)
+        # Pairs without a number have no cap.
+        return table, np.nan_to_num(np.asarray(table.score, np.float64), nan=1.0)
     return table_of(table), np.fromiter((float(value) for value in table.values()), np.float64, len(table))

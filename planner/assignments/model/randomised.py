@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
+
+#: Draws measured by default.
+DRAWS = 100
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,9 @@ class Randomised:
     @property
     def entropy(self) -> float:
         """Sum of ``-x ln x`` over the probabilities x."""
-        return float(-(self.probability * np.log(self.probability)).sum())
+        import numpy as np
+
+        return abs(float((self.probability * np.log(self.probability)).sum()))
 
     @property
     def largest(self) -> float:
@@ -113,6 +116,8 @@ class Randomised:
     @property
     def mean_largest(self) -> float:
         """Largest probability of each item's pairs, on average."""
+        import numpy as np
+
         most = np.zeros(len(self.items))
         np.maximum.at(most, self.item, self.probability)
         served = most[most > 0]

@@ -158,8 +158,8 @@ def shortfall(
 ) -> Shortfall | None:
     """Find why no assignment exists: items that cannot get their reviews, or reviewers who cannot get enough.
 
-    A pair carries ``capacity`` units, by default one. None if an assignment exists. The two questions can be put one after the other: where each has a solution, both
-    have a common one (Mendelsohn and Dulmage 1958).
+    A pair carries ``capacity`` units, by default one. None if an assignment exists. The two questions can be put one
+    after the other: where each has a solution, both have a common one (Mendelsohn and Dulmage 1958).
     """
     most = np.ones(item.size, np.int64) if capacity is None else capacity
     short = _cut(item, reviewer, most, demand, load)

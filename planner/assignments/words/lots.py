@@ -28,34 +28,38 @@ def lot_lines(found: Randomised | None, level: str) -> list[str]:
     wide = f" and perturbation {found.perturbation:g}" if found.perturbation else ""
     return [
         "",
-        f"Drawn by lot under {cap}{wide}: {counted(found.support, 'pair')} may be drawn{certain}; the likeliest reviewer "
-        f"of a paper has probability {found.mean_largest:.3g} on average, entropy {found.entropy:.4g}.",
-        f"Expected affinity: {found.expected:.6g}, {found.percent:.2f} % of the best; no other probabilities that draws "
-        f"can keep to within these caps gain {100 * found.gap:.2g} % more.",
+        f"Drawn by lot under {cap}{wide}: {counted(found.support, 'pair')} may be drawn{certain}; the likeliest "
+        f"reviewer of a paper has probability {found.mean_largest:.3g} on average.",
+        f"Expected affinity: {found.expected:.6g}, {found.percent:.2f} % of the best without a lottery; "
+        f"{_gap(found)} than any other probabilities within these caps, whatever the level.",
         *(_measured(found, found.measured, level) if found.measured else ["Draws were not measured (--draws 0)."]),
     ]
 
 
+def _gap(found: Randomised) -> str:
+    what = "in this gain" if found.perturbation else "in affinity"
+    return f"at most {100 * found.gap:.2g} % less {what}" if found.gap > 0 else f"no less {what}"
+
+
 def _measured(found: Randomised, seen: Measured, level: str) -> list[str]:
     lost = 100.0 * seen.lost / found.best if found.best else 0.0
-    asked = "obeys all that was asked for" if level == "none" else f"is {level}"
+    asked = "obey all rules" if level == "none" else f"are {level}"
     over = (
-        f"{seen.excess:.3f} (standard error {seen.excess_error:.3f}) above its cap by mending"
+        f"more than {seen.excess:.3f} (standard error {seen.excess_error:.3f}) above its cap, which mending did"
         if seen.excess > 0
-        else "no more often than its cap allows"
+        else "more often than its cap allows"
     )
     return [
-        f"Over {counted(seen.count, 'draw')}: {seen.at_level:.0%} as drawn and {seen.mended:.0%} after mending are what "
-        f"was asked for ({asked}); mending changes {seen.changed:.1f} pairs of a draw and costs {lost:.3f} % of the "
-        "affinity.",
-        f"What you may promise: no pair outside the {found.support} is ever assigned ({seen.outside} were); the pair "
-        f"that is assigned too often most is assigned {over}; none is further than {seen.deviation:.3f} (standard error "
-        f"{seen.deviation_error:.3f}) from its probability.",
+        f"Over {counted(seen.count, 'draw')}: {seen.at_level:.0%} {asked} as drawn and {seen.mended:.0%} after "
+        f"mending, which changes {seen.changed:.1f} pairs of a draw and costs {lost:.3f} % of the affinity.",
+        f"What you may promise: only these {found.support} pairs are ever assigned ({seen.outside} others were); no "
+        f"pair is assigned {over}; each is within {seen.deviation:.3f} (standard error {seen.deviation_error:.3f}) of "
+        "its probability.",
     ]
 
 
 def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
-    """Explain caps on probabilities that leave no assignment: papers whose candidates' caps sum to too little, or a cut.
+    """Explain caps that leave no probabilities: papers whose candidates' caps sum to too little, or a cut.
 
     Parameters
     ----------
@@ -73,9 +77,7 @@ def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
     if short.size:
         return _one_paper(problem, most, int(short[0]), short.size - 1)
     capacity = np.rint(most[free] * units).astype(np.int64)
-    found = shortfall(
-        problem.item[free], problem.reviewer[free], demand * units, load * units, least * units, capacity
-    )
+    found = shortfall(problem.item[free], problem.reviewer[free], demand * units, load * units, least * units, capacity)
     if found is None:
         rules = ", ".join(problem.ruled.words())
         return f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. {_REMEDY}"
@@ -98,14 +100,13 @@ def _cut(problem: Problem, found: Shortfall, units: int) -> str:
     needed, supply, pairs = found.needed / units, found.supply / units, found.pairs / units
     rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if found.pairs else ""
     if not found.by_items:
-        need = noun(found.reviewers.size, "must get", "must get")
         return (
-            f"{people(problem, found.reviewers)} {need} {needed:g} reviews; {papers(problem, found.items)} can give them "
-            f"{supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
+            f"{people(problem, found.reviewers)} must get {needed:g} reviews; {papers(problem, found.items)} can give "
+            f"them {supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
         )
     who = people(problem, found.reviewers)
     loads = each(problem.open_loads()[0][found.reviewers], "load", of="of") if found.reviewers.size else "load 0"
     return (
-        f"{papers(problem, found.items)} {noun(found.items.size, 'needs', 'need')} {needed:g} reviews; {who} with {loads} "
-        f"can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. {_REMEDY}"
+        f"{papers(problem, found.items)} {noun(found.items.size, 'needs', 'need')} {needed:g} reviews; {who} with "
+        f"{loads} can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. {_REMEDY}"
     )
