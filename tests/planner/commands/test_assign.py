@@ -157,3 +157,27 @@ def test_the_next_command_is_the_same_with_a_file_to_write(folder):
 def test_the_price_of_the_level_has_no_sign_where_errors_cost_all():
     paid = SimpleNamespace(price=0.0289999, price_of_exchanges=0.029, least_price=0.0, forced=0)
     assert _parts(paid) == ": 0.000 % the level, 0.029 % smaller errors (0 pairs forced in for the level)"
+
+
+def test_lots_write_probabilities(folder):
+    lots = ["--affinity", "affinity.csv", "--max-probability", "0.5", "--draws", "5"]
+    result = run(*lots, "--probabilities", "chances.csv", "--json")
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    rows = list(csv.DictReader((folder / "chances.csv").read_text().splitlines()))
+    assert [float(row["probability"]) for row in rows] == [row["probability"] for row in report["probabilities"]]
+    assert sum(float(row["probability"]) for row in rows) == pytest.approx(36)
+    assert report["draws"]["measured"] == 5
+    assert report["draws"]["at_level_mended"] == 1.0
+    # The file of one run may cap the next.
+    again = run("--affinity", "affinity.csv", "--max-probability", "chances.csv", "--draws", "0", "--json")
+    assert again.exit_code == 0
+    limit = {(row["item"], row["reviewer"]): float(row["probability"]) for row in rows}
+    for row in json.loads(again.stdout)["probabilities"]:
+        assert row["probability"] <= limit.get((row["item"], row["reviewer"]), 1.0)
+
+
+def test_probabilities_need_a_lottery(folder):
+    result = run("--probabilities", "chances.csv")
+    assert result.exit_code == 2
+    assert "expected --max-probability or --perturbation" in result.stderr
