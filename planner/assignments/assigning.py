@@ -120,7 +120,7 @@ def assign(
         spread over more pairs. 0 by default; above 0 the assignment is drawn.
     draws
         Draws over which ``randomised.measured`` is measured, 100 by default; 0 measures nothing. Probabilities that
-        mending exceeds are found on as many, from 40 to 100.
+        mending exceeds are found on as many, from 20 to 100.
     seed
         Breaks ties between equal affinities: the same seed gives the same assignment. Where the assignment is drawn
         another seed is another draw from the same probabilities.

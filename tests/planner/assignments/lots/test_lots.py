@@ -50,8 +50,8 @@ def test_every_draw_obeys_the_rules_and_stays_in_the_support(market, cap, beta):
 
 @pytest.mark.parametrize("target", ["double", "recoverable", "connected", "survives-review"])
 def test_draws_reach_the_level(target):
-    for seed in range(3):
-        result = assign(affinity(), demand=4, load=6, target=target, max_probability=0.7, draws=4, seed=seed)
+    for seed in range(2):
+        result = assign(affinity(), demand=4, load=6, target=target, max_probability=0.7, draws=1, seed=seed)
         assert result.status == "feasible"
         assert result.randomised.measured.mended == 1.0
         if target == "double":
@@ -67,7 +67,7 @@ def communities():
 @pytest.mark.parametrize("cap", [1.0, 0.9, 0.5])
 def test_links_come_into_the_support_with_a_probability(cap):
     assert not naive.doubly_connected(pairs_of(assign(communities(), demand=2, load=5, target="none")), range(N))
-    result = assign(communities(), demand=2, load=5, max_probability=cap, draws=20)
+    result = assign(communities(), demand=2, load=5, max_probability=cap, draws=5)
     assert result.status.reached
     assert naive.doubly_connected(pairs_of(result), range(N))
     published = probabilities(result)
@@ -111,7 +111,7 @@ def test_rules_that_no_flow_says_are_mended():
     attributes = {j: {"home": j % 5, "senior": j < 5} for j in range(M)}
     rules = [AtMost("home", 1), AtLeast("senior", 1)]
     result = assign(
-        affinity(), demand=3, load=5, attributes=attributes, rules=rules, max_probability=0.5, draws=10, fixed=[(0, 0)]
+        affinity(), demand=3, load=5, attributes=attributes, rules=rules, max_probability=0.5, draws=1, fixed=[(0, 0)]
     )
     homes, senior = {j: j % 5 for j in range(M)}, range(5)
     wrong = naive.violations(

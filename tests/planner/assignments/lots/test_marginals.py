@@ -35,7 +35,7 @@ def problems(draw):
 
 
 @given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]), st.sampled_from([0.0, 0.1, 0.5]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_gain_is_that_of_the_quadratic_programme_within_the_gap(problem, cap, beta):
     found = best_marginals(problem, Gain(problem.affinity, beta), limits_of(problem, cap))
     best = best_gain(problem, cap, beta)
