@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.inference.beliefs import LEVEL
+from lsc.inference.describing import WIDTH
 from lsc.posteriors import posterior
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.learned import Learned
@@ -27,12 +27,13 @@ def learn(reviews: Reviews, n_draws: int, seed: int) -> Learned:
     """
     result = posterior(reviews, seed=seed)
     beliefs = result.beliefs
+    assumed = _assumptions(beliefs)
     return Learned(
-        assumptions=_assumptions(beliefs),
+        assumptions=assumed,
         mean=result.quality,
         error=beliefs.order_error,
         draws=result.draws(n_draws, seed),
-        review_error=_review_errors(beliefs),
+        review_error=_review_errors(beliefs, assumed),
     )
 
 
@@ -51,14 +52,10 @@ def _typical_slope(beliefs: Posterior) -> float:
     return float(np.nanmean(beliefs.slope[beliefs.reviewer]))
 
 
-def _review_errors(beliefs: Posterior) -> FloatArray:
+def _review_errors(beliefs: Posterior, assumed: Assumptions) -> FloatArray:
     """Noise of each reviewer and what is unknown of her severity, over her stretch."""
-    from scipy.special import ndtri
-
     reviewers = beliefs.reviewers
-    width = 2.0 * float(ndtri((1.0 + LEVEL) / 2.0))
-    severity = (reviewers.severity.high - reviewers.severity.low) / width
+    severity = (reviewers.severity.high - reviewers.severity.low) / (2.0 * WIDTH)
     found = np.hypot(reviewers.noise.mean, severity) / reviewers.stretch.mean
-    assumed = _assumptions(beliefs)
     unknown = assumed.spread * float(np.hypot(assumed.noise, assumed.severity))
     return np.where(np.isfinite(found), found, unknown)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from planner.assignments.assigning import assign as assign
     from planner.assignments.assignment import Assignment as Assignment
+    from planner.assignments.model.merging import merge_affinities as merge_affinities
     from planner.assignments.model.rules import AtLeast as AtLeast
     from planner.assignments.model.rules import AtMost as AtMost
     from planner.assignments.model.rules import Reward as Reward
@@ -31,6 +32,7 @@ _HOME = {
     "PlanProgress": "plans.model.ledger",
     "Reward": "assignments.model.rules",
     "assign": "assignments.assigning",
+    "merge_affinities": "assignments.model.merging",
     "plan_extra_reviews": "plans.planning",
     "verify_plan": "plans.check.verifying",
 }

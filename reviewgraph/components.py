@@ -65,6 +65,12 @@ class Components(Result):
         """Return the number of components, unreviewed items included where they are pieces of their own."""
         return int(max(self.labels.max(initial=-1), self.item_labels.max(initial=-1))) + 1
 
+    @property
+    def is_one_piece(self) -> bool:
+        """Of connected components: whether one piece holds all items, each with a review."""
+        same = bool((self.item_labels == self.item_labels[:1]).all())
+        return same and bool((self.reviews.reviews_per_item > 0).all())
+
     @cached_property
     def sizes(self) -> IntArray:
         """Reviewers in each component."""

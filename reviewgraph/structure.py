@@ -56,7 +56,7 @@ class Structure(Result):
     @property
     def is_connected(self) -> bool:
         """Level ``connected``: comparable only if reviewers differ just in severity."""
-        return bool((self.reviews.reviews_per_item > 0).all()) and len(set(self.connected.item_labels.tolist())) < 2
+        return self.connected.is_one_piece
 
     @cached_property
     def survives_any_reviewer(self) -> bool:

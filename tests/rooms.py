@@ -53,9 +53,10 @@ ROOMS: dict[str, dict[str, str]] = {
         "plans.plan": "errors plans.model plans.targets plans.mail",
         "plans.words": "errors plans.model plans.plan",
         "plans.check": "errors plans.model plans.plan",
+        "plans.arguments": "errors plans.model plans.objectives",
         "plans.planning": (
-            "errors plans.targets plans.search plans.proof plans.model plans.objectives plans.pursuing plans.plan "
-            "plans.words"
+            "errors plans.arguments plans.targets plans.search plans.proof plans.model plans.objectives plans.pursuing "
+            "plans.plan plans.words"
         ),
         "assignments.model": "errors",
         "assignments.steps": "errors assignments.model",

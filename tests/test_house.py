@@ -19,6 +19,7 @@ import reviewgraph
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph import levels
 from tests.arrows import circles, imports, module_name, room_of, undrawn
+from tests.draw_rooms import PICTURE, picture
 from tests.rooms import ROOMS
 
 ROOT = Path(__file__).parents[1]
@@ -259,3 +260,10 @@ def test_links_of_readme_and_contributing_lead_somewhere() -> None:
     for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text("utf-8")):
             assert target.startswith("https://") or (ROOT / target).exists(), f"{page}: {target}"
+
+
+def test_the_picture_is_drawn_from_the_plan() -> None:
+    """Boxes and arrows; where they stand is the layout's, which other versions of igraph may make differently."""
+    stands, drawn = PICTURE.read_text("utf-8"), picture()
+    for part in (r"<text[^>]*>(.*?)</text>", r'<path class="(arrow|bridge)"'):
+        assert sorted(re.findall(part, stands)) == sorted(re.findall(part, drawn)), "run python -m tests.draw_rooms"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.assignment import Assignment
 from planner.assignments.lots.randomising import Lottery
+from planner.assignments.model.authors import Authors
 from planner.assignments.model.chances import Chances
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.inputs import Wishes, build
@@ -45,6 +47,13 @@ def assign(
     survive: int = 0,
     phase_one: Pairs | None = None,
     allow_unscored: bool = False,
+    authors: Pairs | Mapping[Any, Iterable[Label]] = (),
+    author_distance: int = 0,
+    allow_cycles: bool = False,
+    allow_coauthors: bool = False,
+    previous: Pairs | None = None,
+    per_change: float | None = None,
+    min_affinity: float | None = None,
     conditioning: float = CONDITIONING,
     assumptions: Assumptions | None = None,
     max_probability: MaxProbability | None = None,
@@ -63,7 +72,8 @@ def assign(
     no conflict, all fixed pairs, and the reviewers with z = 1 reach a connection level: for ``double``, one doubly
     connected component covers all items, so that recovery is guaranteed (Theorem 3.4 of [Tan21]_).
 
-    1. Without the level: a minimum-cost flow, exact.
+    1. Without the level: a minimum-cost flow, exact. With a threshold or a previous assignment two more, for the
+       fewest pairs below the one and changes of the other.
     2. Papers that break a rule on who reviews a paper together: an integer programme over them.
     3. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
        network, cheapest first; then those no longer needed are freed again.
@@ -105,6 +115,22 @@ def assign(
         items were left behind; all items must reach the level.
     allow_unscored
         Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
+    authors
+        (author, item) pairs, a ``Columns``, or a mapping item -> authors. Labels of authors are those of reviewers;
+        others are only authors. Nobody reviews a paper of her own.
+    author_distance
+        1 bars papers of everybody with whom a reviewer shares a paper, too; 0 by default.
+    allow_cycles
+        Whether two reviewers may each review a paper of the other; they may not by default.
+    allow_coauthors
+        Whether two reviewers who share a paper may review the same one; they may not by default.
+    previous
+        (reviewer, item) pairs of an assignment that this one replaces, or a ``Columns``, or reviews: as few pairs as
+        possible are changed, before any affinity. Reviewers and items that are not there any more may be among them.
+    per_change
+        Affinity that one changed pair must be worth, instead of as few changes as possible.
+    min_affinity
+        Pairs of less affinity are assigned only where there is no other way: as few as possible, before all else.
     conditioning
         Part of the affinity, from 0 to 1, that may be given up for smaller expected errors of the qualities: 0.0005 by
         default. With 0 reviews change places only where that costs nothing. Up to 2,000 papers, for ``double``.
@@ -158,7 +184,8 @@ def assign(
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
     aim = aim_named(target)
-    _check_options(aim, survive, conditioning)
+    _check_options(aim, survive, conditioning, author_distance)
+    _check_concerns(previous, per_change, min_affinity)
     chances = Chances(max_probability, perturbation, draws)
     chances.check()
     clock = Clock(time_limit)
@@ -169,8 +196,15 @@ def assign(
 
     say = clock.heeding(tell)
     first = () if phase_one is None else phase_one
-    wishes = Wishes(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored)
-    wishes = wishes._replace(attributes=attributes, rules=rules)
+    wishes = Wishes(
+        *(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored),
+        attributes=attributes,
+        rules=rules,
+        authors=Authors(authors, author_distance, allow_cycles, allow_coauthors),
+        previous=previous,
+        per_change=per_change,
+        min_affinity=min_affinity,
+    )
     problem = build(scored_pairs(affinity, reviewers, items), wishes)
     with clock.stopped_by_interrupts(say):
         gone = survive or int(aim.outlives)
@@ -178,7 +212,10 @@ def assign(
         return (Lottery(*steps, chances=chances) if chances.asked else Run(*steps)).result()
 
 
-def _check_options(aim: Aim, survive: int, conditioning: float) -> None:
+def _check_options(aim: Aim, survive: int, conditioning: float, author_distance: int) -> None:
+    if author_distance not in (0, 1):
+        message = f"author_distance: expected 0 or 1, found {author_distance!r}"
+        raise InputError(message)
     if survive not in (0, 1):
         message = f"survive: expected 0 or 1, found {survive!r}"
         raise InputError(message)
@@ -188,4 +225,16 @@ def _check_options(aim: Aim, survive: int, conditioning: float) -> None:
         raise InputError(message)
     if not 0 <= conditioning <= 1:
         message = f"conditioning: expected a part of the affinity from 0 to 1, found {conditioning!r}"
+        raise InputError(message)
+
+
+def _check_concerns(previous: Pairs | None, per_change: float | None, min_affinity: float | None) -> None:
+    if per_change is not None and previous is None:
+        message = "per_change: expected previous with it, the assignment to change; found none"
+        raise InputError(message)
+    if per_change is not None and not 0 <= per_change < math.inf:
+        message = f"per_change: expected a finite number, 0 or more, found {per_change!r}"
+        raise InputError(message)
+    if min_affinity is not None and not math.isfinite(min_affinity):
+        message = f"min_affinity: expected a finite number, found {min_affinity!r}"
         raise InputError(message)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.assignments.model.changed import Concerned
 from reviewgraph.results import Result, Status
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from planner.assignments.model.changed import Below, Changes
     from planner.assignments.model.exchanged import Exchanges
     from planner.assignments.model.randomised import Randomised
     from reviewgraph.labels import IntArray, Label
@@ -25,7 +27,10 @@ class AssignmentStatus(Status):
     'proved: no assignment obeys everything that was asked for'
     """
 
-    OPTIMAL = "optimal", "no assignment within the constraints has more affinity, and it reaches the level"
+    OPTIMAL = (
+        "optimal",
+        "no assignment within the constraints has more affinity, less what changes count, and it reaches the level",
+    )
     FEASIBLE = (
         "feasible",
         "the constraints hold and the level is reached; the affinity lost for the level may not be the least",
@@ -73,6 +78,8 @@ class Assignment(Result):
         Affinity that the level costs at least, whatever the assignment; None where that is not known.
     loads
         Reviews of each reviewer in the assignment, shape (M,).
+    concerned
+        What became of a previous assignment and of a threshold, and the affinity that these cost.
     randomised
         With what probability each pair could be assigned, and what draws do, where this assignment was drawn; None
         where it was not.
@@ -90,6 +97,7 @@ class Assignment(Result):
     not_exchanged: str = ""
     least_loss: float | None = None
     loads: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    concerned: Concerned = field(default_factory=Concerned)
     randomised: Randomised | None = None
 
     def headline(self) -> str:
@@ -124,7 +132,10 @@ class Assignment(Result):
             "survives": self.survives,
             "exchanges": None if self.exchanges is None else self.exchanges.to_dict(),
             "price_percent_of_exchanges": self.price_of_exchanges,
+            "price_percent_of_changes_and_threshold": self.price_of_concerns,
             "not_exchanged": self.not_exchanged,
+            "changes": None if self.changes is None else self.changes.to_dict(),
+            "below": None if self.below is None else self.below.to_dict(),
             "explanation": self.explanation,
             "probabilities": None if self.randomised is None else self.randomised.to_rows(),
             "draws": None if self.randomised is None else self.randomised.to_dict(),
@@ -160,6 +171,22 @@ class Assignment(Result):
         lost = 0.0 if self.exchanges is None else self.exchanges.lost
         scale = abs(self.affinity_unconstrained)
         return 100.0 * lost / scale if scale > 0 else 0.0
+
+    @property
+    def price_of_concerns(self) -> float:
+        """The part of the price that fewer changes and fewer reviews below a threshold cost before any level."""
+        scale = abs(self.affinity_unconstrained)
+        return 100.0 * self.concerned.lost / scale if scale > 0 else 0.0
+
+    @property
+    def changes(self) -> Changes | None:
+        """What changed against the previous assignment; None without one."""
+        return self.concerned.changes
+
+    @property
+    def below(self) -> Below | None:
+        """The reviews of an affinity below the threshold; None without one."""
+        return self.concerned.below
 
     @property
     def least_price(self) -> float | None:

@@ -6,11 +6,12 @@ import math
 import time
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
+from planner.assignments.model.comparing import concerned
 from planner.assignments.model.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
@@ -22,6 +23,7 @@ from planner.assignments.steps.linking import Linker
 from planner.assignments.steps.panels import broken_items, repair
 from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
+from planner.assignments.steps.settling import settle
 from planner.assignments.steps.watching import missing_without
 from planner.assignments.words.why_no_panels import why_no_panels
 from planner.assignments.words.why_none import how_it_ended, why_apart, why_fragile, why_infeasible, why_unreachable
@@ -31,8 +33,11 @@ from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
+    from planner.assignments.model.worth import Concerns
     from planner.assignments.steps.panels import Repair
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray
@@ -100,6 +105,8 @@ class Run:
     exposed
         Found on the way: reviewers by whose loss, or by that of one review of theirs, a level fails that shall outlive
         it.
+    fewest, lost_first
+        Found on the way: fewest pairs of each kind that is to be few, and the affinity that this costs.
     """
 
     problem: Problem
@@ -114,6 +121,8 @@ class Run:
     not_exchanged: str = ""
     least_loss: float | None = None
     exposed: tuple[Label, ...] = ()
+    fewest: tuple[int, ...] = ()
+    lost_first: float = 0.0
 
     def result(self) -> Assignment:
         """Take the steps and return where they led."""
@@ -127,6 +136,9 @@ class Run:
         if best is None:
             return self._infeasible(why_infeasible(problem), float("nan"))
         unconstrained = math.fsum(problem.affinity[best].tolist())
+        if problem.concerns is not None:
+            cost, best = self._settle(problem.concerns, unconstrained)
+            problem = self.problem
         reason = why_unreachable(problem, self.aim)
         if reason:
             return self._infeasible(reason, unconstrained)
@@ -142,6 +154,16 @@ class Run:
             return self._answer(chosen, unconstrained, None, 0, reached=True, same=bool((chosen == best).all()))
         # 3. to 5. The level, what survives, conditioning.
         return self._connected(cost, best, chosen, unconstrained)
+
+    def _settle(self, concerns: Concerns, unconstrained: float) -> tuple[IntArray, BoolArray]:
+        """Put the concerns of the problem before affinity; returns costs, and the best assignment by them."""
+        self.say("fewest changes, and fewest reviews below the least affinity")
+        # Where there is an assignment, every flow is one.
+        flow = cast("Callable[[IntArray], BoolArray]", self._flow)
+        settled = settle(self.problem, concerns, flow, self.seed)
+        self.problem, self.fewest = settled.problem, settled.fewest
+        self.lost_first = unconstrained - math.fsum(self.problem.affinity[settled.best].tolist())
+        return settled.cost, settled.best
 
     def _flow(self, cost: IntArray) -> BoolArray | None:
         problem = self.problem
@@ -195,7 +217,7 @@ class Run:
         core = Core(net, problem.required, self.aim)
         linker = Linker(core, cost, self.clock)
         linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
-        if settled and not repaired.any() and not core.at_level():
+        if settled and not repaired.any() and not core.at_level() and problem.concerns is None:
             self.least_loss = least_loss(linker, problem)
         return linker
 
@@ -272,6 +294,7 @@ class Run:
             not_exchanged=self.not_exchanged,
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
+            concerned=concerned(problem, assigned, self.fewest, self.lost_first),
         )
 
     def _reviews(self, pairs: IntArray) -> Reviews:

@@ -11,7 +11,7 @@ from planner.assignments.model.designs import DESIGNS
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.levels import AIMS, ToDouble
 from planner.commands.lots import lot_options, read_lots, write_probabilities
-from planner.commands.people import affinity_option
+from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
 from reviewgraph.cli.options import given_options, output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 from reviewgraph.cli.progress import say_progress
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     help="All reviewers (reviewer[,load,min_load,institution,senior]). No two of one institution review a paper; "
     "where somebody is senior, every paper gets a senior reviewer.",
 )
-@affinity_option
+@wanted_options
 @click.option("--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
 @click.option("--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")
@@ -98,7 +98,7 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
 
 
 def _assign(
-    items_file: str, reviewers_file: str, affinity: str | None, conflicts: str | None, fixed: str | None,
+    items_file: str, reviewers_file: str, conflicts: str | None, fixed: str | None,
     phase_one: str | None, like: str | None, target: str, seed: int, time_limit: float | None,
     max_probability: str | None, perturbation: float, draws: int, probabilities: str | None, **options: Any,
 ) -> Assignment:  # fmt: skip
@@ -117,17 +117,19 @@ def _assign(
     if barred and unknown:
         listed = counted(barred.reviewer.size, "conflict names", "conflicts name")
         say(f"{conflicts}: {unknown} of {listed} papers or reviewers that are not listed; ignored")
+    wanted = read_wanted(
+        reviewers, items, allow_unscored=options["allow_unscored"], **{name: options[name] for name in NAMES}
+    )
     # What the files leave open is left open; numbers come from the options.
     institutions = {label: entry.institution for label, entry in reviewers.items() if entry.institution}
     senior = [label for label, entry in reviewers.items() if entry.senior]
     return solve(
-        side.read_affinity(affinity, note=say) if affinity else {},
         demand=_filled({label: entry.demand for label, entry in items.items()}, options["demand"]),
         load=_filled({label: entry.load for label, entry in reviewers.items()}, options["load"]),
         min_load=_filled({label: entry.min_load for label, entry in reviewers.items()}, options["min_load"]),
         items=items,
         reviewers=reviewers,
-        conflicts=barred or (),
+        conflicts=joined(barred, wanted.conflicts) or (),
         fixed=side.read_pair_codes(fixed, note=say) if fixed else (),
         institutions=institutions,
         senior=senior or None,
@@ -136,7 +138,7 @@ def _assign(
         phase_one=read_reviews(phase_one, note=say, duplicates="last") if phase_one else None,
         conditioning=options["conditioning"],
         assumptions=assumptions_like(read_reviews(like, note=say)) if like else None,
-        allow_unscored=options["allow_unscored"] or affinity is None,
+        **wanted.arguments,
         **lots,
         seed=seed,
         time_limit=time_limit,
@@ -158,7 +160,7 @@ def _design(
 
     # The algorithms would pass over these in silence.
     for name in (
-        "affinity",
+        *NAMES,
         "conflicts",
         "fixed",
         "phase_one",

@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
     Command = Callable[..., Any]
 
-affinity_option = click.option(
-    "--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity)."
-)
-
 OPTIONS = (
-    affinity_option,
+    click.option("--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity)."),
     click.option("--min-affinity", type=float, metavar="X", help="No pairs below X, or without affinity."),
     click.option(
         "--institutions",

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.plans.arguments import check_limits, check_missing, check_objective, check_target
 from planner.plans.model.constraints import constrain
 from planner.plans.model.keeping import UNKNOWN, Keeping
 from planner.plans.model.ledger import Ledger, PlanProgress
 from planner.plans.model.status import PlanStatus
 from planner.plans.model.tables import no_pairs, with_extra
 from planner.plans.model.task import new_task
-from planner.plans.objectives import OBJECTIVES, objective_named
+from planner.plans.objectives import objective_named
 from planner.plans.objectives.beliefs import beliefs_of
 from planner.plans.objectives.level import Level
 from planner.plans.plan import Plan, PlannedReview
@@ -24,8 +25,7 @@ from planner.plans.targets import covered, target_named
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
 from reviewgraph.clock import Clock
-from reviewgraph.errors import InputError
-from reviewgraph.levels import LEVELS, Double
+from reviewgraph.levels import Double
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -178,13 +178,12 @@ def plan_extra_reviews(
     """
     goal = objective_named(objective)
     asked = target is not None or goal.needs_level
-    _expect_use(goal, select)
-    chosen = _checked(target or Double.name, max_reviews, time_limit, use_scores=use_scores)
-    if not asked and (min_reviews or senior is not None):
-        message = f"min_reviews, senior: expected a target that they go with beside objective {objective!r}, found none"
-        raise InputError(message)
+    chosen = target_named(target or Double.name)
+    check_limits(max_reviews, time_limit)
+    check_target(chosen, use_scores=use_scores)
+    check_objective(goal, select, needs=bool(min_reviews) or senior is not None, asked=asked)
     if missing is not None:
-        _check_missing(chosen, goal, missing, keep, use_scores=use_scores)
+        check_missing(chosen, goal, missing, keep, use_scores=use_scores)
     rules = constrain(
         reviews,
         conflicts=conflicts,
@@ -253,45 +252,6 @@ def _beyond(
         words = f"{counted(found.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
         ledger.report(PlanProgress(ledger.clock.elapsed(), words, None, found.count, found.lower_bound))
     return found
-
-
-def _checked(target: str, max_reviews: int | None, time_limit: float, *, use_scores: bool) -> Target:
-    """Return the target, or refuse arguments that are malformed."""
-    chosen = target_named(target)
-    if max_reviews is not None and (not isinstance(max_reviews, int | np.integer) or max_reviews < 0):
-        message = f"max_reviews: expected a whole number, 0 or more, found {max_reviews!r}"
-        raise InputError(message)
-    if not time_limit >= 0:
-        message = f"time_limit: expected seconds, 0 or more, found {time_limit!r}"
-        raise InputError(message)
-    if use_scores and not chosen.level.heeds_ties:
-        heeding = " or ".join(repr(level.name) for level in LEVELS if level.heeds_ties)
-        message = f"use_scores: expected target {heeding}, found {target!r}; scores do not matter to the other levels"
-        raise InputError(message)
-    return chosen
-
-
-def _expect_use(goal: Objective, select: int | None) -> None:
-    """Refuse a number of papers to select beside an objective that would pass over it in silence."""
-    if select is not None and not goal.selects:
-        selecting = " or ".join(repr(other.name) for other in OBJECTIVES if other.selects)
-        message = f"select: expected objective {selecting} with it, found {goal.name!r}; drop select, or name that"
-        raise InputError(message)
-
-
-def _check_missing(target: Target, goal: Objective, missing: float, keep: float, *, use_scores: bool) -> None:
-    """Refuse probabilities that are none, and levels and objectives for which losses are not drawn."""
-    for name, value in (("missing", missing), ("keep", keep)):
-        if not 0 < value < 1:
-            message = f"{name}: expected a probability between 0 and 1, found {value!r}"
-            raise InputError(message)
-    if not isinstance(goal, Level):
-        message = f"missing: expected objective {Level.name!r}, found {goal.name!r}; drop one"
-        raise InputError(message)
-    if target.losses is not None or use_scores:
-        found = f"target {target.name!r}" if target.losses is not None else "use_scores"
-        message = f"missing: expected a level of the table as it stands, scores left aside, found {found}; drop one"
-        raise InputError(message)
 
 
 def _told(plan: Plan, target: Target, keeping: Keeping) -> Plan:

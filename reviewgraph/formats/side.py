@@ -16,6 +16,7 @@ import numpy as np
 
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
+from reviewgraph.formats.bids import EXPECTED, parse_bid
 from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote
@@ -168,6 +169,7 @@ _LOAD = _whole("load", "max_load", "max_papers", "max_reviews", "quota", "maximu
 _MIN_LOAD = _whole("min_load", "min_papers", "min_reviews", "minimum")
 _INSTITUTION = _text(Role("institution", ("affiliation", "organization", "organisation"), required=False))
 _AFFINITY = _number("affinity", "affinity_score", "similarity", "aggregate_score", "preference", "score", "weight")
+_BID = Field(Role("bid", ("preference", "label"), required=False), parse_bid, EXPECTED)
 _SPARE = _whole("spare", "capacity", "spare_capacity", "extra", required=True)
 _COST = _number("cost", "price")
 _PROBABILITY = _number("probability", "missing", "chance")
@@ -270,6 +272,34 @@ def read_probabilities(path: Path, *, note: Note | None = None) -> Columns:
         As :func:`read_columns`; also if a pair stands twice.
     """
     return _scored_pairs(path, _PROBABILITY, note)
+
+
+class Bids(NamedTuple):
+    """Bids as a table of pairs with numbers from -1 to 1, and the pairs that bid a conflict."""
+
+    table: Columns
+    conflicts: Columns
+
+
+def read_bids(path: Path, *, note: Note | None = None) -> Bids:
+    """Return the bids of a file ``item,reviewer,bid``, in the words of :data:`reviewgraph.formats.bids.WORDS`.
+
+    A row whose bid is empty says nothing.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice, or nobody bids.
+    """
+    columns = _read_coded(path, (_REVIEWER, _ITEM, _BID), ("reviewer", "item"), True, note)
+    bid, pairs = columns["bid"], _pairs(columns)
+    if not any(bid.values):
+        message = f"{path}: expected a column bid with {EXPECTED} in it, found none"
+        raise InputError(message)
+    value = np.array([np.nan if one is None or one.conflict else one.value for one in bid.values], np.float64)
+    barred = np.array([one is not None and one.conflict for one in bid.values], np.bool_)[bid.codes]
+    conflicts = replace(pairs, reviewer=pairs.reviewer[barred], item=pairs.item[barred])
+    return Bids(replace(pairs, score=value[bid.codes]), conflicts)
 
 
 def read_cost(path: Path, *, note: Note | None = None) -> dict[Pair, float]:

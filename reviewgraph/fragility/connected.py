@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 def holds(reviews: Reviews) -> bool:
     """Whether all items lie in one piece, each with a review."""
-    pieces = connected_components(reviews)
-    return bool((reviews.reviews_per_item > 0).all()) and bool((pieces.item_labels == pieces.item_labels[:1]).all())
+    return connected_components(reviews).is_one_piece
 
 
 def critical_reviewers(reviews: Reviews) -> IntArray:

@@ -85,7 +85,7 @@ def assumptions_like(reviews: Reviews) -> Assumptions:
     InputError
         If there are no scores, or no calibration is installed.
     """
-    return learned_from(reviews, n_draws=1).assumptions
+    return learned_from(reviews, n_draws=0).assumptions
 
 
 def assumed(like: Reviews | None, assumptions: Assumptions | None) -> Assumptions:

@@ -6,7 +6,8 @@ share of the best tenth among the tenth selected, and the share that ``lsc.poste
 drawn from the assumptions. The same qualities, reviewers and errors of pairs go to every assignment, so that
 differences are paired. The claim: what is expected is what is found, and little affinity is enough where any helps.
 
-    OMP_NUM_THREADS=1 python tests/benchmarks/assign_frontier.py [--draws 10] [--settings default] [--picture FILE.svg]
+    OMP_NUM_THREADS=1 python tests/benchmarks/assign_frontier.py [--instances 3] [--draws 10] [--settings default]
+        [--picture FILE.svg]
 """
 
 from __future__ import annotations
@@ -96,32 +97,44 @@ def realised(table, quality, scores):
     return found(posterior.quality, quality), found(average, quality)
 
 
-def study(settings, draws, rows):
-    """Add a row for each setting, kind and assignment that has none, and yield its key when it is done."""
-    for setting in settings:
+def study(settings, seeds, draws, rows):
+    """Add what each setting, kind and assignment lacks, instance by instance, and yield its key when it is done.
+
+    A row holds a list [affinity lost, expected error, expected right, shares found by draw] for each instance.
+    """
+    for seed, setting in itertools.product(range(seeds), settings):
         assumptions, made = SETTINGS[setting], {}
         for kind in KINDS:
-            score = instances.similarity(N_ITEMS, N_REVIEWERS, 0, communities=kind.communities)
-            wanted = [name for name in kind.tried if f"{setting}|{kind.name}|{name}" not in rows]
+            score = instances.similarity(N_ITEMS, N_REVIEWERS, seed, communities=kind.communities)
+            keys = {name: f"{setting}|{kind.name}|{name}" for name in kind.tried}
+            wanted = [name for name, key in keys.items() if len(rows.setdefault(key, [])) == seed]
             if wanted and kind.communities not in made:
                 made[kind.communities] = tables(score, assumptions)
-            worlds = [draw(score, kind, assumptions, 100 + seed) for seed in range(draws)] if wanted else []
+            worlds = [draw(score, kind, assumptions, 100 * (seed + 1) + k) for k in range(draws)] if wanted else []
             for name in wanted:
-                table, lost = made[kind.communities][name]
-                variance = expected_errors(table, assumptions=assumptions) ** 2
-                shares = [realised(table, *world) for world in worlds]
-                error, right = float(np.sqrt(variance.mean())), 100 * expected_share(variance, SELECTED)
-                rows[f"{setting}|{kind.name}|{name}"] = [float(lost), error, right, shares]
-                yield f"{setting}|{kind.name}|{name}"
+                rows[keys[name]].append(measured(*made[kind.communities][name], assumptions, worlds))
+                yield keys[name]
+
+
+def measured(table, lost, assumptions, worlds):
+    """Return affinity lost, expected error, expected share of right ones, and what is found in each draw."""
+    variance = expected_errors(table, assumptions=assumptions) ** 2
+    error, right = float(np.sqrt(variance.mean())), 100 * expected_share(variance, SELECTED)
+    return [float(lost), error, right, [realised(table, *world) for world in worlds]]
+
+
+def figures(row):
+    """Return the means over instances of a row, and the shares found, all instances together, shape (draws, 2)."""
+    return np.mean([instance[:3] for instance in row], axis=0), np.concatenate([instance[3] for instance in row])
 
 
 def report(rows):
     """Print the table: shares in percent, and paired differences from no affinity given up."""
     print("setting | instances | assignment | lost % | error | expected right | posterior | minus 0 | average")
-    for key, (lost, error, right, drawn) in rows.items():
+    for key, row in rows.items():
         setting, kind, name = key.split("|")
-        shares = np.array(drawn)
-        paired = (shares - np.array(rows[f"{setting}|{kind}|0"][3]))[:, 0]
+        (lost, error, right), shares = figures(row)
+        paired = (shares - figures(rows[f"{setting}|{kind}|0"])[1])[:, 0]
         doubt = paired.std(ddof=1) / len(paired) ** 0.5
         mean = shares.mean(axis=0)
         print(
@@ -152,13 +165,14 @@ def picture(rows, place):
 
 def _panel(axes, found_rows, assumptions):
     """Draw expected, posterior and average, with one standard error each way."""
-    lost = np.array([row[0] for row in found_rows])
-    shares = np.array([np.mean(row[3], axis=0) for row in found_rows])
-    doubt = np.array([np.std(row[3], axis=0, ddof=1) / len(row[3]) ** 0.5 for row in found_rows])
+    lost, _, right = np.array([figures(row)[0] for row in found_rows]).T
+    found_by = [figures(row)[1] for row in found_rows]
+    shares = np.array([drawn.mean(axis=0) for drawn in found_by])
+    doubt = np.array([drawn.std(axis=0, ddof=1) / len(drawn) ** 0.5 for drawn in found_by])
     for column, (label, mark, colour) in enumerate((("the posterior", "o", "#000000"), ("averages", "s", "#e69f00"))):
         style = {"marker": mark, "markersize": 5, "color": colour, "capsize": 2, "linewidth": 1.2}
         axes.errorbar(lost, shares[:, column], doubt[:, column], label=f"found by {label}", **style)
-    axes.plot(lost, [row[2] for row in found_rows], "--", color="#0072b2", marker="d", label="expected")
+    axes.plot(lost, right, "--", color="#0072b2", marker="d", label="expected")
     axes.set_xscale("symlog", linthresh=0.01)
     given = f"noise {assumptions.noise:g}, severity {assumptions.severity:g}, stretch {assumptions.stretch:g}"
     axes.set_xlabel(f"affinity lost, % ({given})", fontsize=9)
@@ -169,15 +183,16 @@ def _panel(axes, found_rows, assumptions):
 def main():
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--instances", type=int, default=3)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--results", type=Path, default=Path("frontier.json"), help="rows done; it goes on from there")
     parser.add_argument("--picture")
     options = parser.parse_args()
     rows = json.loads(options.results.read_text()) if options.results.exists() else {}
-    for key in study(options.settings, options.draws, rows):
+    for key in study(options.settings, options.instances, options.draws, rows):
         options.results.write_text(json.dumps(rows))
-        print(key, np.round(rows[key][:3], 4), np.round(np.mean(rows[key][3], axis=0), 2), flush=True)
+        print(key, len(rows[key]), np.round(rows[key][-1][:3], 4), flush=True)
     report(rows)
     if options.picture:
         picture(rows, options.picture)

@@ -102,7 +102,8 @@ class Lots:
 def within(problem: Problem, pairs: IntArray) -> Problem:
     """Return the problem with some of its pairs only."""
     columns = {name: getattr(problem, name)[pairs] for name in ("item", "reviewer", "affinity", "given", "old")}
-    return replace(problem, **columns)
+    concerns = None if problem.concerns is None else problem.concerns.among(pairs)
+    return replace(problem, **columns, rivals=problem.rivals.among(pairs), concerns=concerns)
 
 
 def mended(
@@ -119,7 +120,7 @@ def mended(
         return Draw(first, chosen, chosen is first, True, ())
     core = Core(problem.network(chosen), problem.required, aim)
     at_once = core.at_level() and chosen is first
-    linker = Linker(core, costs_of_changes(problem.affinity, chosen, full, rng), clock)
+    linker = Linker(core, costs_of_changes(problem.worth, chosen, full, rng), clock)
     reached = linker.link()
     if reached and survive:
         reached = not harden(linker, rng).any()

@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.lots.draws import Lots, within
-from planner.assignments.lots.marginals import Gain, Limits, Marginals, limits_of
+from planner.assignments.lots.marginals import Gain, Limits, Marginals, best_marginals, limits_of
 from planner.assignments.lots.measuring import measure
 from planner.assignments.lots.settling import Settled, settle
 from planner.assignments.lots.units import UNITS
@@ -46,14 +46,15 @@ class Lottery(Run):
         """Take the steps and return the draw of the seed."""
         problem, asked = self.problem, self.chances.caps(self.problem)
         usable = np.flatnonzero(problem.given | (asked * UNITS >= 1))
-        problem = within(problem, usable)
-        caps, gain = limits_of(problem, asked[usable]), Gain(problem.affinity, self.chances.perturbation)
-        lottery = gain.beta > 0 or bool((caps.most < UNITS).any())
+        caps, beta = limits_of(within(problem, usable), asked[usable]), self.chances.perturbation
+        lottery = beta > 0 or bool((caps.most < UNITS).any())
         # The best assignment says why there is none, and what draws are compared with; it is the only one where
         # nothing asks for a lottery.
         best = self._best(conditioning=0.0 if lottery else self.conditioning)
         if best.status is AssignmentStatus.INFEASIBLE or not best.reviews.n_reviews:
             return best
+        problem = within(self.problem, usable)
+        gain = Gain(problem.worth, beta)
         POLICY.expect(DRAWING * problem.demand.sum() * (self.chances.draws + 1))
         settled = (
             settle(problem, gain, caps, self.aim, self.survive, self.clock, self.say, self.chances.draws)
@@ -61,8 +62,7 @@ class Lottery(Run):
             else self._certain(problem, gain, caps, best)
         )
         if settled is None:
-            why = why_capped(problem, caps.most / UNITS, UNITS)
-            return self._infeasible(why, best.affinity_unconstrained)
+            return self._none(problem, gain, caps, best.affinity_unconstrained)
         answer = self._drawn(settled.lots, best) if lottery else best
         randomised = self._described(problem, settled, caps, best.affinity_unconstrained)
         return replace(answer, randomised=randomised)
@@ -70,7 +70,19 @@ class Lottery(Run):
     def _best(self, conditioning: float) -> Assignment:
         """Take the steps of an assignment that is not drawn."""
         run = Run(self.problem, self.aim, self.survive, self.seed, self.clock, self.say, conditioning, self.assumptions)
-        return run.result()
+        found = run.result()
+        # What is to be few has its weights from there.
+        self.problem, self.fewest, self.lost_first = run.problem, run.fewest, run.lost_first
+        return found
+
+    def _none(self, problem: Problem, gain: Gain, caps: Limits, unconstrained: float) -> Assignment:
+        """Say why there are no probabilities; where only rivals stand in the way, nothing is proved."""
+        if best_marginals(problem, gain, caps) is None:
+            return self._infeasible(why_capped(problem, caps.most / UNITS, UNITS), unconstrained)
+        why = (
+            "No probabilities under these caps were found that keep apart the pairs that may not be assigned together."
+        )
+        return self._nothing(AssignmentStatus.LEVEL_MISSED, why, unconstrained)
 
     def _certain(self, problem: Problem, gain: Gain, caps: Limits, best: Assignment) -> Settled:
         """Give the pairs of an assignment probability 1."""

@@ -1,6 +1,6 @@
 """Draws with given probabilities in which every demand, load and rule of the flow holds: dependent rounding.
 
-Gandhi, Khuller, Parthasarathy and Srinivasan (2006) round a bipartite graph; here the probabilities are a flow from
+Gandhi et al. ([Gandhi06]_) round a bipartite graph; here the probabilities are a flow from
 papers, through nodes of rules, to reviewers and a sink. What enters a node leaves it and demands are whole, so no node
 has one fractional arc alone, and the fractional arcs hold a cycle. Flow is pushed around it one way or the other, as
 far as some arc allows, with the chances that leave every arc's expectation as it is; that arc is whole from then on.

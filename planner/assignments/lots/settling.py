@@ -64,10 +64,11 @@ def settle(
     The trials have seeds of their own, so that the probabilities do not depend on who draws. None if the caps leave no
     probabilities.
     """
-    found = best_marginals(problem, gain, caps)
-    if found is None:
+    start = best_marginals(problem, gain, caps)
+    apart = None if start is None else _apart(problem, gain, caps, start)
+    if start is None or apart is None:
         return None
-    bound, limits = found.bound, caps
+    bound, (found, limits) = start.bound, apart
     lots = Lots(problem, found.units, limits, aim, survive, clock)
     for number in range(ROUNDS):
         say(f"draws on trial, round {number + 1}")
@@ -75,14 +76,34 @@ def settle(
         trial = _trial(lots, caps, rng, min(max(draws, FEWEST), MOST))
         if trial is None:
             break
-        limits = _stricter(problem, caps, limits, lots, trial, rng)
-        again = best_marginals(problem, gain, limits, found.units)
+        stricter = _stricter(problem, caps, limits, lots, trial, rng)
+        solved = best_marginals(problem, gain, stricter, found.units)
+        again = None if solved is None else _apart(problem, gain, stricter, solved)
         # Stricter limits may leave nothing: then those before stand, and what is measured says by how much they fail.
         if again is None or clock.over():
             break
-        found = again
+        found, limits = again
         lots = Lots(problem, found.units, limits, aim, survive, clock)
     return Settled(found, lots, bound)
+
+
+def _apart(problem: Problem, gain: Gain, limits: Limits, found: Marginals) -> tuple[Marginals, Limits] | None:
+    """Bar one of each two rivals of the support, the one of less gain, until it holds none: then no draw does.
+
+    None where that leaves nothing, which is no proof that nothing is left by other choices.
+    """
+    most, least = limits.most.copy(), limits.least.copy()
+    while (couples := problem.rivals.couples_among(found.units > 0)).size:
+        value = found.units * gain.worth
+        for couple in couples.tolist():
+            if most[couple].all():
+                lesser = min(couple, key=lambda pair: (bool(problem.given[pair]), value[pair]))
+                most[lesser] = least[lesser] = 0
+        again = best_marginals(problem, gain, Limits(least, most), found.units)
+        if again is None:
+            return None
+        found = again
+    return found, Limits(least, most)
 
 
 class _Trial(NamedTuple):

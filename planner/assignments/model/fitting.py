@@ -1,4 +1,4 @@
-"""Kernels that tell whether a reviewer may replace another on a paper, by the rules on its panel."""
+"""Kernels that tell whether a reviewer may replace another on a paper, by the rules on its panel and by rivals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from reviewgraph.kernels.compiling import kernel
 if TYPE_CHECKING:
     from planner.assignments.model.groups import Panels
     from planner.assignments.model.state import Network
+    from reviewgraph.labels import IntArray
 
 #: Above every distance: costs are below 2**42 and no path is longer than the number of nodes.
 FAR = 1 << 62
@@ -95,3 +96,37 @@ def toll(net: Network, item: int, leaving: int, entering: int) -> int:
 def fits(net: Network, item: int, leaving: int, entering: int) -> bool:
     """Whether a reviewer may replace another on an item without breaking a rule or losing a reward."""
     return toll(net, item, leaving, entering) <= 0
+
+
+@kernel
+def free_of_rivals(net: Network, pair: int, leaving: int) -> bool:
+    """Whether no rival of a pair is assigned, but for one that leaves for it."""
+    if net.n_rivals[pair] == 1:
+        for slot in range(net.rival_start[pair], net.rival_start[pair + 1]):
+            if net.rival[slot] == leaving:
+                return True
+    return net.n_rivals[pair] == 0
+
+
+@kernel
+def barred(net: Network, pair: int) -> bool:
+    """Whether rivals keep a pair out, whoever leaves its item for it."""
+    if net.n_rivals[pair] == 1:
+        for slot in range(net.rival_start[pair], net.rival_start[pair + 1]):
+            if net.assigned[net.rival[slot]]:
+                return net.item[net.rival[slot]] != net.item[pair]
+    return net.n_rivals[pair] > 0
+
+
+@kernel
+def clash(net: Network, pairs: IntArray) -> int:
+    """One of the pairs, but for the first, that would come in together with a rival; -1 where none would."""
+    for k in range(1, pairs.size):
+        p = pairs[k]
+        if net.assigned[p] or net.rival_start[p] == net.rival_start[p + 1]:
+            continue
+        for slot in range(net.rival_start[p], net.rival_start[p + 1]):
+            for other in pairs:
+                if other == net.rival[slot] and not net.assigned[other]:
+                    return int(p)
+    return -1

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from planner.assignments.model.authors import Authors, check_fixed, with_rivals, written_by
+from planner.assignments.model.comparing import Keys, missing_pairs
 from planner.assignments.model.groups import merged, ruled_by, rules_of, short_forms
 from planner.assignments.model.pairs import codes_among, codes_of, table_of
 from planner.assignments.model.problem import Problem
+from planner.assignments.model.rivals import rivals_of
+from planner.assignments.model.worth import Concerns
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,6 +64,10 @@ class Wishes(NamedTuple):
     allow_unscored: bool
     attributes: Attributes | None = None
     rules: Sequence[Rule] = ()
+    authors: Authors = Authors()
+    previous: Pairs | None = None
+    per_change: float | None = None
+    min_affinity: float | None = None
 
 
 def build(scored: Scored, wishes: Wishes) -> Problem:
@@ -87,8 +95,11 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     fixed = codes_of(table_of(wishes.fixed), scored, "fixed", strict=True)
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     _check_fixed(scored, fixed, fixed_key, barred, demand, load)
+    wrote = written_by(wishes.authors, scored)
+    own = np.empty(0, np.int64) if wrote is None else wrote.barred(wishes.authors.distance)
+    check_fixed(scored, fixed, own)
     # Candidates, and the given pairs that are none of them, in one ascending order.
-    key, affinity = _candidates(scored, n_items, np.union1d(barred, old_key), wishes.allow_unscored)
+    key, affinity = _candidates(scored, n_items, np.union1d(np.union1d(barred, own), old_key), wishes.allow_unscored)
     given = np.union1d(old_key, fixed_key)
     missing = given[~np.isin(given, key, assume_unique=True)]
     order = np.argsort(np.concatenate([key, missing]), kind="stable")
@@ -97,10 +108,12 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     is_old = np.isin(key, old_key, assume_unique=True)
     # What was read in the first phase comes on top of demands and of loads that anybody has.
     read, written = np.bincount(old[1], minlength=N), np.bincount(old[0], minlength=M)
-    return Problem(
+    affinity = np.where(is_old, 0.0, value)
+    concerns = _concerns(wishes, scored, Keys(key, barred, old_key), affinity)
+    problem = Problem(
         item=key // M if M else key,
         reviewer=key % M if M else key,
-        affinity=np.where(is_old, 0.0, value),
+        affinity=affinity,
         given=np.isin(key, given, assume_unique=True),
         old=is_old,
         demand=np.pad(demand, (0, N - n_items)) + read,
@@ -108,9 +121,29 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
         ruled=_ruled(scored.reviewers, wishes),
+        rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
+        barred=np.bincount(_scored(own, scored, wishes.allow_unscored) // max(M, 1), minlength=N),
         reviewers=scored.reviewers,
         items=scored.items,
+        concerns=concerns,
+        weights=() if concerns is None else concerns.first_weights(affinity),
     )
+    return problem if wrote is None else with_rivals(problem, wrote, wishes.authors)
+
+
+def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) -> Concerns | None:
+    """Pairs that are to be few; None where nothing of the kind is asked for."""
+    if wishes.previous is None and wishes.min_affinity is None:
+        return None
+    new = ~np.isin(keys.all, keys.old)
+    below = new & (affinity < (-np.inf if wishes.min_affinity is None else wishes.min_affinity))
+    changed, gone = np.zeros_like(new), None
+    if wishes.previous is not None:
+        previous = table_of(wishes.previous)
+        reviewer, item = codes_of(previous, scored, "previous", strict=False)
+        changed = new & ~np.isin(keys.all, item * len(scored.reviewers) + reviewer)
+        gone = missing_pairs(previous, scored, keys)
+    return Concerns(below, changed, wishes.per_change, wishes.min_affinity, gone)
 
 
 def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArray]:
@@ -160,6 +193,11 @@ def _candidates(scored: Scored, n_items: int, barred: IntArray, allow_unscored: 
         key, value = np.arange(n_items * M), full
     free = ~np.isin(key, barred, assume_unique=True)
     return key[free], value[free]
+
+
+def _scored(key: IntArray, scored: Scored, allow_unscored: bool) -> IntArray:
+    """Of pairs, as item * M + reviewer, those with an affinity, or all where it does not matter."""
+    return key if allow_unscored else key[np.isin(key, scored.item * len(scored.reviewers) + scored.reviewer)]
 
 
 def _check_fixed(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.fitting import FAR, toll
+from planner.assignments.model.fitting import FAR, barred, free_of_rivals, toll
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
 
 #: Places of ``Work.bound``.
-REACH, CUT = 0, 1
+REACH, CUT, GOAL, CLOSED = 0, 1, 2, 3
 
 #: States of ``Work.place`` that are no place in the heap.
 NEVER, DONE = -1, -2
 
-#: Places of the ends of a search: where it starts, where it goes, and the reviewer who takes or gives up the item.
-SOURCE, TARGET, PERSON = 0, 1, 2
+#: Places of the ends of a search: where it starts, where it goes, the reviewer who takes or gives up the item, and the
+#: pair of both.
+SOURCE, TARGET, PERSON, PAIR = 0, 1, 2, 3
 
 
 class Work(NamedTuple):
@@ -48,10 +49,10 @@ class Work(NamedTuple):
     path
         Pairs to flip.
     toward
-        Distance from the holders of the target item to it; FAR for others, and between calls.
+        Distance from the holders of the target item to it, 0 for a target reviewer; FAR for others, and between calls.
     bound
-        The distance beyond which nodes need not be looked at, in place 0 (``REACH``), and whether some were not, in
-        place 1 (``CUT``).
+        The distance beyond which nodes need not be looked at, in place 0 (``REACH``), whether some were not
+        (``CUT``), the node where the search ends (``GOAL``), and whether a way of that distance is known (``CLOSED``).
     """
 
     dist: IntArray
@@ -68,7 +69,7 @@ class Work(NamedTuple):
 def workspace(n_nodes: int) -> Work:
     """Scratch space for a network of so many nodes."""
     far, none = np.full(n_nodes, FAR, np.int64), np.full(n_nodes, -1, np.int64)
-    path, bound = np.full(n_nodes + 1, -1, np.int64), np.zeros(2, np.int64)
+    path, bound = np.full(n_nodes + 1, -1, np.int64), np.zeros(4, np.int64)
     return Work(far, none, none.copy(), none.copy(), none.copy(), none.copy(), path, far.copy(), bound)
 
 
@@ -167,11 +168,11 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
     if through > work.bound[REACH]:
         work.bound[CUT] = 1
         return size
-    if through >= work.dist[v]:
+    if through >= work.dist[v] or (work.bound[CLOSED] and through == work.bound[REACH] and v != work.bound[GOAL]):
         return size
-    # Whoever holds the target item closes a way: nothing longer than that need be looked at.
-    if work.toward[v] < FAR:
-        work.bound[REACH] = min(work.bound[REACH], through + work.toward[v])
+    # Whoever holds the target item closes a way: nothing as long as that need be looked at.
+    if through + work.toward[v] <= work.bound[REACH]:
+        work.bound[REACH], work.bound[CLOSED] = through + work.toward[v], 1
     if work.dist[v] == FAR:
         work.heap[size] = v
         work.place[v] = size
@@ -184,15 +185,15 @@ def reach(net: Network, work: Work, size: int, u: int, v: int, pair: int, arc: i
 
 
 @kernel
-def look_ahead(net: Network, cost: IntArray, work: Work, item: int, taker: int, forget: bool) -> None:
-    """Note how far the reviewers who may give up an item are from it, or forget it again."""
-    n_items = net.item_start.size - 1
+def look_ahead(net: Network, cost: IntArray, work: Work, pair: int, forget: bool) -> None:
+    """Note how far the reviewers who may give up the item of a pair for it are from it, or forget it again."""
+    n_items, item, taker = net.item_start.size - 1, net.item[pair], net.reviewer[pair]
     for slot in range(net.panel_start[item], net.panel_start[item] + net.n_panel[item]):
         p = net.panel[slot]
         node = n_items + net.reviewer[p]
         if forget:
             work.toward[node] = FAR
-        elif not net.locked[p]:
+        elif not net.locked[p] and free_of_rivals(net, pair, p):
             extra = toll(net, item, net.reviewer[p], taker)
             if extra < FAR:
                 work.toward[node] = max(extra + net.potential[node] - cost[p] - net.potential[item], 0)
@@ -200,23 +201,27 @@ def look_ahead(net: Network, cost: IntArray, work: Work, item: int, taker: int, 
 
 @kernel
 def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: IntArray) -> int:
-    """Relax all residual arcs that leave a node; ``ends`` holds SOURCE, TARGET and PERSON."""
+    """Relax all residual arcs that leave a node; ``ends`` holds SOURCE, TARGET, PERSON and PAIR."""
     n_items, sink = net.item_start.size - 1, net.potential.size - 1
     # The sink gives a unit back: somebody above her least load may hold one less.
     if u == sink:
+        goal = ends[TARGET] - n_items
+        if goal >= 0 and net.n_held[goal] > net.least[goal]:
+            size = reach(net, work, size, u, ends[TARGET], -1, 0)
         for j in range(net.n_held.size):
             if net.n_held[j] > net.least[j]:
                 size = reach(net, work, size, u, n_items + j, -1, 0)
     # An item that was given up looks for another reviewer, who must fit beside those that stay.
     elif u < n_items:
         leaving = ends[PERSON] if u == ends[SOURCE] else work.via_node[u] - n_items
+        left = ends[PAIR] if u == ends[SOURCE] else work.via_pair[u]
         base, bound = work.dist[u] + net.potential[u], net.bound[u]
         for p in range(net.item_start[u], net.item_start[u + 1]):
             v = n_items + net.reviewer[p]
             if base + cost[p] - net.potential[v] >= work.dist[v] or net.locked[p] or net.assigned[p]:
                 continue
             extra = toll(net, u, leaving, net.reviewer[p]) if bound else 0
-            if extra < FAR:
+            if extra < FAR and free_of_rivals(net, p, left):
                 size = reach(net, work, size, u, v, p, cost[p] + extra)
     # A reviewer who took one has room for it, or gives another one up.
     else:
@@ -226,6 +231,8 @@ def leave(net: Network, cost: IntArray, work: Work, size: int, u: int, ends: Int
         for slot in range(net.held_start[j], net.held_start[j] + net.n_held[j]):
             p = net.held[slot]
             if net.locked[p]:
+                continue
+            if net.item[p] == ends[TARGET] and not free_of_rivals(net, ends[PAIR], p):
                 continue
             extra = toll(net, ends[TARGET], j, ends[PERSON]) if net.item[p] == ends[TARGET] else 0
             if extra < FAR:
@@ -245,13 +252,17 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
     n_items = net.item_start.size - 1
     i, j = net.item[pair], n_items + net.reviewer[pair]
     source, target = (i, j) if net.assigned[pair] else (j, i)
-    ends = np.array([source, target, j - n_items])
+    ends = np.array([source, target, j - n_items, pair])
+    if target == i and barred(net, pair):
+        return 0
     work.dist[source] = 0
     work.heap[0] = source
     work.place[source] = 0
-    work.bound[REACH], work.bound[CUT] = limit, 0
+    work.bound[:] = np.array([limit, 0, target, 0])
     if target == i:
-        look_ahead(net, cost, work, i, j - n_items, False)
+        look_ahead(net, cost, work, pair, False)
+    else:
+        work.toward[target] = 0
     # Dijkstra on reduced costs: the nearest node is done; stop at the target or where the bound cuts all off.
     size, touched, length, far = 1, 0, 0, limit
     while size > 0:
@@ -264,7 +275,8 @@ def cheapest_path(net: Network, cost: IntArray, work: Work, pair: int, limit: in
             break
         size = leave(net, cost, work, size, u, ends)
     if target == i:
-        look_ahead(net, cost, work, i, j - n_items, True)
+        look_ahead(net, cost, work, pair, True)
+    work.toward[target] = FAR
     # Back along the way; arcs of the sink flip no pair.
     if length > 0:
         work.path[0], u = pair, target
@@ -301,6 +313,8 @@ def drop(net: Network, p: int) -> None:
     net.n_panel[i] -= 1
     net.panel[slot] = net.panel[net.panel_start[i] + net.n_panel[i]]
     net.assigned[p] = False
+    for slot in range(net.rival_start[p], net.rival_start[p + 1]):
+        net.n_rivals[net.rival[slot]] -= 1
 
 
 @kernel
@@ -312,6 +326,8 @@ def take(net: Network, p: int) -> None:
     net.panel[net.panel_start[i] + net.n_panel[i]] = p
     net.n_panel[i] += 1
     net.assigned[p] = True
+    for slot in range(net.rival_start[p], net.rival_start[p + 1]):
+        net.n_rivals[net.rival[slot]] += 1
 
 
 @kernel

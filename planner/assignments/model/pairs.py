@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from reviewgraph.labels import IntArray, Label
-    from reviewgraph.reviews import FloatArray
+    from reviewgraph.reviews import BoolArray, FloatArray
 
     Pairs: TypeAlias = Columns | Reviews | Iterable[tuple[Label, Label]]
 
@@ -155,5 +155,10 @@ def codes_among(labels: Sequence[Label], known: Iterable[Label]) -> IntArray:
 
 def count_unknown(pairs: Columns, reviewers: Iterable[Label], items: Iterable[Label]) -> int:
     """Count pairs that name a reviewer or an item that is not listed."""
-    reviewer = codes_among(pairs.reviewers, reviewers)[pairs.reviewer]
-    return int(((reviewer < 0) | (codes_among(pairs.items, items)[pairs.item] < 0)).sum())
+    return int((~known_rows(pairs, reviewers, items)).sum())
+
+
+def known_rows(pairs: Columns, reviewers: Iterable[Label], items: Iterable[Label]) -> BoolArray:
+    """Whether each row names a reviewer and an item that are listed."""
+    reviewer, item = codes_among(pairs.reviewers, reviewers), codes_among(pairs.items, items)
+    return np.asarray((reviewer[pairs.reviewer] >= 0) & (item[pairs.item] >= 0), np.bool_)

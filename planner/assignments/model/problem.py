@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,8 @@ from planner.assignments.model.state import Network
 
 if TYPE_CHECKING:
     from planner.assignments.model.groups import Panels, Ruled
+    from planner.assignments.model.rivals import Rivals
+    from planner.assignments.model.worth import Concerns
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -34,8 +37,14 @@ class Problem:
         Items that the answer must bring to the level, shape (N,); all but those left behind after a first phase.
     ruled
         The rules on who reviews a paper together.
+    rivals
+        Pairs that may not both be assigned; no given one is among them.
+    barred
+        Candidates of each item that the authors' file rules out, shape (N,).
     reviewers, items
         Labels.
+    concerns, weights
+        Pairs that are to be few beside all that, None by default; and what one pair of each kind outweighs in affinity.
     """
 
     item: IntArray
@@ -48,8 +57,17 @@ class Problem:
     least: IntArray
     required: BoolArray
     ruled: Ruled
+    rivals: Rivals
+    barred: IntArray
     reviewers: Sequence[Label]
     items: Sequence[Label]
+    concerns: Concerns | None = None
+    weights: tuple[float, ...] = ()
+
+    @cached_property
+    def worth(self) -> FloatArray:
+        """What the search maximises, shape (P,): the affinity, unless some pairs are to be few."""
+        return self.affinity if self.concerns is None else self.concerns.worth(self.affinity, self.weights)
 
     @property
     def n_items(self) -> int:
@@ -108,6 +126,9 @@ class Problem:
             panels=self.panels,
             bound=self.bound & self.panels.binding,
             bonus=np.zeros(self.panels.different.size, np.int64) if bonus is None else bonus,
+            rival_start=self.rivals.start,
+            rival=self.rivals.rival,
+            n_rivals=self.rivals.count_among(chosen),
             potential=np.zeros(self.n_items + self.n_reviewers + 1, np.int64),
         )
 

@@ -36,6 +36,10 @@ class Network(NamedTuple):
         Items that rules are about, shape (N,).
     bonus
         What each different group of an attribute is worth on a paper, in units of cost, shape (A,).
+    rival_start, rival
+        The pairs that may not be assigned beside pair p are ``rival[rival_start[p]:rival_start[p + 1]]``.
+    n_rivals
+        How many of these are assigned, shape (P,).
     potential
         Potentials of the nodes, shape (N + M + 1,): with them reduced costs are not negative.
     """
@@ -55,4 +59,7 @@ class Network(NamedTuple):
     panels: Panels
     bound: BoolArray
     bonus: IntArray
+    rival_start: IntArray
+    rival: IntArray
+    n_rivals: IntArray
     potential: IntArray

@@ -12,6 +12,7 @@ assumptions, by 8 % at noise 0.45, severity 1.7 and stretch 0.7 (:func:`reviewgr
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -68,7 +69,7 @@ def improve(
     holds: Callable[[IntArray], bool],
     clock: Clock,
 ) -> Variances:
-    """Exchange reviews for smaller errors, giving up at most so much affinity, as long as ``holds`` says that they may.
+    """Exchange reviews for smaller errors, giving up at most so much worth, as long as ``holds`` says that they may.
 
     Where errors would fall by less than a thousandth, no affinity is given up.
 
@@ -101,7 +102,8 @@ def improve(
         flip(net, np.flatnonzero(start != net.assigned))
         core.regroup()
         return Variances(before, before, 0.0)
-    return Variances(before, now.variances, lost)
+    gone, come = (math.fsum(problem.affinity[pairs].tolist()) for pairs in (start, net.assigned))
+    return Variances(before, now.variances, gone - come)
 
 
 def _merit(gain: FloatArray, loss: FloatArray, problem: Problem) -> FloatArray:

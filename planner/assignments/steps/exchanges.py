@@ -36,13 +36,13 @@ def candidates(net: Network, problem: Problem, most: float, rng: np.random.Gener
     held = np.flatnonzero(net.assigned & ~problem.given)
     if not held.size:
         return Swaps(np.empty((0, 2), np.int64), np.empty((0, 2), np.int64), np.empty(0))
-    # Affinity of what may be assigned and is not; two reviews change reviewers where both new pairs are of that kind.
+    # Worth of what may be assigned and is not; two reviews change reviewers where both new pairs are of that kind.
     open_pairs = np.full((problem.n_items, problem.n_reviewers), -np.inf)
-    open_pairs[problem.item, problem.reviewer] = np.where(net.assigned, -np.inf, problem.affinity)
+    open_pairs[problem.item, problem.reviewer] = np.where(net.assigned, -np.inf, problem.worth)
     drawn = held[rng.integers(held.size, size=(2, DRAWN))]
     item, reviewer = problem.item[drawn], problem.reviewer[drawn]
-    loss = problem.affinity[drawn].sum(axis=0) - open_pairs[item[0], reviewer[1]] - open_pairs[item[1], reviewer[0]]
-    scale = float(np.abs(problem.affinity).max(initial=0.0))
+    loss = problem.worth[drawn].sum(axis=0) - open_pairs[item[0], reviewer[1]] - open_pairs[item[1], reviewer[0]]
+    scale = float(np.abs(problem.worth).max(initial=0.0))
     fine = np.flatnonzero((loss <= max(most, 1e-12 * scale)) & (item[0] != item[1]))
     if fine.size > KEPT:
         fine = np.sort(fine[np.argpartition(loss[fine], KEPT)[:KEPT]])
@@ -120,6 +120,9 @@ def make_best(net: Network, swaps: Swaps, merit: FloatArray, budget: float, most
         if not (fits(net, i, a, b) and fits(net, k, b, a)):
             continue
         flip(net, np.concatenate([off, on]))
+        if net.n_rivals[on].any():
+            flip(net, np.concatenate([off, on]))
+            continue
         busy_items[[i, k]] = busy_people[[a, b]] = True
         made.append(s)
         left -= float(swaps.loss[s])

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 
-#: Bits of a cost: affinities are rounded to 2**-AFFINITY_BITS of the largest one, a relative error of 1e-11, and the
+#: Bits of a cost: worths are rounded to 2**-AFFINITY_BITS of the largest one, a relative error of 1e-11, and the
 #: bits below break ties at random. The solver multiplies costs by the number of nodes, which leaves room for 2**20.
 AFFINITY_BITS = 36
 TIE_BITS = 6
@@ -31,15 +31,20 @@ class Shortfall(NamedTuple):
     pairs: int
 
 
-def whole_costs(affinity: FloatArray, seed: int) -> IntArray:
-    """Negative affinities in whole units, equal ones apart by random amounts too small to matter otherwise.
+def whole_costs(worth: FloatArray, seed: int) -> IntArray:
+    """Negative worths in whole units, equal ones apart by random amounts too small to matter otherwise.
 
     Random choice among equals gives expanding, well conditioned graphs where the order of rows would give chains.
     """
-    largest = float(np.abs(affinity).max(initial=0.0))
-    scaled = np.rint(affinity * (2.0**AFFINITY_BITS / largest if largest > 0 else 0.0)).astype(np.int64)
-    noise = np.random.default_rng(seed).integers(0, 1 << TIE_BITS, affinity.size)
+    largest = float(np.abs(worth).max(initial=0.0))
+    scaled = np.rint(worth * (2.0**AFFINITY_BITS / largest if largest > 0 else 0.0)).astype(np.int64)
+    noise = np.random.default_rng(seed).integers(0, 1 << TIE_BITS, worth.size)
     return np.asarray(noise - (scaled << TIE_BITS), np.int64)
+
+
+def whole_unit(worth: FloatArray) -> float:
+    """Return what one unit of :func:`whole_costs` is worth."""
+    return float(np.abs(worth).max(initial=0.0)) * 2.0 ** -(AFFINITY_BITS + TIE_BITS)
 
 
 class Arcs(NamedTuple):

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.network import Work, cheapest_path, flip, workspace
+from planner.assignments.model.network import flip
+from planner.assignments.steps.changing import NO_LIMIT, Changes
 from planner.assignments.steps.core import promise
 
 if TYPE_CHECKING:
-    from planner.assignments.model.state import Network
     from planner.assignments.steps.grouping import Core
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
@@ -44,9 +44,6 @@ SMALL = 0.05
 #: A path may cost this much more than promised before the next pair in the ranking gets its turn.
 PATIENCE = 2.0
 
-#: Beyond every limit on a path: distances stay below.
-NO_LIMIT = 1 << 61
-
 
 class Ranking(NamedTuple):
     """Pairs worth forcing: ``heap`` of (loss per item, pair); by pair what must ``follow``, and the items it gains."""
@@ -57,8 +54,8 @@ class Ranking(NamedTuple):
 
 
 @dataclass
-class Linker:
-    """Changes of an assignment along cheapest cycles.
+class Linker(Changes):
+    """Changes of an assignment along cheapest cycles that bring it to a level.
 
     Parameters
     ----------
@@ -81,34 +78,10 @@ class Linker:
     forced: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.work: Work = workspace(self.net.potential.size)
+        super().__init__(self.core.net, self.cost)
         self.usual = 0.0
 
-    @property
-    def net(self) -> Network:
-        """The assignment."""
-        return self.core.net
-
     # Changes
-
-    def change(self, pair: int, limit: int = NO_LIMIT) -> tuple[IntArray, bool]:
-        """Cheapest set of pairs to flip along with one, empty if there is none; false if it exceeds the limit.
-
-        The limit is on the loss beyond the pair's own reduced cost.
-        """
-        length = cheapest_path(self.net, self.cost, self.work, pair, limit)
-        return self.work.path[: max(length, 0)].copy(), length >= 0
-
-    def loss_of(self, pairs: IntArray) -> int:
-        """Cost of flipping pairs."""
-        return int(np.where(self.net.assigned[pairs], -self.cost[pairs], self.cost[pairs]).sum())
-
-    def reduced(self, pairs: IntArray) -> IntArray:
-        """Reduced costs of pairs, lower bounds on the loss of forcing each."""
-        net = self.net
-        end = net.item_start.size - 1 + net.reviewer[pairs]
-        reduced: IntArray = self.cost[pairs] + net.potential[net.item[pairs]] - net.potential[end]
-        return reduced
 
     def force(self, pair: int, pairs: IntArray, holds: Callable[[IntArray], bool]) -> bool:
         """Flip pairs and keep them if that holds; else look for ways around the reviews that were removed."""

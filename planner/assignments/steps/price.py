@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.flow import AFFINITY_BITS, TIE_BITS
+from planner.assignments.steps.flow import TIE_BITS, whole_unit
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def least_loss(linker: Linker, problem: Problem) -> float:
         if not search.out_of_reach(middle):
             high = middle
     best = search.best - (2 * int(net.assigned.sum()) << TIE_BITS)  # rounding and ties, of a pair gone and one come
-    return max(best, 0) * float(np.abs(problem.affinity).max(initial=0.0)) * 2.0 ** -(AFFINITY_BITS + TIE_BITS)
+    return max(best, 0) * whole_unit(problem.worth)
 
 
 class _Bounds:

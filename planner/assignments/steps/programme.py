@@ -67,7 +67,7 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
     if panels is None:
         return None
     rows = (rows_of(item, demand, demand), rows_of(reviewer, least, problem.load - outside), *panels.rows)
-    value = np.concatenate([problem.affinity[pairs], panels.reward])
+    value = np.concatenate([problem.worth[pairs], panels.reward])
     return Programme(pairs, tuple(part for part in rows if part.low.size), value)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.model.levels import aim_named
+from planner.assignments.words.changes import concerned, concerns
 from planner.assignments.words.lots import lot_lines
 from reviewgraph.words import counted
 
@@ -46,6 +47,7 @@ def page(assignment: Assignment) -> str:
         f"{assignment.price:.3f} %{_parts(assignment)}.",
         f"Level: {_level(assignment)}.",
         *_exchanges(assignment),
+        *concerns(assignment),
         *lot_lines(assignment.randomised, assignment.target),
     ]
     return "\n".join([*lines, *_critical(assignment)])
@@ -53,11 +55,13 @@ def page(assignment: Assignment) -> str:
 
 def _parts(assignment: Assignment) -> str:
     """Return what the price is for: the level and what else must hold, and smaller errors."""
-    least, for_errors = assignment.least_price, assignment.price_of_exchanges
+    least, for_errors, first = assignment.least_price, assignment.price_of_exchanges, assignment.price_of_concerns
     bound = f", and at least {least:.2g} % is what the level must cost" if least else ""
     # What is left is rounding where errors are all that costs anything; it has no sign then.
-    rest = round(assignment.price - for_errors, 3) + 0.0
-    parts = f": {rest:.3f} % the level, {for_errors:.3f} % smaller errors" if for_errors else ""
+    rest = round(assignment.price - for_errors - first, 3) + 0.0
+    named = [(first, " and ".join(concerned(assignment))), (rest, "the level"), (for_errors, "smaller errors")]
+    told = [f"{price:.3f} % {what}" for price, what in named if price or what == "the level"]
+    parts = ": " + ", ".join(told) if for_errors or first else ""
     return f"{parts}{bound} ({counted(assignment.forced, 'pair')} forced in for the level)"
 
 

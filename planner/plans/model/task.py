@@ -65,6 +65,11 @@ class Task:
         """N."""
         return self.constraints.reviews.n_items
 
+    @property
+    def candidates_up_to(self) -> int:
+        """Most candidate reviews there can be: everybody with load left, on every item."""
+        return int((self.spare > 0).sum()) * self.n_items
+
     @cached_property
     def space(self) -> Growth:
         """Working space for growths."""

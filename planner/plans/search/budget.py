@@ -48,7 +48,7 @@ def best_few(
     """
     most = min(task.start.room, AT_MOST if allowed is None else allowed)
     judge = Judge(task, target)
-    if int((task.spare > 0).sum()) * task.n_items <= LISTED and _sets(len(judge.allowed), most) <= SETS:
+    if task.candidates_up_to <= LISTED and _sets(len(judge.allowed), most) <= SETS:
         return _try_all(judge, most, clock)
     found = whole[:most] if whole is not None else no_pairs()
     try:

@@ -10,11 +10,12 @@ import numpy as np
 from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.ledger import Bound
 from planner.plans.model.tables import no_pairs, with_extra
-from planner.plans.proof import bounds, flow, hitting_set
+from planner.plans.proof import bounds, flow
 from planner.plans.search import cascading
 from planner.plans.search.substitutes import polish
 from planner.plans.targets import by_groups
 from planner.plans.targets.double_oracle import DoubleOracle
+from planner.plans.targets.exactly import settle
 from reviewgraph.clock import Clock
 from reviewgraph.components import doubly_connected_components, is_recovery_resilient
 
@@ -93,7 +94,7 @@ def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascadi
 
 def _can_reach(task: Task) -> bool:
     """Whether the candidates together could do it; true where there are too many of them to say."""
-    if int((task.spare > 0).sum()) * task.n_items > RELAX_UP_TO:
+    if task.candidates_up_to > RELAX_UP_TO:
         return True
     table = task.table(no_pairs())
     pairs = allowed_pairs(task.constraints, table, task.spare)
@@ -140,23 +141,9 @@ def _improve(found: cascading.Search, ledger: Ledger, share: float) -> None:
 def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     """Run the implicit hitting set, where it is small enough."""
     costs = bool(task.constraints.cost)
-    if not ledger.in_time or (ledger.closed and not costs) or _candidates_up_to(task) > EXACT_UP_TO:
+    if not ledger.in_time or (ledger.closed and not costs) or task.candidates_up_to > EXACT_UP_TO:
         return
-    oracle = DoubleOracle(task, rng)
-    outcome = hitting_set.solve(oracle, ledger.pairs, ledger.lower_bound, ledger.clock.share(0.5))
-    if outcome.infeasible and ledger.pairs is None:
-        ledger.infeasible = True
-        return
-    ledger.prove(Bound(outcome.lower, "cuts", "every smaller plan leaves some group of papers apart (cuts)"))
-    if outcome.pairs is not None:
-        ledger.offer(outcome.pairs)
-        if ledger.pairs is not None and len(outcome.pairs) == len(ledger.pairs):
-            ledger.pairs = outcome.pairs
-    ledger.cheapest = ledger.cheapest or outcome.proved
-
-
-def _candidates_up_to(task: Task) -> int:
-    return int((task.spare > 0).sum()) * task.n_items
+    settle(DoubleOracle(task, rng), ledger, "some group of papers apart", ledger.clock.share(0.5))
 
 
 def _settle(task: Task, ledger: Ledger) -> None:

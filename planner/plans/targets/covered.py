@@ -19,10 +19,10 @@ from planner.plans.model.ledger import Bound, Ledger
 from planner.plans.model.left import clashes
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
-from planner.plans.proof import hitting_set
 from planner.plans.proof.shortage import why_uncovered
 from planner.plans.search import budget
 from planner.plans.search.covering import cover
+from planner.plans.targets.exactly import settle
 from reviewgraph.clock import Clock
 from reviewgraph.words import counted, noun
 
@@ -189,20 +189,13 @@ def _cost(task: Task, pairs: IntArray) -> float:
 
 def _exact(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     """Run the implicit hitting set with the needs in it, where it is small enough."""
-    oracle = target.oracle(task, rng) if int((task.spare > 0).sum()) * task.n_items <= EXACT_UP_TO else None
+    oracle = target.oracle(task, rng) if task.candidates_up_to <= EXACT_UP_TO else None
     if oracle is None or not ledger.in_time:
         return
-    outcome = hitting_set.solve(oracle, ledger.pairs, ledger.lower_bound, ledger.clock)
-    if outcome.infeasible and ledger.pairs is None:
-        ledger.infeasible = ledger.explained = True
+    settle(oracle, ledger, "papers apart, or short of reviews")
+    if ledger.infeasible:
+        ledger.explained = True
         ledger.reasons.append(
             "the level can be reached, and papers can have what they must have, but not both within the spare loads; "
             "raise loads, or ask more people"
         )
-        return
-    ledger.prove(Bound(outcome.lower, "cuts", "every smaller plan leaves papers apart, or short of reviews (cuts)"))
-    if outcome.pairs is not None:
-        if ledger.pairs is None or len(outcome.pairs) <= len(ledger.pairs):
-            ledger.pairs = outcome.pairs
-            ledger.tell()
-        ledger.cheapest = ledger.cheapest or outcome.proved

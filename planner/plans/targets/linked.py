@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner.plans.model.ledger import Bound
 from planner.plans.model.tables import no_pairs
-from planner.plans.proof import hitting_set
+from planner.plans.targets.exactly import settle
 
 if TYPE_CHECKING:
-    from planner.plans.model.ledger import Ledger
+    from planner.plans.model.ledger import Bound, Ledger
     from planner.plans.model.oracle import Oracle
     from reviewgraph.labels import IntArray
 
@@ -35,15 +34,9 @@ def settle_exactly(oracle: Oracle, ledger: Ledger) -> None:
     """Run the integer programme with rank cuts, where it is small enough."""
     if len(oracle.allowed) > EXACT_UP_TO:
         return
-    outcome = hitting_set.solve(oracle, ledger.pairs, ledger.lower_bound, ledger.clock)
-    if outcome.infeasible and ledger.pairs is None:
-        ledger.infeasible = True
-        return
-    ledger.prove(Bound(outcome.lower, "cuts", "every smaller plan leaves papers unlinked (rank cuts)"))
-    if outcome.pairs is not None:
-        ledger.pairs = outcome.pairs
-        ledger.tell()
-    ledger.cheapest = outcome.proved
+    # What the greedy thought the cheapest is so only where the programme says it.
+    ledger.cheapest = False
+    settle(oracle, ledger, "papers unlinked")
 
 
 def nothing_to_do(oracle: Oracle, ledger: Ledger) -> bool:

@@ -15,10 +15,11 @@ from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.ledger import Bound
 from planner.plans.model.losses import AnyReview, AnyReviewer, Losses, after_loss
 from planner.plans.model.tables import no_pairs, with_extra
-from planner.plans.proof import bounds, hitting_set
+from planner.plans.proof import bounds
 from planner.plans.search.mending import Mender
 from planner.plans.search.substitutes import by_testing
 from planner.plans.targets.double import DoubleTarget
+from planner.plans.targets.exactly import settle
 from planner.plans.targets.robust_oracle import RobustOracle
 from reviewgraph.levels import Level, SurvivesReview, SurvivesReviewer, level_named
 
@@ -116,7 +117,7 @@ class RobustTarget(DoubleTarget):
 
     def _can_reach(self, task: Task) -> bool:
         """Whether the candidates together could do it; true where there are too many of them to say."""
-        if int((task.spare > 0).sum()) * task.n_items > RELAX_UP_TO:
+        if task.candidates_up_to > RELAX_UP_TO:
             return True
         table = task.table(no_pairs())
         pairs = allowed_pairs(task.constraints, table, task.spare)
@@ -124,22 +125,12 @@ class RobustTarget(DoubleTarget):
 
     def _exact(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Run the implicit hitting set, where it is small enough."""
-        candidates = int((task.spare > 0).sum()) * task.n_items
+        candidates = task.candidates_up_to
         losses = len(self.losses.every(task.table(no_pairs())))
         settled = ledger.closed and not task.constraints.cost
         if settled or not ledger.in_time or candidates > EXACT_UP_TO or candidates * losses > EXACT_WORK:
             return
-        oracle = RobustOracle(task, self.losses, rng)
-        outcome = hitting_set.solve(oracle, ledger.pairs, ledger.lower_bound, ledger.clock.share(HALF))
-        if outcome.infeasible and ledger.pairs is None:
-            ledger.infeasible = True
-            return
-        ledger.prove(Bound(outcome.lower, "cuts", "every smaller plan leaves some loss unmended (cuts)"))
-        if outcome.pairs is not None:
-            ledger.offer(outcome.pairs)
-            if ledger.pairs is not None and len(outcome.pairs) == len(ledger.pairs):
-                ledger.pairs = outcome.pairs
-        ledger.cheapest = ledger.cheapest or outcome.proved
+        settle(RobustOracle(task, self.losses, rng), ledger, "some loss unmended", ledger.clock.share(HALF))
 
 
 def _weight(reviewer: int, table: Reviews) -> int:

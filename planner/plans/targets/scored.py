@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from planner.plans.model.ledger import Bound
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
-from planner.plans.proof import hitting_set
 from planner.plans.search.by_scores import completed, exchanged, pruned, reached
 from planner.plans.targets.by_growth import cheap_bounds
+from planner.plans.targets.exactly import settle
 from planner.plans.targets.scored_oracle import ScoredOracle, every_candidate
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _impossible(task: Task, ledger: Ledger) -> bool:
             "reviewers' tied scores chain all papers together, so that no two have different qualities"
         )
         return True
-    return _candidates_up_to(task) <= RELAX_UP_TO and not reached(task, every_candidate(task))
+    return task.candidates_up_to <= RELAX_UP_TO and not reached(task, every_candidate(task))
 
 
 def _search(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
@@ -86,18 +86,6 @@ def _improve(task: Task, ledger: Ledger, rng: np.random.Generator, rounds: int) 
 
 def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     """Run the implicit hitting set, where it is small enough."""
-    if not ledger.in_time or (ledger.closed and ledger.cheapest) or _candidates_up_to(task) > EXACT_UP_TO:
+    if not ledger.in_time or (ledger.closed and ledger.cheapest) or task.candidates_up_to > EXACT_UP_TO:
         return
-    outcome = hitting_set.solve(ScoredOracle(task, rng), ledger.pairs, ledger.lower_bound, ledger.clock)
-    if outcome.infeasible and ledger.pairs is None:
-        ledger.infeasible = True
-        return
-    ledger.prove(Bound(outcome.lower, "cuts", "every smaller plan leaves some group of papers apart (cuts)"))
-    if outcome.pairs is not None:
-        ledger.pairs = outcome.pairs
-        ledger.tell()
-    ledger.cheapest = ledger.cheapest or outcome.proved
-
-
-def _candidates_up_to(task: Task) -> int:
-    return int((task.spare > 0).sum()) * task.n_items
+    settle(ScoredOracle(task, rng), ledger, "some group of papers apart")

@@ -7,6 +7,7 @@ import numpy as np
 from planner.assignments.model.groups import ruled_by, rules_of
 from planner.assignments.model.levels import aim_named
 from planner.assignments.model.problem import Problem
+from planner.assignments.model.rivals import rivals_of
 from planner.assignments.steps.grouping import Core
 
 
@@ -25,6 +26,8 @@ def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):
         "least": np.zeros(n_reviewers, np.int64),
         "required": np.ones(n_items, bool),
         "ruled": ruled_by((), n_reviewers),
+        "rivals": rivals_of(size, np.empty((0, 2), np.int64)),
+        "barred": np.zeros(n_items, np.int64),
         "reviewers": range(n_reviewers),
         "items": range(n_items),
     }

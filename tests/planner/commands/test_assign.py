@@ -155,7 +155,15 @@ def test_the_next_command_is_the_same_with_a_file_to_write(folder):
 
 
 def test_the_price_of_the_level_has_no_sign_where_errors_cost_all():
-    paid = SimpleNamespace(price=0.0289999, price_of_exchanges=0.029, least_price=0.0, forced=0)
+    paid = SimpleNamespace(
+        price=0.0289999,
+        price_of_exchanges=0.029,
+        price_of_concerns=0.0,
+        changes=None,
+        below=None,
+        least_price=0.0,
+        forced=0,
+    )
     assert _parts(paid) == ": 0.000 % the level, 0.029 % smaller errors (0 pairs forced in for the level)"
 
 

@@ -20,7 +20,8 @@ MAY = {
     "plan": {"model", "targets", "mail", "words", "plan"},
     "objectives": {"model", "objectives"},
     "pursuing": {"model", "objectives", "plan", "pursuing"},
-    "planning": {"model", "search", "targets", "words", "plan", "objectives", "pursuing", "planning"},
+    "arguments": {"model", "objectives", "arguments"},
+    "planning": {"arguments", "model", "search", "targets", "words", "plan", "objectives", "pursuing", "planning"},
 }
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

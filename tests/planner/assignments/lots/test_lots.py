@@ -170,3 +170,29 @@ def test_the_page_says_what_may_be_promised():
     text = page(assign(affinity(), demand=3, load=5, max_probability=0.5, draws=10))
     for words in ("Drawn by lot under a cap of 0.5", "Expected affinity", "Over 10 draws", "What you may promise"):
         assert words in text
+
+
+def test_no_draw_holds_rivals():
+    authors = {item: [item % M] for item in range(N)}
+    for seed in range(2):
+        result = assign(
+            affinity(), demand=2, load=5, target="none", authors=authors, max_probability=0.9, draws=1, seed=seed
+        )
+        reads = set(probabilities(result))
+        chosen = set(pairs_of(result))
+        assert chosen <= reads
+        assert not {(j, i) for j, i in reads if j == i % M}
+        # Nobody reviews a paper of somebody who may review hers: the support itself holds no such pair of pairs.
+        for reviewer, item in reads:
+            author = item % M
+            assert not any((author, other) in reads for other in range(N) if other % M == reviewer)
+
+
+def test_pairs_that_are_to_be_few_stay_few():
+    first = assign(affinity(), demand=3, load=5, target="none")
+    previous = pairs_of(first)
+    result = assign(affinity(3), demand=3, load=5, target="none", previous=previous, max_probability=0.9, draws=1)
+    published = probabilities(result)
+    # Without a change every pair would have probability 1; the cap takes a tenth of it.
+    assert sum(published[pair] for pair in previous) == pytest.approx(0.9 * len(previous))
+    assert result.changes is not None

@@ -20,7 +20,7 @@ from planner.plans.words.partial import how_kept
 from reviewgraph import InputError, Reviews
 from reviewgraph.cli import main
 from reviewgraph.levels import ROBUST
-from tests.planner.plans import naive_plans
+from tests.planner.plans import naive_plans, people_cases
 from tests.planner.plans.plan_cases import Case
 
 ROBUST_NAMES = [level.name for level in ROBUST]
@@ -42,6 +42,25 @@ def instance(rng: np.random.Generator) -> Case:
     if rng.random() < 0.3:
         options["cost"] = {(j, i): float(rng.integers(0, 3)) for j in range(M) for i in range(N)}
     return Case(Reviews.from_pairs(rows, reviewers=range(M), items=range(N)), options)
+
+
+@pytest.mark.parametrize("options", [*({"target": name} for name in ROBUST_NAMES), {"missing": 0.1, "keep": 0.8}])
+def test_no_two_colleagues_are_planned_for_one_paper(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        M, N = int(rng.integers(4, 8)), int(rng.integers(3, 6))
+        rows = [(j, i) for j in range(M) for i in range(N) if rng.random() < 0.35]
+        table = Reviews.from_pairs(rows, reviewers=range(M), items=range(N))
+        homes = {j: int(rng.integers(1, 4)) for j in range(M)}
+        plan = plan_extra_reviews(table, institutions=homes, time_limit=0.6, **options)
+        verify_plan(plan)
+        # Few people and few homes: where brute force is quick it has the last word on what is possible.
+        if "target" in options and plan.status in ("optimal", "infeasible"):
+            case = people_cases.Case(table, {"institutions": homes})
+            expected = people_cases.best_plan(case, options["target"], most_sets=2_000)
+            if expected != "too many":
+                assert expected is None if plan.status == "infeasible" else expected is not None
+                assert expected is None or plan.count == expected[0]
 
 
 @pytest.mark.parametrize("target", ROBUST_NAMES)

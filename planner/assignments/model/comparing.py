@@ -1,0 +1,83 @@
+"""A previous assignment against the problem at hand, and against the assignment that replaces it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner.assignments.model.changed import Below, Changes, Concerned, Dropped, Pair, Reason
+from planner.assignments.model.pairs import codes_among
+
+if TYPE_CHECKING:
+    from planner.assignments.model.pairs import Scored
+    from planner.assignments.model.problem import Problem
+    from planner.assignments.model.worth import Concerns
+    from reviewgraph.columns import Columns
+    from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import BoolArray
+
+
+class Keys(NamedTuple):
+    """Pairs as numbers, item * M + reviewer: all that may be assigned, conflicts, and those of a first phase."""
+
+    all: IntArray
+    barred: IntArray
+    old: IntArray
+
+
+def missing_pairs(previous: Columns, scored: Scored, keys: Keys) -> tuple[Dropped, ...]:
+    """Pairs of a previous assignment that may not be assigned again, each with the first reason that applies."""
+    reviewer = codes_among(previous.reviewers, scored.reviewers)[previous.reviewer]
+    item = codes_among(previous.items, scored.items)[previous.item]
+    pair = item * len(scored.reviewers) + reviewer
+    # The last that applies is written first.
+    reason = np.full(pair.size, "", dtype=object)
+    for why, applies in (
+        (Reason.UNSCORED, ~np.isin(pair, keys.all)),
+        (Reason.PHASE_ONE, np.isin(pair, keys.old)),
+        (Reason.CONFLICT, np.isin(pair, keys.barred)),
+        (Reason.ITEM, item < 0),
+        (Reason.REVIEWER, reviewer < 0),
+    ):
+        reason[applies] = why
+    _, first = np.unique(previous.item * len(previous.reviewers) + previous.reviewer, return_index=True)
+    gone = first[reason[first] != ""]
+    return tuple(
+        Dropped(previous.reviewers[previous.reviewer[row]], previous.items[previous.item[row]], reason[row])
+        for row in gone.tolist()
+    )
+
+
+def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lost: float) -> Concerned:
+    """Say what became of the concerns of a problem, given the fewest pairs of each kind and the affinity they cost."""
+    if problem.concerns is None:
+        return Concerned()
+    below, changed = fewest[0], fewest[1] if len(fewest) > 1 else None
+    return Concerned(
+        lost, _changes(problem, problem.concerns, assigned, changed), _below(problem, problem.concerns, assigned, below)
+    )
+
+
+def _changes(problem: Problem, concerns: Concerns, assigned: BoolArray, fewest: int | None) -> Changes | None:
+    """Compare an assignment with the previous one; None where there is none."""
+    if concerns.gone is None:
+        return None
+    before, now = ~concerns.changed & ~problem.old, assigned & ~problem.old
+    chosen = tuple(Dropped(*pair, Reason.CHOICE) for pair in pairs_of(problem, before & ~now))
+    return Changes(pairs_of(problem, before & now), concerns.gone + chosen, pairs_of(problem, now & ~before), fewest)
+
+
+def _below(problem: Problem, concerns: Concerns, assigned: BoolArray, fewest: int) -> Below | None:
+    """List the pairs assigned below the threshold; None where there is none."""
+    if concerns.min_affinity is None:
+        return None
+    return Below(concerns.min_affinity, pairs_of(problem, assigned & concerns.below), fewest)
+
+
+def pairs_of(problem: Problem, chosen: BoolArray) -> tuple[Pair, ...]:
+    """Labels of some pairs, by item."""
+    return tuple(
+        Pair(problem.reviewers[problem.reviewer[p]], problem.items[problem.item[p]])
+        for p in np.flatnonzero(chosen).tolist()
+    )

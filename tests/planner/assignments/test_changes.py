@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import assign
+from planner.assignments.model.changed import Reason
+from planner.assignments.words.page import page
+from reviewgraph.errors import InputError
+from tests.planner.assignments import naive_assignment as naive
+from tests.planner.assignments import naive_changes
+from tests.planner.assignments.test_assigning import markets
+
+
+@st.composite
+def replaced(draw):
+    """A tiny market with ties, tight loads and fixed pairs, an assignment before it, and what is asked for."""
+    n, m = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    levels, density = draw(st.sampled_from([1, 3, 1000])), draw(st.sampled_from([0.5, 0.9]))
+    everyone = [(f"r{j}", f"p{i}") for j in range(m) for i in range(n)]
+    affinity = {pair: float(rng.integers(-levels, levels + 1)) for pair in everyone if rng.random() < density}
+    market = {
+        "affinity": affinity,
+        "demand": {f"p{i}": int(rng.integers(0, 3)) for i in range(n)},
+        "load": {f"r{j}": int(rng.integers(0, 4)) for j in range(m)},
+        "conflicts": [pair for pair in affinity if rng.random() < 0.15],
+    }
+    fixed = [pair for pair in affinity if pair not in market["conflicts"]]
+    if fixed and draw(st.booleans()):
+        pair = fixed[int(rng.integers(len(fixed)))]
+        market["fixed"] = [pair] if market["load"][pair[0]] and market["demand"][pair[1]] else []
+    # Some of its reviewers and papers are gone, some pairs are in conflict or have no affinity any more.
+    known = [*everyone, *((f"r{j}", "gone") for j in range(m)), *(("gone", f"p{i}") for i in range(n))]
+    previous = [pair for pair in known if rng.random() < 0.4] if draw(st.booleans()) else None
+    threshold = draw(st.sampled_from([None, -0.5, 0.5, 400.0]))
+    per_change = draw(st.sampled_from([None, 0.0, 0.75])) if previous is not None else None
+    return market, previous, threshold, per_change
+
+
+def call(market, **options):
+    market = dict(market)
+    affinity = market.pop("affinity")
+    return assign(affinity, items=market["demand"], reviewers=market["load"], **market, **options)
+
+
+def pairs_of(result):
+    table = result.reviews
+    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+
+
+def count_below(market, pairs, threshold):
+    return sum(market["affinity"].get(pair, 0.0) < threshold for pair in pairs)
+
+
+@given(replaced())
+@settings(max_examples=120, deadline=None)
+def test_without_a_level_nothing_is_better(asked):
+    market, previous, threshold, per_change = asked
+    result = call(market, target="none", previous=previous, min_affinity=threshold, per_change=per_change)
+    best = naive_changes.best_of(market, previous=previous, per_change=per_change, threshold=threshold)
+    assert (result.status == "infeasible") == (best is None)
+    if best is None:
+        return
+    pairs = pairs_of(result)
+    below = count_below(market, pairs, threshold) if threshold is not None else 0
+    changed = len(set(pairs) - set(previous)) if previous is not None else 0
+    value = sum(market["affinity"].get(pair, 0.0) for pair in pairs)
+    found = (below, changed, -value) if per_change is None else (below, per_change * changed - value)
+    assert found == pytest.approx(best)
+    assert result.status == "optimal"
+    if threshold is not None:
+        assert len(result.below.pairs) == below == result.below.fewest
+    if previous is not None:
+        assert result.changes.fewest == (None if per_change is not None else changed)
+
+
+@given(replaced())
+@settings(max_examples=60, deadline=None)
+def test_kept_dropped_and_new_pairs_add_up(asked):
+    market, previous, threshold, per_change = asked
+    result = call(market, target="connected", previous=previous, min_affinity=threshold, per_change=per_change)
+    if previous is None or not result.status.reached:
+        assert result.changes is None or result.status == "level_missed"
+        return
+    pairs, changes = set(pairs_of(result)), result.changes
+    assert set(changes.kept) == pairs & set(previous)
+    assert set(changes.new) == pairs - set(previous)
+    assert {(drop.reviewer, drop.item) for drop in changes.dropped} == set(previous) - pairs
+    for drop in changes.dropped:
+        pair = drop.reviewer, drop.item
+        barred = {
+            Reason.REVIEWER: drop.reviewer not in market["load"],
+            Reason.ITEM: drop.item not in market["demand"],
+            Reason.CONFLICT: pair in market["conflicts"],
+            Reason.UNSCORED: pair not in market["affinity"],
+        }
+        first = next((reason for reason, applies in barred.items() if applies), Reason.CHOICE)
+        assert drop.reason is first
+
+
+@given(replaced())
+@settings(max_examples=60, deadline=None)
+def test_at_a_level_no_more_is_claimed_than_holds(asked):
+    market, previous, threshold, per_change = asked
+    result = call(market, target="connected", previous=previous, min_affinity=threshold, per_change=per_change)
+    if not result.status.reached or not any(market["demand"].values()):
+        return
+    pairs = pairs_of(result)
+    best = naive_changes.best_of(
+        market,
+        previous=previous,
+        per_change=per_change,
+        threshold=threshold,
+        holds=lambda chosen: naive.connected(chosen, set(market["demand"])),
+    )
+    assert best is not None
+    if threshold is not None:
+        assert result.below.fewest <= best[0] <= len(result.below.pairs) == count_below(market, pairs, threshold)
+    if previous is not None and per_change is None and threshold is None:
+        assert result.changes.fewest <= best[1] <= len(result.changes.new)
+
+
+@given(markets(extras=True), st.integers(0, 2**20))
+@settings(max_examples=60, deadline=None)
+def test_rules_hold_whatever_is_to_be_few(market, seed):
+    rng = np.random.default_rng(seed)
+    previous = [(r, p) for r in [*market["load"], "gone"] for p in market["demand"] if rng.random() < 0.4]
+    result = call(market, previous=previous, min_affinity=0.0, time_limit=20)
+    if result.status == "infeasible" or "No assignment with senior" in result.explanation:
+        return
+    rules = {key: value for key, value in market.items() if key != "affinity"}
+    assert naive.violations(pairs_of(result), allowed=market["affinity"], **rules) == []
+    assert result.affinity <= result.affinity_unconstrained + 1e-6
+    assert len(result.changes.new) >= result.changes.fewest or len(result.below.pairs) > result.below.fewest
+
+
+def two_chains(length):
+    """A paper without a reviewer: ``length`` changes lose affinity, one more would gain more than the first weight."""
+    affinity, previous = {("p0", "hole"): 0.0, ("q0", "hole"): 1.0}, []
+    for k in range(length - 1):
+        affinity |= {(f"p{k}", f"a{k}"): 1.0, (f"p{k + 1}", f"a{k}"): 0.0}
+        previous.append((f"p{k}", f"a{k}"))
+    for k in range(length):
+        affinity |= {(f"q{k}", f"b{k}"): 0.0, (f"q{k + 1}", f"b{k}"): 1.0}
+        previous.append((f"q{k}", f"b{k}"))
+    return affinity, previous
+
+
+def test_fewer_changes_come_first_however_much_affinity_one_more_would_gain():
+    affinity, previous = two_chains(12)
+    result = assign(affinity, demand=1, load=1, target="none", previous=previous)
+    assert (len(result.changes.new), result.changes.fewest) == (12, 12)
+    assert result.affinity == 0.0
+    assert result.affinity_unconstrained == 24.0
+    assert result.price_of_concerns == result.price == 100.0
+    priced = assign(affinity, demand=1, load=1, target="none", previous=previous, per_change=1.5)
+    assert (len(priced.changes.new), priced.changes.fewest, priced.affinity) == (13, None, 24.0)
+
+
+def test_fewer_reviews_below_the_threshold_come_before_fewer_changes():
+    affinity = {("a", "p"): 0.1, ("b", "p"): 0.9, ("a", "q"): 0.9, ("b", "q"): 0.1, ("b", "r"): 0.2}
+    previous = [("a", "p"), ("b", "q"), ("b", "r")]
+    result = assign(affinity, demand=1, load=3, target="none", previous=previous, min_affinity=0.5)
+    assert result.below.pairs == (("b", "r"),)
+    assert result.changes.new == (("b", "p"), ("a", "q"))
+    assert "1 review has an affinity below 0.5, proved to be the fewest.\n  b for r" in page(result)
+
+
+def test_a_first_phase_is_neither_below_a_threshold_nor_a_change():
+    affinity = {(f"r{j}", f"p{i}"): 1.0 for j in range(4) for i in range(3)}
+    before = [("r0", "p0"), ("r1", "p1"), ("r3", "p2")]
+    result = assign(
+        affinity, demand=1, load=2, target="none", phase_one=[("r0", "p0")], previous=before, min_affinity=0.5
+    )
+    assert result.below.pairs == ()
+    assert [tuple(drop) for drop in result.changes.dropped] == [("r0", "p0", "phase_one")]
+    assert len(result.changes.kept) == 2
+    assert len(result.changes.new) == 1
+
+
+def test_reviewers_who_leave_are_replaced_and_nothing_else_changes():
+    rng = np.random.default_rng(3)
+    affinity = rng.random((30, 40))
+    first = assign(affinity, demand=3, load=5, conditioning=0)
+    here = [j for j in range(30) if j not in (4, 17)]
+    result = assign(affinity[here], reviewers=here, demand=3, load=5, previous=first.reviews, conditioning=0)
+    lost = int(first.reviews.loads[[4, 17]].sum())
+    assert len(result.changes.new) == lost == result.changes.fewest
+    assert {drop.reason for drop in result.changes.dropped} == {Reason.REVIEWER}
+    text = page(result)
+    assert f"{120 - lost} reviews of the previous assignment stay" in text
+    assert f"{lost} reviewer gone), {lost} are new, proved to be the fewest." in text
+    assert "% fewer changes" in text
+    assert result.to_dict()["changes"]["kept"] == 120 - lost
+
+
+@given(replaced(), st.randoms(use_true_random=False))
+@settings(max_examples=25, deadline=None)
+def test_the_order_of_previous_pairs_does_not_matter(asked, random):
+    market, previous, threshold, per_change = asked
+    options = {"target": "double", "min_affinity": threshold, "per_change": per_change}
+    result = call(market, previous=previous, **options)
+    if previous is not None:
+        random.shuffle(previous)
+    again = call(market, previous=None if previous is None else previous * 2, **options)
+    assert sorted(pairs_of(result)) == sorted(pairs_of(again))
+    assert result.concerned == again.concerned
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"per_change": 1.0}, "per_change: expected previous with it"),
+        ({"previous": [], "per_change": -1.0}, "per_change: expected a finite number, 0 or more, found -1.0"),
+        ({"min_affinity": float("nan")}, "min_affinity: expected a finite number, found nan"),
+    ],
+)
+def test_malformed_concerns_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        assign(np.ones((4, 4)), demand=2, load=2, **options)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.assignments.model.authors import Authors
+from planner.assignments.model.inputs import Wishes, build
+from planner.assignments.model.pairs import scored_pairs
+from planner.assignments.model.rivals import rivals_of
+from reviewgraph.columns import Columns
+from reviewgraph.errors import InputError
+from tests.planner.assignments.naive_authors import authors_broken
+
+
+@st.composite
+def written(draw, n_items, n_reviewers):
+    """Authors of a few papers: some do not review, some papers are not among the items, some have no author."""
+    people, papers = st.integers(0, n_reviewers + 1), st.integers(0, n_items + 1)
+    return sorted(draw(st.sets(st.tuples(people, papers), max_size=2 * n_items)))
+
+
+def wishes(authors, **changes):
+    usual = {"conflicts": (), "fixed": (), "institutions": None, "senior": None, "phase_one": ()}
+    return Wishes(1, 2, 0, **{**usual, **changes}, allow_unscored=True, authors=authors)
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_rivals_are_what_breaks_a_rule_together(data):
+    n, m = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
+    distance, cycles, coauthors = (data.draw(st.integers(0, 1)) for _ in range(3))
+    pairs = data.draw(written(n, m))
+    if not pairs or min(a for a, _ in pairs) >= m or min(i for _, i in pairs) >= n:
+        return
+    options = {"distance": distance, "allow_cycles": bool(cycles), "allow_coauthors": bool(coauthors)}
+    problem = build(scored_pairs(np.zeros((m, n)), None, None), wishes(Authors(pairs, **options)))
+    everything = [(j, i) for i in range(n) for j in range(m)]
+    alone = [pair for pair in everything if not authors_broken([pair], pairs, **options)]
+    found = list(zip(problem.reviewer.tolist(), problem.item.tolist(), strict=True))
+    assert found == alone
+    assert problem.barred.sum() == n * m - len(alone)
+    for x, one in enumerate(found):
+        row = problem.rivals.rival[problem.rivals.start[x] : problem.rivals.start[x + 1]].tolist()
+        assert row == [y for y, other in enumerate(found) if x != y and authors_broken([one, other], pairs, **options)]
+
+
+@given(st.integers(1, 8), st.data())
+@settings(max_examples=60, deadline=None)
+def test_couples_and_counts_among_the_chosen(size, data):
+    couple = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)).filter(lambda c: c[0] < c[1])
+    couples = data.draw(st.sets(couple))
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+    rivals = rivals_of(size, np.array(sorted(couples), np.int64).reshape(-1, 2))
+    assert rivals.couples_among(chosen).tolist() == [list(c) for c in sorted(couples) if chosen[list(c)].all()]
+    count = [sum(chosen[x + y - p] for x, y in couples if p in (x, y)) for p in range(size)]
+    assert rivals.count_among(chosen).tolist() == count
+
+
+def test_a_mapping_a_table_and_pairs_say_the_same():
+    pairs = [(0, 0), (1, 0), (1, 1), (2, 2)]
+    codes = np.array(pairs)
+    table = Columns(codes[:, 0], codes[:, 1], range(3), range(3))
+    found = [
+        build(scored_pairs(np.zeros((3, 3)), None, None), wishes(Authors(given)))
+        for given in (pairs, table, {0: [0, 1], 1: [1], 2: [2]})
+    ]
+    for problem in found[1:]:
+        assert problem.item.tolist() == found[0].item.tolist()
+        assert problem.reviewer.tolist() == found[0].reviewer.tolist()
+        assert problem.rivals.rival.tolist() == found[0].rivals.rival.tolist()
+
+
+def test_authors_nobody_knows_are_refused():
+    scored = scored_pairs(np.zeros((3, 3)), None, None)
+    with pytest.raises(InputError, match="none of the 2 authors \\(x, y\\) is among the reviewers"):
+        build(scored, wishes(Authors([("x", 0), ("y", 1)])))
+    with pytest.raises(InputError, match="none of the 1 paper \\(p\\) is among the items"):
+        build(scored, wishes(Authors([(0, "p")])))
+
+
+def test_fixed_pairs_against_the_authors_are_refused():
+    scored = scored_pairs(np.zeros((3, 3)), None, None)
+    with pytest.raises(InputError, match=r"fixed: the pair \(0, 0\) may not be by the authors' file"):
+        build(scored, wishes(Authors([(0, 0)]), fixed=[(0, 0)]))
+    with pytest.raises(InputError, match=r"fixed: reviewer 1 on item 0 and reviewer 0 on item 1 may not both be"):
+        build(scored, wishes(Authors([(0, 0), (1, 1)]), fixed=[(1, 0), (0, 1)]))
+
+
+def test_rivals_of_given_pairs_are_out():
+    scored = scored_pairs(np.zeros((3, 3)), None, None)
+    problem = build(scored, wishes(Authors([(0, 0), (1, 1)]), fixed=[(1, 0)]))
+    assert (0, 1) not in set(zip(problem.reviewer.tolist(), problem.item.tolist(), strict=True))
+    assert not problem.rivals.rival.size
+    first = build(scored, wishes(Authors([(0, 0), (1, 1)]), phase_one=[(1, 0), (0, 1)]))
+    assert first.old.sum() == 2

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from planner.commands.assign import assign
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"p{i}\n" for i in range(12)))
+    for name, number in (("reviewers.csv", 10), ("fewer.csv", 9)):
+        (tmp_path / name).write_text("reviewer\n" + "".join(f"r{j}\n" for j in range(number)))
+    rows = [f"p{i},r{j},{((7 * i + 3 * j) % 11) / 10}\n" for i in range(12) for j in range(10)]
+    (tmp_path / "affinity.csv").write_text("item,reviewer,affinity\n" + "".join(rows))
+    return tmp_path
+
+
+def run(*arguments, reviewers="reviewers.csv"):
+    given = ["--items", "items.csv", "--reviewers", reviewers, *arguments]
+    return CliRunner().invoke(assign, given, prog_name="reviewgraph assign")
+
+
+def report(*arguments, **options):
+    result = run(*arguments, "--json", **options)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def pairs(found):
+    return {(review["reviewer"], review["item"]) for review in found["reviews"]}
+
+
+def test_what_assign_wrote_is_changed_where_somebody_left_and_nowhere_else(folder):
+    assert run("--affinity", "affinity.csv", "-o", "first.csv").exit_code == 0
+    rows = csv.DictReader((folder / "first.csv").read_text().splitlines())
+    before = {(row["reviewer"], row["item"]) for row in rows}
+    result = run("--affinity", "affinity.csv", "--previous", "first.csv", "--json", reviewers="fewer.csv")
+    assert "affinity.csv: 12 of 120 rows name a paper or reviewer that is not listed; ignored" in result.stderr
+    found = json.loads(result.stdout)
+    assert pairs(found) - before == {(pair["reviewer"], pair["item"]) for pair in found["changes"]["new"]}
+    assert len(found["changes"]["new"]) == sum(reviewer == "r9" for reviewer, _ in before) == found["changes"]["fewest"]
+    assert {pair["reason"] for pair in found["changes"]["dropped"]} == {"reviewer"}
+    assert found["price_percent_of_changes_and_threshold"] <= found["price_percent"] + 1e-9
+
+
+def test_an_affinity_of_nobody_is_refused_unless_somebody_may_have_left(folder):
+    result = run("--affinity", "affinity.csv", reviewers="fewer.csv")
+    assert result.exit_code == 2
+    assert "affinity: reviewer 'r9' is not in reviewers" in result.output
+
+
+def test_files_of_affinity_add_up_by_weight(folder):
+    (folder / "more.csv").write_text("item,reviewer,affinity\n" + "".join(f"p{i},r0,1\n" for i in range(12)))
+    alone = report("--affinity", "affinity.csv", "--target", "none")
+    twice = report("--affinity", "affinity.csv=2", "--target", "none")
+    assert pairs(twice) == pairs(alone)
+    assert twice["affinity"] == pytest.approx(2 * alone["affinity"])
+    both = report("--affinity", "affinity.csv", "--affinity", "more.csv=10", "--target", "none")
+    assert sum(reviewer == "r0" for reviewer, _ in pairs(both)) == 5
+    (folder / "a=2").write_text((folder / "affinity.csv").read_text())
+    assert report("--affinity", "a=2", "--target", "none")["affinity"] == alone["affinity"]
+
+
+def test_bids_count_beside_affinity_and_a_conflict_is_one(folder):
+    chosen = pairs(report("--affinity", "affinity.csv", "--target", "none"))
+    reviewer, item = sorted(chosen)[0]
+    (folder / "bids.csv").write_text(f"item,reviewer,bid\n{item},{reviewer},Conflict\np0,r3,Very High\np0,zoe,no\n")
+    result = run("--affinity", "affinity.csv", "--bids", "bids.csv=5", "--target", "none", "--json")
+    found = pairs(json.loads(result.stdout))
+    assert (reviewer, item) not in found
+    assert ("r3", "p0") in found
+    assert "bids.csv: 1 of 3 rows name a paper or reviewer that is not listed; ignored" in result.stderr
+
+
+def test_bids_alone_leave_all_pairs_possible(folder):
+    (folder / "bids.csv").write_text("item,reviewer,bid\np0,r3,eager\np1,r3,not willing\n")
+    found = report("--bids", "bids.csv", "--target", "none")
+    assert found["affinity"] == 1.0
+    assert ("r3", "p1") not in pairs(found)
+
+
+def test_reviews_below_the_least_affinity_are_named(folder):
+    found = report("--affinity", "affinity.csv", "--min-affinity", "0.95", "--target", "none")
+    low = {(review["reviewer"], review["item"]) for review in found["reviews"] if review["affinity"] < 0.95}
+    assert {(pair["reviewer"], pair["item"]) for pair in found["below"]["reviews"]} == low
+    assert found["below"]["fewest"] == len(low) > 0
+    assert (
+        "an affinity below 0.95, proved to be the fewest."
+        in run("--affinity", "affinity.csv", "--min-affinity", "0.95", "--target", "none").stdout
+    )
+    assert "No review has an affinity below 0.1." in run("--affinity", "affinity.csv", "--min-affinity", "0.1").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--per-change", "1"), "--per-change: expected --previous FILE with it"),
+        (("--affinity", "affinity.csv=much"), "affinity.csv=much: expected FILE or FILE=WEIGHT with a finite number"),
+        (("--affinity", "affinity.csv=nan"), "found the weight 'nan'"),
+        (("--design", "random", "--bids", "bids.csv"), "expected loads alone with it, found --bids"),
+    ],
+)
+def test_what_does_not_fit_is_refused(folder, arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output
