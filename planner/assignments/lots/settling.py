@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Rounds of draws on trial, and fewest and most draws in each.
-ROUNDS, FEWEST, MOST = 6, 20, 100
+ROUNDS, FEWEST, MOST = 4, 20, 100
 
 #: Standard errors beyond which mended draws are taken to exceed a cap.
 DOUBT = 1.5
