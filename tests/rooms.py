@@ -66,9 +66,13 @@ ROOMS: dict[str, dict[str, str]] = {
         "assignments.stages": (
             "errors assignments.words assignments.fair assignments.steps assignments.model assignments.assignment"
         ),
+        "assignments.lots": (
+            "errors assignments.stages assignments.words assignments.steps assignments.model assignments.assignment"
+        ),
+        "assignments.arguments": "errors assignments.model",
         "assignments.assigning": (
-            "errors assignments.stages assignments.words assignments.fair assignments.steps assignments.model "
-            "assignments.assignment"
+            "errors assignments.arguments assignments.lots assignments.stages assignments.words assignments.fair "
+            "assignments.steps assignments.model assignments.assignment"
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
         "commands": (

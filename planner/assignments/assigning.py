@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from planner.assignments.arguments import check_level, check_numbers, check_together
 from planner.assignments.assignment import Assignment, AssignmentStatus
 from planner.assignments.fair.serving import Fair
 from planner.assignments.fair.ways import way_named
+from planner.assignments.lots.randomising import Lottery
+from planner.assignments.model.chances import Chances
 from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.floors import Floors
 from planner.assignments.model.inputs import Wishes, build
-from planner.assignments.model.levels import AIMS, Aim, aim_named
+from planner.assignments.model.levels import aim_named
 from planner.assignments.model.pairs import scored_pairs
+from planner.assignments.model.randomised import DRAWS
 from planner.assignments.model.written import Authors
 from planner.assignments.stages import Run
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
-from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
     from planner.assignments.model.attributes import Attributes
+    from planner.assignments.model.chances import MaxProbability
     from planner.assignments.model.pairs import Pairs
     from planner.assignments.model.rules import Rule
     from reviewgraph.labels import Label
@@ -59,6 +62,9 @@ def assign(
     floor: float | None = None,
     floor_best: float | None = None,
     alternates: int = 0,
+    max_probability: MaxProbability | None = None,
+    perturbation: float = 0.0,
+    draws: int = DRAWS,
     seed: int = 0,
     time_limit: float | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -149,8 +155,19 @@ def assign(
         Least affinity of the best reviewer of each paper; None by default.
     alternates
         For each paper so many reviewers who can take the place of anyone on its panel; 0 by default.
+    max_probability
+        The assignment is drawn by lot, and no pair is assigned with a probability above that: one number above 0, up
+        to 1, or one for each (reviewer, item) pair, as a mapping or a ``Columns`` with scores; pairs left out may
+        have 1. Rounded down to ten-thousandths. Fixed pairs have probability 1 all the same.
+    perturbation
+        Beta in the gain ``a (x - beta x^2)`` of a pair assigned with probability x, from 0 to 0.5: with more of it draws
+        spread over more pairs. 0 by default; above 0 the assignment is drawn.
+    draws
+        Draws over which ``randomised.measured`` is measured, 100 by default; 0 measures nothing. Probabilities that
+        mending exceeds are found on as many, from 20 to 100.
     seed
-        Breaks ties between equal affinities: the same seed gives the same assignment.
+        Breaks ties between equal affinities: the same seed gives the same assignment. Where the assignment is drawn
+        another seed is another draw from the same probabilities.
     time_limit
         Seconds for steps 2 to 6; what is reached by then is returned, and so it is after Ctrl-C. By default there is
         no limit: every step ends by itself.
@@ -185,11 +202,25 @@ def assign(
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
     aim = aim_named(target)
-    _check_options(aim, survive, conditioning, author_distance)
-    _check_concerns(previous, per_change, min_affinity)
-    if not isinstance(alternates, int) or alternates < 0:
-        message = f"alternates: expected a whole number, 0 or more, found {alternates!r}"
-        raise InputError(message)
+    check_level(aim, survive)
+    check_numbers(
+        conditioning=conditioning,
+        author_distance=author_distance,
+        alternates=alternates,
+        floor=floor,
+        floor_best=floor_best,
+        min_affinity=min_affinity,
+        per_change=per_change,
+    )
+    chances = Chances(max_probability, perturbation, draws)
+    chances.check()
+    floors, way = Floors(floor, floor_best), None if fair is None else way_named(fair)
+    check_together(
+        change={"per_change": per_change is not None and previous is None},
+        lots={"fair": way is not None, "floor, floor_best": floors.asked, "alternates": alternates > 0}
+        if chances.asked
+        else {},
+    )
     clock = Clock(time_limit)
 
     def tell(words: str, done: float | None = None) -> None:
@@ -206,56 +237,23 @@ def assign(
         previous=previous,
         per_change=per_change,
         min_affinity=min_affinity,
-        floors=_floors(floor, floor_best),
+        floors=floors,
     )
     scored = scored_pairs(affinity, reviewers, items)
     gone, given = survive or int(aim.outlives), assumptions or Assumptions()
-    way = None if fair is None else way_named(fair)
 
     def run(allowed: Wishes) -> Assignment:
         problem = build(scored, allowed)
-        fairly = Fair(problem, way, say) if way or problem.floors.asked else None
-        return Run(problem, aim, gone, seed, clock, say, conditioning, given, fairly, alternates).result()
+        steps = (problem, aim, gone, seed, clock, say, conditioning, given)
+        if chances.asked:
+            return Lottery(*steps, chances=chances).result()
+        fairly = Fair(problem, way, say) if way or floors.asked else None
+        return Run(*steps, fairly, alternates).result()
 
     with clock.stopped_by_interrupts(say):
         found = run(wishes)
         # Whoever may do more must not end with less: where the best is not proved, scored pairs alone are tried, too.
-        if not allow_unscored or found.status is AssignmentStatus.OPTIMAL or clock.over() or not scored.item.size:
+        proved = found.status is AssignmentStatus.OPTIMAL
+        if proved or not allow_unscored or chances.asked or clock.over() or not scored.item.size:
             return found
         return found.or_better(run(wishes._replace(allow_unscored=False)))
-
-
-def _floors(total: float | None, best: float | None) -> Floors:
-    for name, value in (("floor", total), ("floor_best", best)):
-        if value is not None and not math.isfinite(value):
-            message = f"{name}: expected a finite number, found {value!r}"
-            raise InputError(message)
-    return Floors(total, best)
-
-
-def _check_options(aim: Aim, survive: int, conditioning: float, author_distance: int) -> None:
-    if author_distance not in (0, 1):
-        message = f"author_distance: expected 0 or 1, found {author_distance!r}"
-        raise InputError(message)
-    if survive not in (0, 1):
-        message = f"survive: expected 0 or 1, found {survive!r}"
-        raise InputError(message)
-    if survive and not aim.may_survive:
-        able = " or ".join(repr(other.name) for other in AIMS if other.may_survive)
-        message = f"survive: expected target {able} with it, found {aim.name!r}"
-        raise InputError(message)
-    if not 0 <= conditioning <= 1:
-        message = f"conditioning: expected a part of the affinity from 0 to 1, found {conditioning!r}"
-        raise InputError(message)
-
-
-def _check_concerns(previous: Pairs | None, per_change: float | None, min_affinity: float | None) -> None:
-    if per_change is not None and previous is None:
-        message = "per_change: expected previous with it, the assignment to change; found none"
-        raise InputError(message)
-    if per_change is not None and not 0 <= per_change < math.inf:
-        message = f"per_change: expected a finite number, 0 or more, found {per_change!r}"
-        raise InputError(message)
-    if min_affinity is not None and not math.isfinite(min_affinity):
-        message = f"min_affinity: expected a finite number, found {min_affinity!r}"
-        raise InputError(message)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from planner.assignments.model.exchanged import Exchanges
     from planner.assignments.model.fairness import Fairness
     from planner.assignments.model.kept import Kept
+    from planner.assignments.model.randomised import Randomised
     from planner.assignments.model.standing_by import Alternates
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
@@ -95,6 +96,9 @@ class Assignment(Result):
         How the papers are served, the worst above all; None where nothing of the kind was asked for.
     alternates
         Who can step in on each paper; None if that was not asked for.
+    randomised
+        With what probability each pair could be assigned, and what draws do, where this assignment was drawn; None
+        where it was not.
     """
 
     status: AssignmentStatus
@@ -133,6 +137,8 @@ class Assignment(Result):
         best, least = self.affinity_unconstrained, self.least_loss
         stricter = replace(stricter, affinity_unconstrained=best, least_loss=least)
         return replace(stricter, status=status, kept=kept, authors=authors)
+
+    randomised: Randomised | None = None
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""
@@ -179,6 +185,8 @@ class Assignment(Result):
             "fair": None if self.fairness is None else self.fairness.to_dict(),
             **({} if self.alternates is None else self.alternates.to_dict()),
             "explanation": self.explanation,
+            "probabilities": None if self.randomised is None else self.randomised.to_rows(),
+            "draws": None if self.randomised is None else self.randomised.to_dict(),
         }
 
     @property

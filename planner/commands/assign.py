@@ -13,6 +13,7 @@ from planner.assignments.model.levels import AIMS, ToDouble
 from planner.commands.authors import authors_options, read_who_wrote
 from planner.commands.fair import NAMES as FAIR_NAMES
 from planner.commands.fair import fair_options, read_fair, write_alternates
+from planner.commands.lots import lot_options, read_lots, write_probabilities
 from planner.commands.rules import read_rules, rule_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
 from reviewgraph.cli.options import given_options, output_option
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 )
 @fair_options
 @click.option("--like", metavar="FILE", help="Scores, such as last year's, from which noise and reviewers are learned.")
+@lot_options
 @click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
 @output_option("Write the assignment as CSV (item,reviewer,affinity).")
@@ -91,6 +93,7 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
 
     chosen = _design(ctx, **options) if options["design"] else _assign(**options)
     empty = chosen.reviews.n_reviews == 0 and chosen.status is not AssignmentStatus.OPTIMAL
+    write_probabilities(chosen, options["probabilities"])
     if output and empty:
         say(f"{output}: not written, since there is no assignment")
     elif output:
@@ -106,7 +109,8 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
 
 def _assign(
     items_file: str, reviewers_file: str, conflicts: str | None, fixed: str | None,
-    phase_one: str | None, like: str | None, target: str, seed: int, time_limit: float | None, **options: Any,
+    phase_one: str | None, like: str | None, target: str, seed: int, time_limit: float | None,
+    max_probability: str | None, perturbation: float, draws: int, probabilities: str | None, **options: Any,
 ) -> Assignment:  # fmt: skip
     from planner.assignments.assigning import assign as solve
     from planner.assignments.model.pairs import count_unknown
@@ -114,6 +118,7 @@ def _assign(
     from reviewgraph.precision.expected import assumptions_like
     from reviewgraph.reading import read_reviews
 
+    lots = read_lots(max_probability, perturbation, draws, probabilities)
     items = side.read_items(items_file, note=say)
     reviewers = side.read_reviewers(reviewers_file, note=say)
     # A conflict with somebody who is not here does no harm, but may be a name misspelt.
@@ -145,6 +150,7 @@ def _assign(
         **wanted.arguments,
         **wrote,
         **read_fair(options),
+        **lots,
         seed=seed,
         time_limit=time_limit,
         progress=say_progress,
@@ -181,6 +187,10 @@ def _design(
         "at_least",
         "reward",
         *FAIR_NAMES,
+        "max_probability",
+        "perturbation",
+        "draws",
+        "probabilities",
     ):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
@@ -203,5 +213,7 @@ def _show(chosen: Assignment, output: str | None) -> None:
         require = f" --require {chosen.target}" if chosen.target in ALL_NAMES else ""
         click.echo(f"\nNext: reviewgraph check {shlex.quote(output)}{require}")
     else:
-        again = shlex.join(["reviewgraph", "assign", *given_options({"output", "as_json"}), "-o", "assignment.csv"])
+        again = shlex.join(
+            ["reviewgraph", "assign", *given_options({"output", "as_json", "probabilities"}), "-o", "assignment.csv"]
+        )
         click.echo(f"\nNext: {again}   (to keep the assignment)")

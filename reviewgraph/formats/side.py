@@ -302,10 +302,18 @@ def read_affinity(path: Path, *, note: Note | None = None) -> Columns:
     InputError
         As :func:`read_columns`; also if a pair stands twice.
     """
-    columns = _read_coded(path, (_REVIEWER, _ITEM, _AFFINITY), ("reviewer", "item"), True, note)
-    value = columns["affinity"]
-    numbers = np.array([np.nan if number is None else number for number in value.values], np.float64)
-    return replace(_pairs(columns), score=numbers[value.codes])
+    return _scored_pairs(path, _AFFINITY, note)
+
+
+def read_probabilities(path: Path, *, note: Note | None = None) -> Columns:
+    """Return probabilities as codes, from a file ``item,reviewer,probability``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _scored_pairs(path, _PROBABILITY, note)
 
 
 class Bids(NamedTuple):
@@ -439,6 +447,14 @@ def read_truth(path: Path, *, note: Note | None = None) -> dict[str, float]:
 def _pairs(columns: dict[str, Coded]) -> Columns:
     reviewer, item = columns["reviewer"], columns["item"]
     return Columns(reviewer.codes, item.codes, reviewer.values, item.values)
+
+
+def _scored_pairs(path: Path, field: Field, note: Note | None) -> Columns:
+    """Return pairs with a number each, NaN where its cell is empty."""
+    columns = _read_coded(path, (_REVIEWER, _ITEM, field), ("reviewer", "item"), True, note)
+    value = columns[field.role.name]
+    numbers = np.array([np.nan if number is None else number for number in value.values], np.float64)
+    return replace(_pairs(columns), score=numbers[value.codes])
 
 
 def _expect_rows(path: Path, labels: Sequence[str], role: str) -> None:

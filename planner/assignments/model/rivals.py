@@ -46,6 +46,16 @@ class Rivals(NamedTuple):
         both = chosen[second] & (first < second)
         return np.column_stack([first[both], second[both]]).astype(np.int64)
 
+    def among(self, pairs: IntArray) -> Rivals:
+        """Return the rivals within some of the pairs, given as ascending codes, by their places.
+
+        >>> rivals_of(3, np.array([[2, 0], [0, 1]])).among(np.array([0, 2])).rival.tolist()
+        [1, 0]
+        """
+        chosen = np.zeros(self.start.size - 1, np.bool_)
+        chosen[pairs] = True
+        return rivals_of(pairs.size, (np.cumsum(chosen) - 1)[self.couples_among(chosen)])
+
 
 def rivals_of(n_pairs: int, couples: IntArray) -> Rivals:
     """Rows by pair of distinct couples, shape (K, 2), in O(P + K)."""

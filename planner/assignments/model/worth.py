@@ -72,8 +72,8 @@ class Concerns(NamedTuple):
             rank = rank * (reviews + 1) + kind
         return rank
 
-    def among(self, kept: BoolArray) -> Concerns:
-        """Return the concerns of some of the pairs, marked in shape (P,)."""
+    def among(self, kept: BoolArray | IntArray) -> Concerns:
+        """Return the concerns of some of the pairs, marked in shape (P,), or given as codes."""
         return self._replace(below=self.below[kept], changed=self.changed[kept])
 
     def counts(self, chosen: BoolArray) -> tuple[int, ...]:

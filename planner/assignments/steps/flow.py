@@ -207,17 +207,23 @@ def _between(via: Via, item: IntArray, supply: IntArray, first_node: int, n_item
 
 
 def shortfall(
-    item: IntArray, reviewer: IntArray, demand: IntArray, load: IntArray, least: IntArray
+    item: IntArray,
+    reviewer: IntArray,
+    demand: IntArray,
+    load: IntArray,
+    least: IntArray,
+    capacity: IntArray | None = None,
 ) -> Shortfall | None:
     """Find why no assignment exists: items that cannot get their reviews, or reviewers who cannot get enough.
 
-    None if an assignment exists. The two questions can be put one after the other: where each has a solution, both
-    have a common one (Mendelsohn and Dulmage 1958).
+    A pair carries ``capacity`` units, by default one. None if an assignment exists. The two questions can be put one
+    after the other: where each has a solution, both have a common one (Mendelsohn and Dulmage 1958).
     """
-    short = _cut(item, reviewer, demand, load)
+    most = np.ones(item.size, np.int64) if capacity is None else capacity
+    short = _cut(item, reviewer, most, demand, load)
     if short is not None:
         return Shortfall(True, *short)
-    short = _cut(reviewer, item, least, demand)
+    short = _cut(reviewer, item, most, least, demand)
     if short is None:
         return None
     left, right, needed, supply, pairs = short
@@ -225,7 +231,7 @@ def shortfall(
 
 
 def _cut(
-    left: IntArray, right: IntArray, need: IntArray, room: IntArray
+    left: IntArray, right: IntArray, capacity: IntArray, need: IntArray, room: IntArray
 ) -> tuple[IntArray, IntArray, int, int, int] | None:
     """Left nodes that need more than the right ones can take: the piece of a minimum cut that is shortest most."""
     from ortools.graph.python import max_flow
@@ -234,7 +240,7 @@ def _cut(
     # A flow that does not fill every need: the source side of a minimum cut proves that none does.
     flow, source, sink = max_flow.SimpleMaxFlow(), n + m, n + m + 1
     flow.add_arcs_with_capacity(np.full(n, source), np.arange(n), need)
-    flow.add_arcs_with_capacity(left, n + right, np.ones(left.size, np.int64))
+    flow.add_arcs_with_capacity(left, n + right, capacity)
     flow.add_arcs_with_capacity(n + np.arange(m), np.full(m, sink), room)
     flow.solve(source, sink)
     if flow.optimal_flow() == int(need.sum()):
@@ -248,7 +254,7 @@ def _cut(
         lefts, rights = nodes[nodes < n], nodes[nodes >= n] - n
         member = np.zeros(n, np.bool_)
         member[lefts] = True
-        pairs = int((member[left] & ~inside[n + right]).sum())
+        pairs = int(capacity[member[left] & ~inside[n + right]].sum())
         needed, supply = int(need[lefts].sum()), int(room[rights].sum())
         if best is None or needed - supply - pairs > best[0]:
             best = (needed - supply - pairs, lefts, rights, needed, supply, pairs)

@@ -13,6 +13,7 @@ from planner.assignments.words.alternates import alternate_lines
 from planner.assignments.words.authors import authors_lines
 from planner.assignments.words.changes import concerned, concerns
 from planner.assignments.words.fair import fair_lines, why_below
+from planner.assignments.words.lots import lot_lines
 from planner.assignments.words.rules import rule_lines
 from reviewgraph.words import counted
 
@@ -56,6 +57,7 @@ def page(assignment: Assignment) -> str:
         *concerns(assignment),
         *_critical(assignment),
         *alternate_lines(assignment.alternates),
+        *lot_lines(assignment.randomised, assignment.target),
     ]
     return "\n".join(lines)
 

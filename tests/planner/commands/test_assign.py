@@ -198,3 +198,27 @@ def test_authors_of_other_labels_are_refused(folder):
     result = run("--affinity", "affinity.csv", "--allow-coauthors")
     assert result.exit_code == 2
     assert "--allow-coauthors: expected --authors FILE with it" in result.stderr
+
+
+def test_lots_write_probabilities(folder):
+    lots = ["--affinity", "affinity.csv", "--max-probability", "0.5", "--draws", "5"]
+    result = run(*lots, "--probabilities", "chances.csv", "--json")
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    rows = list(csv.DictReader((folder / "chances.csv").read_text().splitlines()))
+    assert [float(row["probability"]) for row in rows] == [row["probability"] for row in report["probabilities"]]
+    assert sum(float(row["probability"]) for row in rows) == pytest.approx(36)
+    assert report["draws"]["measured"] == 5
+    assert report["draws"]["at_level_mended"] == 1.0
+    # The file of one run may cap the next.
+    again = run("--affinity", "affinity.csv", "--max-probability", "chances.csv", "--draws", "0", "--json")
+    assert again.exit_code == 0
+    limit = {(row["item"], row["reviewer"]): float(row["probability"]) for row in rows}
+    for row in json.loads(again.stdout)["probabilities"]:
+        assert row["probability"] <= limit.get((row["item"], row["reviewer"]), 1.0)
+
+
+def test_probabilities_need_a_lottery(folder):
+    result = run("--probabilities", "chances.csv")
+    assert result.exit_code == 2
+    assert "expected --max-probability or --perturbation" in result.stderr

@@ -1,0 +1,55 @@
+"""Units of probability, and rules as nodes that they flow through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.assignments.model.rules import NO_MOST
+from planner.assignments.steps.flow import Via
+
+if TYPE_CHECKING:
+    from planner.assignments.model.problem import Problem
+    from reviewgraph.labels import IntArray
+
+#: Units of one whole review: probabilities are whole multiples of a ten-thousandth.
+UNITS = 10_000
+
+
+def through_rules(problem: Problem) -> Via | None:
+    """Rules on one attribute that gives each reviewer one value at most, as nodes of a flow; None if there is none.
+
+    Such rules part the candidates of a paper, so a flow can say them, and draws keep them. Of several attributes it is
+    the one that limits most values. Nodes that limit nothing, as they have too few candidates, are left out.
+    """
+    group = _parted(problem)
+    if group is None:
+        return None
+    panels, width = problem.panels, problem.panels.n_groups
+    member = group[problem.reviewer]
+    inside = (member >= 0) & problem.bound[problem.item]
+    keys, node = np.unique(np.where(inside, problem.item * width + member, -1), return_inverse=True)
+    candidates = np.bincount(node, minlength=keys.size)
+    given = np.bincount(node[problem.given], minlength=keys.size)
+    least = np.where(keys >= 0, panels.least[keys % width], 0)
+    most = np.maximum(np.where(keys >= 0, panels.most[keys % width], NO_MOST), given)
+    kept = (keys >= 0) & ((candidates > most) | (least > 0))
+    number = np.where(kept, np.cumsum(kept) - 1, -1)
+    item, free = keys[kept] // width, np.zeros(int(kept.sum()), np.int64)
+    most = np.minimum(most, candidates)[kept] * UNITS
+    return Via(number[node], item, least[kept] * UNITS, most, free, UNITS)
+
+
+def _parted(problem: Problem) -> IntArray | None:
+    """Group of each reviewer under the attribute that limits most values, -1 for none, shape (M,)."""
+    panels = problem.panels
+    who, group = panels.of(np.arange(problem.n_reviewers))
+    limited = (panels.least > 0) | (panels.most < NO_MOST)
+    for attribute in np.argsort(-np.bincount(panels.attribute[limited], minlength=panels.different.size)).tolist():
+        ours = panels.attribute[group] == attribute
+        if limited[panels.attribute == attribute].any() and np.bincount(who[ours], minlength=1).max() <= 1:
+            found = np.full(problem.n_reviewers, -1)
+            found[who[ours]] = group[ours]
+            return found
+    return None

@@ -1,0 +1,112 @@
+"""Lotteries in words: what a chair may promise, and why caps on probabilities leave no assignment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.assignments.steps.flow import shortfall
+from planner.assignments.words.why_none import each, papers, people
+from reviewgraph.words import counted, noun
+
+if TYPE_CHECKING:
+    from planner.assignments.model.problem import Problem
+    from planner.assignments.model.randomised import Measured, Randomised
+    from planner.assignments.steps.flow import Shortfall
+    from reviewgraph.reviews import FloatArray
+
+_REMEDY = "Raise --max-probability, score more pairs, allow unscored ones, or lift conflicts."
+
+
+def lot_lines(found: Randomised | None, level: str) -> list[str]:
+    """Return the lines of the page on a lottery; none where there was none."""
+    if found is None:
+        return []
+    cap = "the caps of the table" if found.max_probability is None else f"a cap of {found.max_probability:g}"
+    certain = f" ({counted(found.certain, 'fixed pair is', 'fixed pairs are')} certain)" if found.certain else ""
+    wide = f" and perturbation {found.perturbation:g}" if found.perturbation else ""
+    return [
+        "",
+        f"Drawn by lot under {cap}{wide}: {counted(found.support, 'pair')} may be drawn{certain}; the likeliest "
+        f"reviewer of a paper has probability {found.mean_largest:.3g} on average.",
+        f"Expected affinity: {found.expected:.6g}, {found.percent:.2f} % of the best without a lottery; "
+        f"{_gap(found)} than any other probabilities within these caps, whatever the level.",
+        *(_measured(found, found.measured, level) if found.measured else ["Draws were not measured (--draws 0)."]),
+    ]
+
+
+def _gap(found: Randomised) -> str:
+    what = "in this gain" if found.perturbation else "in affinity"
+    return f"at most {100 * found.gap:.2g} % less {what}" if found.gap > 0 else f"no less {what}"
+
+
+def _measured(found: Randomised, seen: Measured, level: str) -> list[str]:
+    lost = 100.0 * seen.lost / found.best if found.best else 0.0
+    asked = "obey all rules" if level == "none" else f"are {level}"
+    over = (
+        f"more than {seen.excess:.3f} (standard error {seen.excess_error:.3f}) above its cap, which mending did"
+        if seen.excess > 0
+        else "more often than its cap allows"
+    )
+    return [
+        f"Over {counted(seen.count, 'draw')}: {seen.at_level:.0%} {asked} as drawn and {seen.mended:.0%} after "
+        f"mending, which changes {seen.changed:.1f} pairs of a draw and costs {lost:.3f} % of the affinity.",
+        f"What you may promise: only these {found.support} pairs are ever assigned ({seen.outside} others were); no "
+        f"pair is assigned {over}; each is within {seen.deviation:.3f} (standard error {seen.deviation_error:.3f}) of "
+        "its probability.",
+    ]
+
+
+def why_capped(problem: Problem, most: FloatArray, units: int) -> str:
+    """Explain caps that leave no probabilities: papers whose candidates' caps sum to too little, or a cut.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    most
+        Cap of each pair, shape (P,).
+    units
+        Units of one whole review, of which caps are multiples.
+    """
+    free = ~problem.given
+    demand, (load, least) = problem.open_demand(), problem.open_loads()
+    given = np.bincount(problem.item[free], most[free], problem.n_items)
+    short = np.flatnonzero(given < demand - 1e-9)
+    if short.size:
+        return _one_paper(problem, most, int(short[0]), short.size - 1)
+    capacity = np.rint(most[free] * units).astype(np.int64)
+    found = shortfall(problem.item[free], problem.reviewer[free], demand * units, load * units, least * units, capacity)
+    if found is None:
+        rules = ", ".join(problem.ruled.words())
+        return f"Demands and loads can be met with these probabilities, but not with {rules} on each paper. {_REMEDY}"
+    return _cut(problem, found, units)
+
+
+def _one_paper(problem: Problem, most: FloatArray, item: int, others: int) -> str:
+    """Say that the caps of one paper's candidates sum to less than it needs."""
+    here = (problem.item == item) & ~problem.given
+    total, need = float(most[here].sum()), int(problem.open_demand()[item])
+    more = f" ({counted(others, 'more paper')} likewise)" if others else ""
+    return (
+        f"{papers(problem, np.array([item]))} needs {counted(need, 'review')}, and the probabilities of its "
+        f"{counted(int(here.sum()), 'candidate')} may sum to {total:g} at most: {need} > {total:g}{more}. {_REMEDY}"
+    )
+
+
+def _cut(problem: Problem, found: Shortfall, units: int) -> str:
+    """Say which set needs more than its caps and loads give."""
+    needed, supply, pairs = found.needed / units, found.supply / units, found.pairs / units
+    rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if found.pairs else ""
+    if not found.by_items:
+        return (
+            f"{people(problem, found.reviewers)} must get {needed:g} reviews; {papers(problem, found.items)} can give "
+            f"them {supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
+        )
+    who = people(problem, found.reviewers)
+    loads = each(problem.open_loads()[0][found.reviewers], "load", of="of") if found.reviewers.size else "load 0"
+    return (
+        f"{papers(problem, found.items)} {noun(found.items.size, 'needs', 'need')} {needed:g} reviews; {who} with "
+        f"{loads} can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. {_REMEDY}"
+    )

@@ -1,0 +1,83 @@
+"""The options of assignments by lot, and the files they name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from planner.assignments.model.randomised import DRAWS
+from reviewgraph.cli.output import Refusal, csv_text, say, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from planner.assignments.assignment import Assignment
+
+    Command = Callable[..., Any]
+
+OPTIONS = (
+    click.option(
+        "--max-probability",
+        metavar="Q|FILE",
+        help="Draw the assignment; no pair with a probability above Q, or that of its row (item,reviewer,probability).",
+    ),
+    click.option(
+        "--perturbation",
+        type=click.FloatRange(0, 0.5),
+        default=0.0,
+        show_default=True,
+        metavar="B",
+        help="Draw the assignment; what a pair of probability x counts is a (x - B x^2): spread over more pairs.",
+    ),
+    click.option(
+        "--draws",
+        type=click.IntRange(0),
+        default=DRAWS,
+        show_default=True,
+        metavar="N",
+        help="Draws over which it is measured what draws do; 0 measures nothing.",
+    ),
+    click.option("--probabilities", metavar="FILE", help="Write the probabilities as CSV (item,reviewer,probability)."),
+)
+
+
+def lot_options(command: Command) -> Command:
+    """Add the options of assignments by lot to a command.
+
+    >>> @click.command()
+    ... @lot_options
+    ... def draw(**lots): ...
+    >>> [option.name for option in draw.params]
+    ['max_probability', 'perturbation', 'draws', 'probabilities']
+    """
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_lots(
+    max_probability: str | None, perturbation: float, draws: int, probabilities: str | None
+) -> dict[str, Any]:
+    """Return the arguments of :func:`planner.assign` on lots: a cap that is no number is the name of a file."""
+    if probabilities and max_probability is None and not perturbation:
+        message = "--probabilities: expected --max-probability or --perturbation with it, found neither"
+        raise Refusal(message)
+    return {"max_probability": _cap(max_probability), "perturbation": perturbation, "draws": draws}
+
+
+def _cap(text: str | None) -> Any:
+    from reviewgraph.formats import side
+
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return side.read_probabilities(text, note=say)
+
+
+def write_probabilities(chosen: Assignment, place: str | None) -> None:
+    """Write the probabilities of an assignment that was drawn."""
+    if place and chosen.randomised is not None:
+        write_whole(place, csv_text(chosen.randomised.to_columns()))

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import AtLeast, AtMost, assign
+from planner.assignments.words.page import page
+from reviewgraph import Reviews
+from reviewgraph.columns import Columns
+from reviewgraph.errors import InputError
+from tests.planner.assignments import naive_assignment as naive
+from tests.planner.assignments.test_assigning import call, markets, pairs_of, wrong_with
+
+N, M = 12, 10
+
+
+def affinity(seed=0):
+    return np.random.default_rng(seed).random((M, N))
+
+
+def probabilities(result):
+    columns = result.randomised.to_columns()
+    pairs = zip(columns["reviewer"], columns["item"], strict=True)
+    return dict(zip(pairs, columns["probability"], strict=True))
+
+
+@given(markets(extras=True), st.sampled_from([1.0, 0.9, 0.5]), st.sampled_from([0.0, 0.2]))
+@settings(max_examples=40, deadline=None)
+def test_every_draw_obeys_the_rules_and_stays_in_the_support(market, cap, beta):
+    plain = call(market, target="none")
+    result = call(market, target="none", max_probability=cap, perturbation=beta, draws=3)
+    assert plain.status != "infeasible" or result.status == "infeasible"
+    if not result.status.reached:
+        assert result.explanation
+        return
+    if result.randomised is None:
+        assert not result.reviews.n_reviews
+        return
+    assert wrong_with(market, result) == []
+    published = probabilities(result)
+    assert set(pairs_of(result)) <= set(published)
+    assert all(x <= cap + 1e-9 or pair in market["fixed"] for pair, x in published.items())
+    assert all(published[pair] == 1.0 for pair in market["fixed"])
+    for item, demand in market["demand"].items():
+        assert sum(x for (_, i), x in published.items() if i == item) == pytest.approx(demand)
+    assert result.randomised.expected <= result.affinity_unconstrained + 1e-3
+
+
+@pytest.mark.parametrize("target", ["double", "recoverable", "connected", "survives-review"])
+def test_draws_reach_the_level(target):
+    for seed in range(2):
+        result = assign(affinity(), demand=4, load=6, target=target, max_probability=0.7, draws=1, seed=seed)
+        assert result.status == "feasible"
+        assert result.randomised.measured.mended == 1.0
+        if target == "double":
+            assert naive.doubly_connected(pairs_of(result), range(N))
+
+
+def communities():
+    """Two communities without a good pair between them: the best affinity links nothing."""
+    side = np.arange(M)[:, None] % 2 == np.arange(N) % 2
+    return np.where(side, affinity(), -1.0)
+
+
+@pytest.mark.parametrize("cap", [1.0, 0.9, 0.5])
+def test_links_come_into_the_support_with_a_probability(cap):
+    assert not naive.doubly_connected(pairs_of(assign(communities(), demand=2, load=5, target="none")), range(N))
+    result = assign(communities(), demand=2, load=5, max_probability=cap, draws=5)
+    assert result.status.reached
+    assert naive.doubly_connected(pairs_of(result), range(N))
+    published = probabilities(result)
+    assert any((reviewer - item) % 2 for reviewer, item in published)
+    assert max(published.values()) <= cap
+    assert result.randomised.measured.outside == 0
+    assert result.randomised.gap >= 0
+
+
+def test_another_seed_is_another_draw_of_the_same_probabilities():
+    first, second = (assign(affinity(), demand=3, load=5, max_probability=0.5, draws=5, seed=seed) for seed in (0, 1))
+    assert probabilities(first) == probabilities(second)
+    assert pairs_of(first) != pairs_of(second)
+    assert first.randomised.to_dict() == second.randomised.to_dict()
+    again = assign(affinity(), demand=3, load=5, max_probability=0.5, draws=5, seed=0)
+    assert pairs_of(again) == pairs_of(first)
+
+
+def test_caps_of_one_leave_the_assignment_as_it_is():
+    plain, lot = assign(affinity(), demand=3, load=5), assign(affinity(), demand=3, load=5, max_probability=1.0)
+    assert pairs_of(plain) == pairs_of(lot)
+    assert set(probabilities(lot).values()) == {1.0}
+    assert lot.randomised.percent == pytest.approx(100.0 * plain.affinity / plain.affinity_unconstrained)
+
+
+def test_a_table_caps_its_pairs_only():
+    best = pairs_of(assign(affinity(), demand=3, load=5, target="none"))
+    table = {best[0]: 0.25, best[1]: 0.0}
+    result = assign(affinity(), demand=3, load=5, max_probability=table, draws=0)
+    published = probabilities(result)
+    assert published.get(best[0], 0.0) <= 0.25
+    assert best[1] not in published
+    assert max(published.values()) == 1.0
+    assert result.randomised.max_probability is None
+    assert result.randomised.measured is None
+    columns = Columns(np.array([0]), np.array([0]), [best[1][0]], [best[1][1]], np.array([0.0]))
+    assert best[1] not in probabilities(assign(affinity(), demand=3, load=5, max_probability=columns, draws=0))
+
+
+def test_rules_that_no_flow_says_are_mended():
+    attributes = {j: {"home": j % 5, "senior": j < 5} for j in range(M)}
+    rules = [AtMost("home", 1), AtLeast("senior", 1)]
+    result = assign(
+        affinity(), demand=3, load=5, attributes=attributes, rules=rules, max_probability=0.5, draws=1, fixed=[(0, 0)]
+    )
+    homes, senior = {j: j % 5 for j in range(M)}, range(5)
+    wrong = naive.violations(
+        pairs_of(result), demand=dict.fromkeys(range(N), 3), load=dict.fromkeys(range(M), 5), institutions=homes,
+        senior=senior, fixed=[(0, 0)],
+    )  # fmt: skip
+    assert wrong == []
+    assert result.randomised.measured.mended == 1.0
+    assert result.randomised.certain == 1
+
+
+def test_a_first_phase_links_and_is_not_drawn():
+    first = Reviews.from_codes(np.arange(5), np.arange(5), reviewers=range(M), items=range(N))
+    result = assign(affinity(), demand=2, load=4, phase_one=first, max_probability=0.6, draws=5)
+    assert result.status.reached
+    assert not {(k, k) for k in range(5)} & set(probabilities(result))
+    assert (result.reviews.reviews_per_item == 2).all()
+
+
+def test_survivors_are_drawn_too():
+    result = assign(affinity(), demand=4, load=6, survive=1, max_probability=0.8, draws=3)
+    assert result.status.reached
+    assert naive.survives(pairs_of(result), range(N), range(M))
+
+
+def test_time_that_is_over_leaves_a_draw_within_the_rules():
+    result = assign(communities(), demand=2, load=5, max_probability=0.5, draws=50, time_limit=0.0)
+    assert (result.reviews.reviews_per_item == 2).all()
+    assert result.loads.max() <= 5
+    assert result.status in ("feasible", "level_missed")
+
+
+def test_caps_that_leave_nothing_are_counted_out():
+    result = assign(affinity(), demand=3, load=5, max_probability=0.2)
+    assert result.status == "infeasible"
+    assert "3 > 2" in result.explanation
+    assert result.randomised is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_probability": 0.0}, "max_probability: expected a number above 0"),
+        ({"max_probability": 1.5}, "max_probability: expected a number above 0"),
+        ({"max_probability": {(0, 0): 1.5}}, r"found 1.5 for \(0, 0\)"),
+        ({"perturbation": 0.7}, "perturbation: expected a number from 0 to 0.5"),
+        ({"max_probability": 0.5, "draws": -1}, "draws: expected a whole number"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        assign(affinity(), **options)
+
+
+def test_the_page_says_what_may_be_promised():
+    text = page(assign(affinity(), demand=3, load=5, max_probability=0.5, draws=10))
+    for words in ("Drawn by lot under a cap of 0.5", "Expected affinity", "Over 10 draws", "What you may promise"):
+        assert words in text
+
+
+def test_no_draw_holds_rivals():
+    authors = {item: [item % M] for item in range(N)}
+    for seed in range(2):
+        result = assign(
+            affinity(), demand=2, load=5, target="none", authors=authors, max_probability=0.9, draws=1, seed=seed
+        )
+        reads = set(probabilities(result))
+        chosen = set(pairs_of(result))
+        assert chosen <= reads
+        assert not {(j, i) for j, i in reads if j == i % M}
+        # Nobody reviews a paper of somebody who may review hers: the support itself holds no such pair of pairs.
+        for reviewer, item in reads:
+            author = item % M
+            assert not any((author, other) in reads for other in range(N) if other % M == reviewer)
+
+
+def test_pairs_that_are_to_be_few_stay_few():
+    first = assign(affinity(), demand=3, load=5, target="none")
+    previous = pairs_of(first)
+    result = assign(affinity(3), demand=3, load=5, target="none", previous=previous, max_probability=0.9, draws=1)
+    published = probabilities(result)
+    # Without a change every pair would have probability 1; the cap takes a tenth of it.
+    assert sum(published[pair] for pair in previous) == pytest.approx(0.9 * len(previous))
+    assert result.changes is not None

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import AtLeast, AtMost
+from planner.assignments.lots.marginals import Gain, best_marginals, limits_of
+from planner.assignments.lots.units import UNITS, through_rules
+from planner.assignments.words.lots import why_capped
+from tests.planner.assignments.cases import problem_of, ruled_of
+from tests.planner.assignments.naive_lots import best_gain
+
+
+@st.composite
+def problems(draw):
+    """Small problems with ties, negative affinities, tight and least loads, missing pairs and a fixed one."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    n, m = draw(st.integers(1, 5)), draw(st.integers(1, 6))
+    pairs = [(i, j) for i in range(n) for j in range(m) if rng.random() < draw(st.sampled_from([0.6, 1.0]))]
+    levels = draw(st.sampled_from([1, 3, 1000]))
+    problem = problem_of(
+        pairs, rng.integers(-levels, levels + 1, len(pairs)) / levels, n, m,
+        demand=rng.integers(0, 3, n), load=rng.integers(0, 4, m),
+    )  # fmt: skip
+    fixed = np.zeros(len(pairs), bool)
+    if pairs and draw(st.booleans()):
+        first = int(rng.integers(len(pairs)))
+        fixed[first] = problem.demand[problem.item[first]] > 0 and problem.load[problem.reviewer[first]] > 0
+    least = np.minimum(problem.load, rng.integers(0, 2, m)) * draw(st.integers(0, 1))
+    return replace(problem, given=fixed, least=least)
+
+
+@given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]), st.sampled_from([0.0, 0.1, 0.5]))
+@settings(max_examples=40, deadline=None)
+def test_gain_is_that_of_the_quadratic_programme_within_the_gap(problem, cap, beta):
+    found = best_marginals(problem, Gain(problem.affinity, beta), limits_of(problem, cap))
+    best = best_gain(problem, cap, beta)
+    if best is None:
+        assert found is None
+        assert why_capped(problem, np.full(problem.item.size, cap), UNITS)
+        return
+    assert found.value <= best + 1e-3
+    assert found.bound >= best - 1e-3
+    assert found.bound - found.value <= max(2e-3 * abs(best), 2e-3)
+    kept(problem, found.units, cap)
+
+
+def kept(problem, units, cap):
+    """Demands, loads and caps, in units."""
+    assert (np.bincount(problem.item, units, problem.n_items) == problem.demand * UNITS).all()
+    total = np.bincount(problem.reviewer, units, problem.n_reviewers)
+    assert (total <= problem.load * UNITS).all()
+    assert (total >= problem.least * UNITS).all()
+    assert (units[~problem.given] <= cap * UNITS).all()
+    assert (units[problem.given] == UNITS).all()
+
+
+def test_concave_gain_spreads_what_a_linear_one_concentrates():
+    problem = problem_of([(0, 0), (0, 1)], [1.0, 0.9], 1, 2, demand=1, load=1)
+    limits = limits_of(problem, 1.0)
+    assert best_marginals(problem, Gain(problem.affinity, 0.0), limits).units.tolist() == [UNITS, 0]
+    spread = best_marginals(problem, Gain(problem.affinity, 0.5), limits)
+    # Where slopes meet: 1 - x = .9 (1 - (1 - x)), so x = 1 / 1.9.
+    assert spread.units[0] / UNITS == pytest.approx(1 / 1.9, abs=0.01)
+
+
+def test_solution_near_another_is_as_good_as_one_from_afar():
+    rng = np.random.default_rng(0)
+    problem = problem_of([(i, j) for i in range(9) for j in range(8)], rng.random(72), 9, 8, demand=3, load=4)
+    gain = Gain(problem.affinity, 0.2)
+    first = best_marginals(problem, gain, limits_of(problem, 0.9))
+    again = best_marginals(problem, gain, limits_of(problem, 0.88), near=first.units)
+    assert again.value == pytest.approx(best_gain(problem, 0.88, 0.2), rel=1e-3)
+
+
+def test_caps_are_rounded_down():
+    problem = problem_of([(0, 0), (0, 1)], [1.0, 1.0], 1, 2, demand=1, load=1)
+    assert limits_of(problem, np.array([0.55559, 0.7])).most.tolist() == [5555, 7000]
+
+
+RULED = {j: {"institution": "ab"[j % 2], "senior": j == 0} for j in range(4)}
+
+
+@pytest.mark.parametrize("rule", [AtMost("institution", 1), AtLeast("senior", 1)])
+def test_rules_on_one_attribute_are_nodes(rule):
+    pairs = [(i, j) for i in range(2) for j in range(4)]
+    ruled = ruled_of(4, RULED, [rule])
+    problem = problem_of(pairs, [0.0, 1, 0, 1] * 2, 2, 4, demand=2, load=2, ruled=ruled)
+    units = best_marginals(problem, Gain(problem.affinity, 0.0), limits_of(problem, 1.0)).units
+    share = np.bincount(problem.reviewer, units, 4) / UNITS
+    if isinstance(rule, AtMost):
+        assert share[[1, 3]].sum() == 2
+    else:
+        assert share[0] == 2
+    assert through_rules(problem) is not None
+
+
+def test_of_two_attributes_the_one_that_limits_more_is_in_the_flow():
+    rules = [AtMost("institution", 1), AtLeast("senior", 1)]
+    problem = problem_of(
+        [(0, j) for j in range(4)], np.ones(4), 1, 4, demand=2, load=1, ruled=ruled_of(4, RULED, rules)
+    )
+    assert through_rules(problem).most.tolist() == [UNITS, UNITS]
+
+
+def test_too_few_candidates_are_counted():
+    problem = problem_of([(0, 0), (0, 1), (1, 0), (1, 1)], np.ones(4), 2, 2, demand=[2, 1], load=2)
+    words = why_capped(problem, np.full(4, 0.5), UNITS)
+    assert "1 paper (0) needs 2 reviews, and the probabilities of its 2 candidates may sum to 1 at most: 2 > 1" in words
+
+
+def test_loads_and_caps_together_are_cut():
+    problem = problem_of([(i, j) for i in range(3) for j in range(2)], np.ones(6), 3, 2, demand=1, load=[1, 9])
+    words = why_capped(problem, np.full(6, 0.5), UNITS)
+    assert "need 3 reviews" in words
+    assert "> 2.5" in words

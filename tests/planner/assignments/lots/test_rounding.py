@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from planner import AtMost
+from planner.assignments.lots.marginals import Gain, best_marginals, limits_of
+from planner.assignments.lots.rounding import drawn, flow_of, round_cycles
+from planner.assignments.lots.units import UNITS, through_rules
+from tests.planner.assignments.cases import problem_of, ruled_of
+from tests.planner.assignments.lots.test_marginals import problems
+from tests.planner.assignments.naive_lots import rounded
+
+
+def laid_out(problem, units):
+    return flow_of(problem.item, problem.reviewer, units, problem.n_items, problem.n_reviewers, through_rules(problem))
+
+
+@given(problems(), st.sampled_from([1.0, 0.9, 0.5, 0.3]), st.sampled_from([0.0, 0.5]), st.integers(0, 99))
+@settings(max_examples=100, deadline=None)
+def test_every_draw_meets_demands_and_loads(problem, cap, beta, seed):
+    found = best_marginals(problem, Gain(problem.affinity, beta), limits_of(problem, cap))
+    if found is None:
+        return
+    flow, rng = laid_out(problem, found.units), np.random.default_rng(seed)
+    for _ in range(5):
+        chosen = drawn(flow, rng)
+        assert (np.bincount(problem.item[chosen], minlength=problem.n_items) == problem.demand).all()
+        held = np.bincount(problem.reviewer[chosen], minlength=problem.n_reviewers)
+        # Not only within the loads: the expected load rounded down or up.
+        expected = np.bincount(problem.reviewer, found.units, problem.n_reviewers) / UNITS
+        assert (held >= np.floor(expected)).all()
+        assert (held <= np.ceil(expected)).all()
+        assert not chosen[found.units == 0].any()
+        assert chosen[found.units == UNITS].all()
+
+
+CASES = {
+    "half each": ([(0, 0), (0, 1)], [5000, 5000], 1, 2),
+    "thirds": ([(i, j) for i in range(2) for j in range(3)], [3333, 3333, 3334, 6667, 6667, 6666], 2, 3),
+    "one in ten thousand": ([(0, 0), (0, 1)], [1, 9999], 1, 2),
+    "a star": ([(i, 0) for i in range(4)] + [(i, i + 1) for i in range(4)], [2500] * 4 + [7500] * 4, 4, 5),
+    "uneven": ([(i, j) for i in range(3) for j in range(4)], [1000, 2000, 3000, 4000] * 3, 3, 4),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("naive", [False, True])
+def test_frequencies_are_the_probabilities(case, naive):
+    pairs, units, n, m = CASES[case]
+    table, units, count = np.array(pairs), np.array(units), 300 if naive else 4000
+    rng, times = np.random.default_rng(7), np.zeros(len(pairs))
+    flow = flow_of(table[:, 0], table[:, 1], units, n, m)
+    fractions = [f"{number}/{UNITS}" for number in units.tolist()]
+    for _ in range(count):
+        times += rounded(pairs, fractions, rng) if naive else drawn(flow, rng)
+    # Exact binomial bounds that all pairs together leave by chance once in a thousand.
+    low, high = binom.interval(1 - 1e-3 / len(pairs), count, units / UNITS)
+    assert (times >= low).all()
+    assert (times <= high).all()
+
+
+def test_rules_hold_in_every_draw():
+    rng = np.random.default_rng(3)
+    attributes = {j: {"home": f"u{j % 3}"} for j in range(9)}
+    pairs = [(i, j) for i in range(6) for j in range(9)]
+    ruled = ruled_of(9, attributes, [AtMost("home", 1)])
+    problem = problem_of(pairs, rng.random(54), 6, 9, demand=3, load=3, ruled=ruled)
+    units = best_marginals(problem, Gain(problem.affinity, 0.3), limits_of(problem, 0.5)).units
+    flow = laid_out(problem, units)
+    for _ in range(50):
+        chosen = drawn(flow, rng)
+        homes = problem.item[chosen] * 3 + problem.reviewer[chosen] % 3
+        assert np.unique(homes).size == homes.size == 18
+
+
+def test_plain_and_compiled_form_draw_the_same():
+    table = np.array(CASES["uneven"][0])
+    flow = flow_of(table[:, 0], table[:, 1], np.array(CASES["uneven"][1]), 3, 4)
+    found = []
+    for form in (round_cycles.python, round_cycles.compiled):
+        part, arc = flow.part.copy(), flow.arc.copy()
+        form(flow.tail, flow.head, part, flow.start, arc, np.random.default_rng(1).random(part.size), UNITS)
+        found.append(part.tolist())
+    assert found[0] == found[1]
+    assert set(found[0]) <= {0, UNITS}
