@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.assignments.model.cliques import cliques_of
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.pairs import scored_pairs
 from planner.assignments.model.rivals import rivals_of
@@ -56,6 +59,19 @@ def test_couples_and_counts_among_the_chosen(size, data):
     assert rivals.couples_among(chosen).tolist() == [list(c) for c in sorted(couples) if chosen[list(c)].all()]
     count = [sum(chosen[x + y - p] for x, y in couples if p in (x, y)) for p in range(size)]
     assert rivals.count_among(chosen).tolist() == count
+
+
+@given(st.integers(2, 8), st.data())
+@settings(max_examples=60, deadline=None)
+def test_cliques_hold_all_couples_and_nothing_else(size, data):
+    couple = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)).filter(lambda c: c[0] < c[1])
+    couples = data.draw(st.sets(couple))
+    row, member = cliques_of(rivals_of(size, np.array(sorted(couples), np.int64).reshape(-1, 2)))
+    cliques = [set(member[row == k].tolist()) for k in range(row.max(initial=-1) + 1)]
+    assert {pair for clique in cliques for pair in combinations(sorted(clique), 2)} == couples
+    for clique in cliques:
+        others = set(range(size)) - clique
+        assert not any(all((min(x, y), max(x, y)) in couples for y in clique) for x in others)
 
 
 def test_a_mapping_a_table_and_pairs_say_the_same():
