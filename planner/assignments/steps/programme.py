@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.assignments.steps.rows import Rows, good_rows, panel_rows, rows_of
+from planner.solving import solve_stoppably
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -138,7 +139,7 @@ def improved(programme: Programme, within: BoolArray, seconds: float) -> Ending:
     model.maximize(cp_model.LinearExpr.weighted_sum(columns, weights.tolist()))
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds, solver.parameters.num_workers = seconds, 1
-    if solver.solve(model) != cp_model.OPTIMAL:
+    if solve_stoppably(solver, model) != cp_model.OPTIMAL:
         return Ending(None, False)
     picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
     value = float(programme.value[picked].sum())
@@ -156,7 +157,7 @@ def confirm(programme: Programme, seconds: float) -> Ending:
     model, columns = _model(programme, np.ones(programme.value.size, np.bool_))
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds, solver.parameters.num_workers = seconds, 1
-    status = solver.solve(model)
+    status = solve_stoppably(solver, model)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
         return Ending(picked if programme.obeyed_by(picked) else None, False)
