@@ -24,22 +24,37 @@ class Clock:
     True
     """
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, outer: Clock | None = None) -> None:
         self.started = time.monotonic()
         self.deadline = math.inf if seconds is None else self.started + seconds
-        self.interrupted = False
+        self.interrupted, self.outer = False, outer
 
     def over(self) -> bool:
         """Whether to stop now."""
-        return self.interrupted or time.monotonic() > self.deadline
+        return self.stopped() or time.monotonic() > self.deadline
+
+    def stopped(self) -> bool:
+        """Whether somebody pressed Ctrl-C, which stops the clocks within this one, too."""
+        return self.interrupted or (self.outer is not None and self.outer.stopped())
+
+    def at_most(self, seconds: float) -> Clock:
+        """Return a clock within this one that ends after so many seconds, if not before.
+
+        >>> outer = Clock(None)
+        >>> inner = outer.at_most(60.0)
+        >>> outer.interrupted = True
+        >>> inner.over(), inner.left()
+        (True, 0.0)
+        """
+        return Clock(min(seconds, self.left()), self)
 
     def elapsed(self) -> float:
         """Seconds since the clock was made."""
         return time.monotonic() - self.started
 
     def left(self) -> float:
-        """Seconds until the limit."""
-        return max(self.deadline - time.monotonic(), 0.0)
+        """Seconds until the limit; none once interrupted."""
+        return 0.0 if self.stopped() else max(self.deadline - time.monotonic(), 0.0)
 
     def share(self, part: float) -> Clock:
         """Return a clock of its own for a part of the seconds that are left."""

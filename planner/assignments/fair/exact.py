@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.assignments.model.floors import VALUE_BITS, unit_of
 from planner.assignments.steps.programme import Programme, programme_of
-from planner.assignments.steps.rows import rival_rows
+from planner.assignments.steps.rows import MOST_COUPLES, rival_rows
 from planner.solving import solve_stoppably
 
 if TYPE_CHECKING:
@@ -115,13 +115,11 @@ def _small(problem: Problem) -> _Small | None:
     given = np.zeros(problem.n_items, np.int64)
     np.add.at(given, problem.item[problem.given], coarse[problem.given])
     rows, places = row[problem.item[programme.pairs]], problem.open_demand()[items]
-    programme = programme._replace(rows=(*programme.rows, rival_rows(programme.pairs, _couples(problem))))
+    # All couples, even where the programme has none written down; given pairs have no rivals.
+    couples = problem.rivals.couples_among(np.ones(problem.item.size, np.bool_))
+    if len(couples) > MOST_COUPLES:
+        programme = programme._replace(rows=(*programme.rows, rival_rows(programme.pairs, couples)))
     return _Small(programme, coarse[programme.pairs], items, rows, given[items], places)
-
-
-def _couples(problem: Problem) -> IntArray:
-    """All couples of rivals but those of given pairs, of which there are none."""
-    return problem.rivals.couples_among(np.ones(problem.item.size, np.bool_))
 
 
 def _chosen(problem: Problem, programme: Programme, answer: IntArray) -> BoolArray:

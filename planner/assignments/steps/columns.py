@@ -75,22 +75,46 @@ def best_columns(programme: Programme, item: IntArray, start: BoolArray, clock: 
     return _checked(programme, found, prices, clock)
 
 
-def _checked(programme: Programme, found: Found, prices: _Prices, clock: Clock) -> Found:
-    """Take no solver's word that its answer is the best: its value meets the prices, or a second solver finds none."""
-    if found.picked is None:
-        return Found(None, prices.bound)
-    value = float(programme.value[found.picked].sum())
-    short = prices.bound - value
-    if short <= ERROR * max(abs(value), 1.0):
-        return Found(found.picked, prices.bound)
+def _checked(programme: Programme, first: Found, prices: _Prices, clock: Clock) -> Found:
+    """Take no solver's word that its answer is the best: its value meets the prices, or two solvers find no better.
+
+    The second one starts from the answer of the first; where it finds a better one, or comes to its end alone, the
+    first one is asked again. The bound is the weaker one of the two.
+    """
+    best = Found(first.picked, prices.bound)
+    if _meets(programme, best):
+        return best
     # Whatever is better has no column that the prices call a loss of more than what is short.
-    near = (prices.loss <= short * (1 + ERROR)) | found.picked
-    if np.count_nonzero(near) > MOST_CHECKED:
-        return Found(found.picked, prices.bound)
-    second = improved(programme, near, max(clock.left(), 0.1))
-    if second.picked is not None and programme.value[second.picked].sum() > value:
-        found = Found(second.picked, second.bound)
-    return Found(found.picked, min(prices.bound, second.bound))
+    within, fixed = _near(programme, prices, first.picked)
+    if np.count_nonzero(within) > MOST_CHECKED:
+        return best
+    second = improved(programme, within, fixed, first.picked, max(clock.left(), 0.1))
+    if second.picked is None:
+        return best
+    if _value(programme, second.picked) > _value(programme, first.picked):
+        best = best._replace(picked=second.picked)
+    if first.bound > second.bound + _error(second.bound) and not clock.over():
+        within, fixed = _near(programme, prices, best.picked)
+        first = _within(programme, within, fixed, clock)
+    return best._replace(bound=min(best.bound, max(first.bound, second.bound, _value(programme, best.picked))))
+
+
+def _near(programme: Programme, prices: _Prices, picked: BoolArray | None) -> tuple[BoolArray, IntArray]:
+    """Columns that a better choice may have by the prices, and those that it must have."""
+    short = prices.bound - _value(programme, picked) + _error(prices.bound)
+    return prices.loss <= short, np.flatnonzero(prices.loss < -short)
+
+
+def _meets(programme: Programme, found: Found) -> bool:
+    return found.bound - _value(programme, found.picked) <= _error(found.bound)
+
+
+def _value(programme: Programme, picked: BoolArray | None) -> float:
+    return -math.inf if picked is None else math.fsum(programme.value[picked].tolist())
+
+
+def _error(value: float) -> float:
+    return ERROR * max(abs(value), 1.0)
 
 
 def _by_slack(programme: Programme, prices: _Prices, clock: Clock) -> Found:
@@ -101,7 +125,7 @@ def _by_slack(programme: Programme, prices: _Prices, clock: Clock) -> Found:
         found = _within(programme, open_columns, fixed, clock)
         if found.picked is None and slack >= loss.max():
             break
-        value = -math.inf if found.picked is None else float(programme.value[found.picked].sum())
+        value = _value(programme, found.picked)
         if value > proved:
             best, proved = Found(found.picked, best.bound), value
         # Whoever is not among the open columns falls short by the slack at least.
@@ -113,8 +137,8 @@ def _by_slack(programme: Programme, prices: _Prices, clock: Clock) -> Found:
 
 
 def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, clock: Clock) -> Found:
-    """Solve the programme over some columns, a few of them fixed."""
-    ending = solve(programme, max(clock.left(), 0.1), gap=0.0, within=open_columns, fixed=fixed)
+    """Solve the programme over some columns, a few of them fixed, in half of the time left: the rest is for checks."""
+    ending = solve(programme, max(clock.left() / 2, 0.1), gap=0.0, within=open_columns, fixed=fixed)
     return Found(ending.picked, ending.bound)
 
 

@@ -10,16 +10,16 @@ import numpy as np
 from planner.assignments.steps.columns import FEW, best_columns
 from planner.assignments.steps.programme import Ending, confirm, programme_of, solve
 from planner.assignments.steps.rows import rival_rows
-from reviewgraph.clock import Clock
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from planner.assignments.steps.programme import Programme
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
-#: Seconds for one integer programme, which Ctrl-C cannot stop.
-MOST_SECONDS = 300.0
+#: Seconds for the integer programmes of one repair, of which Ctrl-C cannot stop the one that runs; of a small one.
+MOST_SECONDS, FEW_SECONDS = 300.0, 20.0
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
@@ -87,20 +87,21 @@ class Repair(NamedTuple):
     proved: bool
 
 
-def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> Repair:
+def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = False) -> Repair:
     """Reassign the broken items at the least loss, by an integer programme over them and, if need be, more.
 
     Start with the broken items alone, the others keep their reviewers; where that is infeasible, take in the items
     that compete for their candidates, in the end all of them. Over all of them "infeasible" is a proof once a second
-    solver has confirmed it.
+    solver has confirmed it. A ``quick`` repair takes one solver's answer, the best or nearly so.
     """
     if crowded_items(problem, problem.given).size:
         return Repair(None, True)
+    clock = clock.at_most(FEW_SECONDS if problem.item.size <= FEW else MOST_SECONDS)
     region = np.zeros(problem.n_items, np.bool_)
     region[broken_items(problem, chosen)] = True
     while region.any():
         whole = bool(region[problem.item].all())
-        found = _reassign(problem, chosen, region, clock, prove=whole)
+        found = _reassign(problem, chosen, region, clock, prove=whole and not quick, priced=not quick)
         if whole or found.chosen is not None or not found.proved:
             return found
         candidates = np.zeros(problem.n_reviewers, np.bool_)
@@ -116,37 +117,48 @@ def feasible(problem: Problem, items: BoolArray, clock: Clock) -> bool:
 
     Two solvers of different kinds must agree that they cannot.
     """
-    found = _reassign(problem, problem.given, items, clock, prove=True)
+    found = _reassign(problem, problem.given, items, clock, prove=True, valued=False)
     return found.chosen is not None or not found.proved
 
 
-def _reassign(problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clock, *, prove: bool) -> Repair:
-    """Assign the items of a region anew, the rest as it is; with ``prove`` no solver's word alone is taken."""
+def _reassign(
+    problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clock, *, prove: bool, priced: bool = True,
+    valued: bool = True,
+) -> Repair:  # fmt: skip
+    """Assign the items of a region anew, the rest as it is; with ``prove`` no solver's word alone is taken.
+
+    Without ``priced`` a large programme is solved as a small one; without ``valued`` all answers are as good.
+    """
     programme = programme_of(problem, chosen, region)
     if programme is None:
         return Repair(None, True)
+    if not valued:
+        programme = programme._replace(value=np.zeros_like(programme.value))
     found = chosen.copy()
     while True:
-        ending = _priced(problem, programme, chosen, clock) or solve(programme, _seconds(clock))
+        found_by_prices = _priced(problem, programme, chosen, clock) if priced else None
+        ending = found_by_prices or solve(programme, _seconds(clock))
         if prove and ending.picked is None and ending.proved:
             ending = confirm(programme, _seconds(clock))
         if ending.picked is None:
             return Repair(None, ending.proved)
         found[programme.pairs] = ending.picked[: programme.pairs.size]
-        # Rivals get their rows once they come up: there are too many to write down.
+        # Where rivals are too many to write down, they get their rows once they come up.
         rows = rival_rows(programme.pairs, problem.rivals.couples_among(found))
         if not rows.low.size:
             return Repair(found, False)
+        if clock.over():
+            return Repair(None, False)
         programme = programme._replace(rows=(*programme.rows, rows))
 
 
 def _priced(problem: Problem, programme: Programme, chosen: BoolArray, clock: Clock) -> Ending | None:
     """Solve a programme that is large by prices; None for a small one, and where they lead to nothing."""
-    if programme.value.size <= FEW:
+    if programme.value.size <= FEW or not programme.value.any():
         return None
     start = np.ones(programme.value.size, np.bool_)
     start[: programme.pairs.size] = chosen[programme.pairs]
-    found = best_columns(programme, problem.item[programme.pairs], start, Clock(_seconds(clock)))
+    found = best_columns(programme, problem.item[programme.pairs], start, clock.at_most(_seconds(clock)))
     return None if found.picked is None else Ending(found.picked, False)
 
 

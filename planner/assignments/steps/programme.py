@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.rows import Rows, good_rows, panel_rows, rows_of
+from planner.assignments.steps.rows import Rows, clique_rows, good_rows, panel_rows, rows_of
 from planner.solving import solve_stoppably
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
         return None
     loads = rows_of(reviewer, least, problem.load - outside)
     rows = (rows_of(item, demand, demand), loads, *panels.rows, good_rows(problem, region, pairs))
+    rows = (*rows, *clique_rows(problem, pairs, chosen))
     value = np.concatenate([problem.worth[pairs], panels.reward])
     return Programme(pairs, tuple(part for part in rows if part.low.size), value)
 
@@ -129,21 +130,36 @@ def solve(
     return Ending(picked, False, bound) if programme.obeyed_by(picked) else Ending(None, False)
 
 
-def improved(programme: Programme, within: BoolArray, seconds: float) -> Ending:
-    """Pick the best of some columns by the second solver (CP-SAT); the bound is infinite where it does not finish."""
+def improved(
+    programme: Programme, within: BoolArray, fixed: IntArray, picked: BoolArray | None, seconds: float
+) -> Ending:
+    """Pick the best of some columns by the second solver (CP-SAT), a few fixed, from a first choice if there is one."""
     from ortools.sat.python import cp_model
 
-    model, columns = _model(programme, within)
+    model, columns = _model(programme, within, fixed)
     scale = STEPS / max(float(np.abs(programme.value).max(initial=0.0)), 1e-300)
     weights = np.rint(programme.value * scale).astype(np.int64)
     model.maximize(cp_model.LinearExpr.weighted_sum(columns, weights.tolist()))
+    for column, hint in zip(columns, [] if picked is None else picked.tolist(), strict=False):
+        model.add_hint(column, hint)
+    solver = _second_solver(seconds)
+    status = solve_stoppably(solver, model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return Ending(None, status == cp_model.INFEASIBLE)
+    found = np.array([solver.boolean_value(column) for column in columns], np.bool_)
+    # Each value is rounded by half a step at most.
+    bound = (solver.best_objective_bound + np.count_nonzero(within) / 2) / scale
+    return Ending(found, False, bound) if programme.obeyed_by(found) else Ending(None, False)
+
+
+def _second_solver(seconds: float) -> Any:
+    """One thread, so that answers do not hang on the machine; cuts at every node, since bounds are what takes time."""
+    from ortools.sat.python import cp_model
+
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds, solver.parameters.num_workers = seconds, 1
-    if solve_stoppably(solver, model) != cp_model.OPTIMAL:
-        return Ending(None, False)
-    picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
-    value = float(programme.value[picked].sum())
-    return Ending(picked, True, value) if programme.obeyed_by(picked) else Ending(None, False)
+    solver.parameters.linearization_level = 2
+    return solver
 
 
 def confirm(programme: Programme, seconds: float) -> Ending:
@@ -154,9 +170,8 @@ def confirm(programme: Programme, seconds: float) -> Ending:
     """
     from ortools.sat.python import cp_model
 
-    model, columns = _model(programme, np.ones(programme.value.size, np.bool_))
-    solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds, solver.parameters.num_workers = seconds, 1
+    model, columns = _model(programme, np.ones(programme.value.size, np.bool_), np.zeros(0, np.int64))
+    solver = _second_solver(seconds)
     status = solve_stoppably(solver, model)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
@@ -164,12 +179,14 @@ def confirm(programme: Programme, seconds: float) -> Ending:
     return Ending(None, status == cp_model.INFEASIBLE)
 
 
-def _model(programme: Programme, within: BoolArray) -> tuple[Any, list[Any]]:
-    """Write the rows for the second solver; columns that are not within are none."""
+def _model(programme: Programme, within: BoolArray, fixed: IntArray) -> tuple[Any, list[Any]]:
+    """Write the rows for the second solver; columns that are not within are none, and fixed ones are picked."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
-    columns = [model.new_int_var(0, int(may), "") for may in within.tolist()]
+    least = np.zeros(within.size, np.int64)
+    least[fixed] = 1
+    columns = [model.new_int_var(*ends, "") for ends in zip(least.tolist(), within.astype(int).tolist(), strict=True)]
     for rows in programme.rows:
         order = np.argsort(rows.row, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(rows.row, minlength=rows.low.size))[:-1])

@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner.assignments.model.cliques import cliques_of
+
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
+
+#: Couples of rivals up to which all of them get rows from the start.
+MOST_COUPLES = 100_000
 
 
 class Rows(NamedTuple):
@@ -115,6 +120,21 @@ def good_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> Rows:
         wanted = problem.served & region & (have == 0)
     columns = np.flatnonzero(problem.strong[pairs] & wanted[problem.item[pairs]])
     return _compact(problem.item[pairs[columns]], columns, wanted.astype(np.int64), problem.demand)
+
+
+def clique_rows(problem: Problem, pairs: IntArray, chosen: BoolArray) -> tuple[Rows, ...]:
+    """Rows that keep apart all rivals among some pairs and the others that are chosen; none where they are too many."""
+    beside = chosen.copy()
+    beside[pairs] = False
+    shut = np.flatnonzero(problem.rivals.count_among(beside)[pairs])
+    within = problem.rivals.among(pairs)
+    if within.rival.size > 2 * MOST_COUPLES:
+        return ()
+    row, column = cliques_of(within)
+    number = int(row.max(initial=-1)) + 1
+    high = np.append(np.ones(number, np.int64), np.zeros(shut.size, np.int64))
+    row = np.append(row, number + np.arange(shut.size))
+    return (Rows(row, np.append(column, shut), np.zeros_like(high), high, np.ones(row.size, np.int64)),)
 
 
 def rival_rows(pairs: IntArray, couples: IntArray) -> Rows:

@@ -18,12 +18,12 @@ from planner.assignments.steps.programme import programme_of
 from planner.assignments.steps.routing import partitions, route_of, routed, unrouted
 from planner.assignments.steps.rows import rival_rows
 from planner.assignments.steps.separating import most_without_couples, separate
-from reviewgraph.clock import Clock
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from planner.assignments.steps.routing import Route
     from planner.assignments.steps.separating import Flow
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -175,7 +175,7 @@ def _by_programmes(problem: Problem, start: Teams, clock: Clock) -> Teams:
 def _over_all(problem: Problem, start: Teams, clock: Clock) -> Teams | None:
     """Solve the programme over all papers, as far as time allows; None where counting shows that nothing obeys it.
 
-    Rivals get their rows once they come up; whatever is left out, the bound holds.
+    Where rivals are too many to be written down, they get rows once they come up; the bound holds all the same.
     """
     programme = programme_of(problem, problem.given, np.ones(problem.n_items, np.bool_))
     if programme is None:
@@ -184,7 +184,7 @@ def _over_all(problem: Problem, start: Teams, clock: Clock) -> Teams | None:
     first[: programme.pairs.size] = (problem.given if start.chosen is None else start.chosen)[programme.pairs]
     # What stands already is no column.
     beside, bound = objective(problem, problem.given), math.inf
-    clock, couples = Clock(min(MOST_SECONDS, clock.left())), start.met
+    clock, couples = clock.at_most(MOST_SECONDS), start.met
     while True:
         rows = rival_rows(programme.pairs, couples)
         programme = programme._replace(rows=(*programme.rows, rows) if rows.low.size else programme.rows)

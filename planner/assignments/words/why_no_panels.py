@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: Papers up to which a smallest set that cannot be served is looked for.
 MOST_PAPERS = 5_000
 
+#: Seconds that this may take.
+MOST_SECONDS = 10.0
+
 
 def why_no_panels(problem: Problem, clock: Clock) -> str:
     """Explain a proved infeasibility: rule by rule by fixed pairs, one paper or a count; or by papers that clash."""
@@ -173,6 +176,7 @@ def _clash(problem: Problem, clock: Clock) -> str:
     """Name papers that cannot be served together, none of which can be left out: by deletion, O(S log N) programmes."""
     on_each = f"{' and '.join(problem.ruled.words())} on each" if problem.ruled.rules else ""
     cannot = f"cannot all get their reviews with {', '.join(filter(None, [on_each, *rules_on_authors(problem)]))}"
+    clock = clock.at_most(MOST_SECONDS)
     whole = problem.required & (problem.open_demand() > 0)
     free = replace(problem, least=np.zeros_like(problem.least))
     if whole.sum() > MOST_PAPERS or feasible(free, whole, clock):
