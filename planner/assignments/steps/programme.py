@@ -137,7 +137,7 @@ def improved(
     from ortools.sat.python import cp_model
 
     model, columns = _model(programme, within, fixed)
-    scale = STEPS / max(float(np.abs(programme.value).max(initial=0.0)), 1e-300)
+    scale = STEPS / (float(np.abs(programme.value).max(initial=0.0)) or 1.0)
     weights = np.rint(programme.value * scale).astype(np.int64)
     model.maximize(cp_model.LinearExpr.weighted_sum(columns, weights.tolist()))
     for column, hint in zip(columns, [] if picked is None else picked.tolist(), strict=False):
