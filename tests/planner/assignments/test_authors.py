@@ -125,12 +125,12 @@ def conference(n, m, seed):
 
 @pytest.mark.parametrize(("seed", "survive"), [(1, 0), (2, 1)])
 def test_a_conference_with_authors(seed, survive):
-    score, authors = conference(60, 48, seed)
+    score, authors = conference(30, 24, seed)
     result = assign(score, demand=3, load=5, authors=authors, survive=survive)
     pairs = pairs_of(result)
     assert authors_broken(pairs, authors) == []
-    assert naive.violations(pairs, demand=dict.fromkeys(range(60), 3), load=dict.fromkeys(range(48), 5)) == []
-    assert naive.doubly_connected(pairs, range(60))
+    assert naive.violations(pairs, demand=dict.fromkeys(range(30), 3), load=dict.fromkeys(range(24), 5)) == []
+    assert naive.doubly_connected(pairs, range(30))
     assert result.authors.rivals > 0
     assert result.authors.cycles_of_three == cycles_of_three(pairs, authors)
     assert 0 <= result.authors.bound - result.affinity < 0.03 * result.affinity

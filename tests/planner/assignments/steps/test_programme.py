@@ -108,6 +108,7 @@ def test_without_a_second_word_nothing_is_called_proved(monkeypatch):
     for module in (panels, columns):
         monkeypatch.setattr(module, "solve", lambda *arguments, **options: Ending(None, True))
     monkeypatch.setattr(panels, "confirm", lambda *arguments: Ending(None, False))
+    monkeypatch.setattr(columns, "improved", lambda *arguments: Ending(None, False))
     answer = assign(**MARKET)
     assert answer.status == "level_missed"
     assert "was found in the time given" in answer.explanation

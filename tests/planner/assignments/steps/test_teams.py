@@ -119,10 +119,7 @@ def test_what_the_first_solver_wrongly_calls_the_best_is_checked():
 def test_at_every_level_the_rules_hold(seed):
     rng = np.random.default_rng(seed)
     case = exact.instance(rng, 8, 7)
-    result = assign(
-        case["affinity"], items=case["demand"], reviewers=case["load"], demand=case["demand"], load=case["load"],
-        attributes=case["attributes"], rules=case["rules"],
-    )  # fmt: skip
+    result = exact.solved(case, target="double")
     if result.reviews.n_reviews:
         assert exact.faults(result, case) == []
         assert result.affinity + result.rewards <= result.bound + 1e-6
