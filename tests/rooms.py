@@ -43,9 +43,10 @@ ROOMS: dict[str, dict[str, str]] = {
     },
     "planner": {
         "errors": "",
+        "solving": "",
         "plans.model": "errors",
         "plans.search": "errors plans.model",
-        "plans.proof": "errors plans.model",
+        "plans.proof": "errors solving plans.model",
         "plans.targets": "errors plans.search plans.proof plans.model",
         "plans.objectives": "errors plans.model",
         "plans.pursuing": "errors plans.model plans.objectives plans.plan",
@@ -59,9 +60,9 @@ ROOMS: dict[str, dict[str, str]] = {
             "plans.plan plans.words"
         ),
         "assignments.model": "errors",
-        "assignments.steps": "errors assignments.model",
+        "assignments.steps": "errors solving assignments.model",
         "assignments.assignment": "errors assignments.model",
-        "assignments.fair": "errors assignments.steps assignments.model",
+        "assignments.fair": "errors solving assignments.steps assignments.model",
         "assignments.words": "errors assignments.fair assignments.steps assignments.model assignments.assignment",
         "assignments.stages": (
             "errors assignments.words assignments.fair assignments.steps assignments.model assignments.assignment"

@@ -18,7 +18,7 @@ from planner.commands.rules import read_rules, rule_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
 from reviewgraph.cli.options import given_options, output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
-from reviewgraph.cli.progress import say_progress
+from reviewgraph.cli.progress import telling
 from reviewgraph.levels import ALL_NAMES
 from reviewgraph.words import counted
 
@@ -107,12 +107,20 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
         ctx.exit(1)
 
 
-def _assign(
+def _assign(**options: Any) -> Assignment:
+    from planner.assignments.assigning import assign as solve
+
+    asked = _asked(**options)
+    with telling() as tell:
+        return solve(**asked, progress=tell)
+
+
+def _asked(
     items_file: str, reviewers_file: str, conflicts: str | None, fixed: str | None,
     phase_one: str | None, like: str | None, target: str, seed: int, time_limit: float | None,
     max_probability: str | None, perturbation: float, draws: int, probabilities: str | None, **options: Any,
-) -> Assignment:  # fmt: skip
-    from planner.assignments.assigning import assign as solve
+) -> dict[str, Any]:  # fmt: skip
+    """Read the files; returns the arguments of assigning."""
     from planner.assignments.model.pairs import count_unknown
     from reviewgraph.formats import side
     from reviewgraph.precision.expected import assumptions_like
@@ -133,7 +141,7 @@ def _assign(
     wrote = read_who_wrote(reviewers=reviewers, **{option: options[option] for option in AUTHORS})
     # What the files leave open is left open; numbers come from the options.
     rules = (options["attributes"], options["at_most"], options["at_least"], options["reward"])
-    return solve(
+    return dict(
         demand=_filled({label: entry.demand for label, entry in items.items()}, options["demand"]),
         load=_filled({label: entry.load for label, entry in reviewers.items()}, options["load"]),
         min_load=_filled({label: entry.min_load for label, entry in reviewers.items()}, options["min_load"]),
@@ -153,7 +161,6 @@ def _assign(
         **lots,
         seed=seed,
         time_limit=time_limit,
-        progress=say_progress,
     )
 
 

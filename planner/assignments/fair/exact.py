@@ -14,6 +14,7 @@ import numpy as np
 from planner.assignments.model.floors import VALUE_BITS, unit_of
 from planner.assignments.steps.programme import Programme, programme_of
 from planner.assignments.steps.rows import MOST_COUPLES, rival_rows
+from planner.solving import solve_stoppably
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -225,7 +226,7 @@ def _solve(model: _Model) -> tuple[IntArray | None, bool]:
     solver = cp_model.CpSolver()
     solver.parameters.max_deterministic_time, solver.parameters.num_workers = EFFORT, 1
     solver.parameters.max_time_in_seconds = 60.0
-    status = solver.solve(sat)
+    status = solve_stoppably(solver, sat)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return np.array([solver.value(column) for column in columns], np.int64), status == cp_model.OPTIMAL
     return None, status == cp_model.INFEASIBLE

@@ -112,7 +112,7 @@ def mended(
     """Bring an assignment to what was asked for by few changes that lose little, ``full`` pairs entering last."""
     chosen = first
     if problem.panels.binding and broken_items(problem, first).size:
-        repaired = repair(problem, first, clock).chosen
+        repaired = repair(problem, first, clock, quick=True).chosen
         if repaired is None:
             return Draw(first, first, False, False, ())
         chosen = repaired

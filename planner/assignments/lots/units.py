@@ -21,7 +21,8 @@ def through_rules(problem: Problem) -> Via | None:
     """Rules on one attribute that gives each reviewer one value at most, as nodes of a flow; None if there is none.
 
     Such rules part the candidates of a paper, so a flow can say them, and draws keep them. Of several attributes it is
-    the one that limits most values. Nodes that limit nothing, as they have too few candidates, are left out.
+    the one whose rules panels by chance break most often, as every breach has to be mended in a draw. Nodes that limit
+    nothing, as they have too few candidates, are left out.
     """
     group = _parted(problem)
     if group is None:
@@ -42,14 +43,38 @@ def through_rules(problem: Problem) -> Via | None:
 
 
 def _parted(problem: Problem) -> IntArray | None:
-    """Group of each reviewer under the attribute that limits most values, -1 for none, shape (M,)."""
+    """Group of each reviewer under the attribute whose rules chance breaks most often, -1 for none, shape (M,)."""
     panels = problem.panels
     who, group = panels.of(np.arange(problem.n_reviewers))
     limited = (panels.least > 0) | (panels.most < NO_MOST)
-    for attribute in np.argsort(-np.bincount(panels.attribute[limited], minlength=panels.different.size)).tolist():
+    broken = _broken_by_chance(problem)
+    for attribute in np.argsort(-broken, kind="stable").tolist():
         ours = panels.attribute[group] == attribute
         if limited[panels.attribute == attribute].any() and np.bincount(who[ours], minlength=1).max() <= 1:
             found = np.full(problem.n_reviewers, -1)
             found[who[ours]] = group[ours]
             return found
     return None
+
+
+def _broken_by_chance(problem: Problem) -> IntArray:
+    """Count by attribute the papers and groups that a panel drawn among the best candidates gives too few or too many.
+
+    Of each paper twice as many candidates as it needs are looked at.
+    """
+    panels, rng = problem.panels, np.random.default_rng(0)
+    order = np.lexsort((-problem.worth, problem.item))
+    place = np.arange(order.size) - np.searchsorted(problem.item[order], problem.item[order])
+    near = order[place < 2 * problem.demand[problem.item[order]]]
+    near = near[np.lexsort((rng.random(near.size), problem.item[near]))]
+    place = np.arange(near.size) - np.searchsorted(problem.item[near], problem.item[near])
+    panel = near[place < problem.demand[problem.item[near]]]
+    pair, group = panels.of(problem.reviewer[panel])
+    item, width = problem.item[panel[pair]], max(panels.n_groups, 1)
+    key, count = np.unique(item * width + group, return_counts=True)
+    over = problem.bound[key // width] & (count > panels.most[key % width])
+    broken = np.bincount(panels.attribute[key[over] % width], minlength=panels.different.size)
+    for g in np.flatnonzero(panels.least > 0).tolist():
+        have = np.bincount(item[group == g], minlength=problem.n_items)
+        broken[panels.attribute[g]] += np.count_nonzero(problem.bound & (have < panels.least[g]))
+    return broken.astype(np.int64)

@@ -87,12 +87,12 @@ class Repair(NamedTuple):
     proved: bool
 
 
-def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> Repair:
+def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = False) -> Repair:
     """Reassign the broken items at the least loss, by an integer programme over them and, if need be, more.
 
     Start with the broken items alone, the others keep their reviewers; where that is infeasible, take in the items
     that compete for their candidates, in the end all of them. Over all of them "infeasible" is a proof once a second
-    solver has confirmed it.
+    solver has confirmed it. A ``quick`` repair takes one solver's answer, the best or nearly so.
     """
     if crowded_items(problem, problem.given).size:
         return Repair(None, True)
@@ -101,7 +101,7 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock) -> Repair:
     region[broken_items(problem, chosen)] = True
     while region.any():
         whole = bool(region[problem.item].all())
-        found = _reassign(problem, chosen, region, clock, prove=whole)
+        found = _reassign(problem, chosen, region, clock, prove=whole and not quick, priced=not quick)
         if whole or found.chosen is not None or not found.proved:
             return found
         candidates = np.zeros(problem.n_reviewers, np.bool_)
@@ -122,11 +122,12 @@ def feasible(problem: Problem, items: BoolArray, clock: Clock) -> bool:
 
 
 def _reassign(
-    problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clock, *, prove: bool, valued: bool = True
-) -> Repair:
+    problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clock, *, prove: bool, priced: bool = True,
+    valued: bool = True,
+) -> Repair:  # fmt: skip
     """Assign the items of a region anew, the rest as it is; with ``prove`` no solver's word alone is taken.
 
-    Without ``valued`` any answer is as good as another.
+    Without ``priced`` a large programme is solved as a small one; without ``valued`` all answers are as good.
     """
     programme = programme_of(problem, chosen, region)
     if programme is None:
@@ -135,7 +136,8 @@ def _reassign(
         programme = programme._replace(value=np.zeros_like(programme.value))
     found = chosen.copy()
     while True:
-        ending = _priced(problem, programme, chosen, clock) or solve(programme, _seconds(clock))
+        found_by_prices = _priced(problem, programme, chosen, clock) if priced else None
+        ending = found_by_prices or solve(programme, _seconds(clock))
         if prove and ending.picked is None and ending.proved:
             ending = confirm(programme, _seconds(clock))
         if ending.picked is None:

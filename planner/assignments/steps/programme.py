@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.assignments.steps.rows import Rows, clique_rows, good_rows, panel_rows, rows_of
+from planner.solving import solve_stoppably
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -142,7 +143,7 @@ def improved(
     for column, hint in zip(columns, [] if picked is None else picked.tolist(), strict=False):
         model.add_hint(column, hint)
     solver = _second_solver(seconds)
-    status = solver.solve(model)
+    status = solve_stoppably(solver, model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Ending(None, status == cp_model.INFEASIBLE)
     found = np.array([solver.boolean_value(column) for column in columns], np.bool_)
@@ -171,7 +172,7 @@ def confirm(programme: Programme, seconds: float) -> Ending:
 
     model, columns = _model(programme, np.ones(programme.value.size, np.bool_), np.zeros(0, np.int64))
     solver = _second_solver(seconds)
-    status = solver.solve(model)
+    status = solve_stoppably(solver, model)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
         return Ending(picked if programme.obeyed_by(picked) else None, False)

@@ -186,8 +186,8 @@ def _over_all(problem: Problem, start: Teams, clock: Clock) -> Teams | None:
     beside, bound = objective(problem, problem.given), math.inf
     clock, couples = clock.at_most(MOST_SECONDS), start.met
     while True:
-        if couples.size:
-            programme = programme._replace(rows=(*programme.rows, rival_rows(programme.pairs, couples)))
+        rows = rival_rows(programme.pairs, couples)
+        programme = programme._replace(rows=(*programme.rows, rows) if rows.low.size else programme.rows)
         found = best_columns(programme, problem.item[programme.pairs], first, clock)
         bound = min(bound, found.bound + beside)
         if found.picked is None:

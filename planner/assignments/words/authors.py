@@ -85,7 +85,7 @@ def authors_lines(assignment: Assignment) -> list[str]:
 
 def _cost(assignment: Assignment, found: Authored) -> list[str]:
     """Say how often affinity alone breaks the rules, and how far the assignment is from the most within all rules."""
-    if not found.rivals or not math.isfinite(found.bound):
+    if not found.rivals or not math.isfinite(found.bound) or assignment.randomised is not None:
         return []
     short = 100 * max(found.bound - assignment.affinity, 0.0) / abs(found.bound) if found.bound else 0.0
     return [

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.assignments.model.levels import aim_named
 from planner.assignments.steps.flow import shortfall
 from planner.assignments.words.why_none import each, papers, people
 from reviewgraph.words import counted, noun
@@ -43,7 +44,8 @@ def _gap(found: Randomised) -> str:
 
 def _measured(found: Randomised, seen: Measured, level: str) -> list[str]:
     lost = 100.0 * seen.lost / found.best if found.best else 0.0
-    asked = "obey all rules" if level == "none" else f"are {level}"
+    aim = aim_named(level)
+    asked = "obey all rules" if aim.level is None else f"are {aim.name}"
     over = (
         f"more than {seen.excess:.3f} (standard error {seen.excess_error:.3f}) above its cap, which mending did"
         if seen.excess > 0

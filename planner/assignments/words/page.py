@@ -72,7 +72,8 @@ def _parts(assignment: Assignment) -> str:
     parts = [f"{first:.3f} % {' and '.join(concerned(assignment))}"] if first else []
     parts += [f"{assignment.price_of_rules:.3f} % the rules"] if assignment.kept else []
     parts += [f"{fair:.3f} % fairness"] if fair else []
-    parts += [f"{rest:.3f} % the level"] if parts or for_errors else []
+    last = "the level" if assignment.randomised is None else "the lottery and the level"
+    parts += [f"{rest:.3f} % {last}"] if parts or for_errors else []
     parts += [f"{for_errors:.3f} % smaller errors"] if for_errors else []
     forced = f"({counted(assignment.forced, 'pair')} forced in for the level)"
     return f"{': ' if parts else ''}{', '.join(parts)}{bound} {forced}"

@@ -21,7 +21,8 @@ def rule_lines(assignment: Assignment) -> list[str]:
         return []
     lines = ["Rules on who reviews a paper together:", *(f"  {_line(rule)}" for rule in kept.rules)]
     total = "affinity and rewards" if kept.rewards else "affinity"
-    if assignment.gap > LEAST_GAP:
+    # A draw is not to be compared with the best, which is no lottery.
+    if assignment.randomised is None and assignment.gap > LEAST_GAP:
         lines.append(f"Under the rules the {total} is {kept.bound:.6g} at most, whatever the level: a gap of "
                      f"{assignment.gap:.3f} %.")  # fmt: skip
     return lines

@@ -19,6 +19,7 @@ import numpy as np
 
 from planner.errors import InternalError
 from planner.plans.model.tables import no_pairs
+from planner.solving import solve_stoppably
 
 if TYPE_CHECKING:
     from planner.plans.model.oracle import Cut, Oracle
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 #: Costs are rounded to this for the solver.
 COST_UNIT = 1e-6
-#: Share of the time that the solver has used when it stops for want of time; less means that Ctrl-C stopped it.
-STOPPED = 0.8
 
 
 @dataclass
@@ -185,9 +184,7 @@ class Master:
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = seed
         solver.parameters.max_time_in_seconds = max(seconds, 0.01)
-        status = solver.solve(self.model)
-        if status in (cp_model.FEASIBLE, cp_model.UNKNOWN) and solver.wall_time < STOPPED * seconds:
-            raise KeyboardInterrupt  # the solver takes Ctrl-C for itself and returns early
+        status = solve_stoppably(solver, self.model)
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             taken = np.array([k for k, x in enumerate(self.take) if solver.value(x)], np.int64)
             name = "optimal" if status == cp_model.OPTIMAL else "feasible"

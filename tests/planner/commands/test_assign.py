@@ -161,6 +161,7 @@ def test_the_price_of_the_level_has_no_sign_where_errors_cost_all():
         price_of_concerns=0.0,
         price_of_rules=0.0,
         price_of_fairness=0.0,
+        randomised=None,
         kept=None,
         changes=None,
         below=None,

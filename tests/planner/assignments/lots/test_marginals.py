@@ -99,12 +99,18 @@ def test_rules_on_one_attribute_are_nodes(rule):
     assert through_rules(problem) is not None
 
 
-def test_of_two_attributes_the_one_that_limits_more_is_in_the_flow():
+@pytest.mark.parametrize(("seniors", "least"), [(1, 1), (3, 0)])
+def test_of_two_attributes_the_one_that_chance_breaks_more_is_in_the_flow(seniors, least):
+    """With one senior of four half of all panels lack one; of two institutions a third of them are of one."""
+    attributes = {j: {"institution": "ab"[j % 2], "senior": j < seniors} for j in range(4)}
     rules = [AtMost("institution", 1), AtLeast("senior", 1)]
     problem = problem_of(
-        [(0, j) for j in range(4)], np.ones(4), 1, 4, demand=2, load=1, ruled=ruled_of(4, RULED, rules)
+        *([(i, j) for i in range(60) for j in range(4)], np.ones(240), 60, 4),
+        demand=2,
+        load=60,
+        ruled=ruled_of(4, attributes, rules),
     )
-    assert through_rules(problem).most.tolist() == [UNITS, UNITS]
+    assert (through_rules(problem).least == least * UNITS).all()
 
 
 def test_too_few_candidates_are_counted():
