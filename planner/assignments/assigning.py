@@ -220,6 +220,7 @@ def assign(
         lots={"fair": way is not None, "floor, floor_best": floors.asked, "alternates": alternates > 0}
         if chances.asked
         else {},
+        fair={"previous": previous is not None, "min_affinity": min_affinity is not None} if way else {},
     )
     clock = Clock(time_limit)
 

@@ -169,7 +169,7 @@ def _model(programme: Programme, within: BoolArray) -> tuple[Any, list[Any]]:
 
     model = cp_model.CpModel()
     columns = [model.new_int_var(0, int(may), "") for may in within.tolist()]
-    for rows in programme.rows:
+    for rows in (part for part in programme.rows if part.low.size):
         order = np.argsort(rows.row, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(rows.row, minlength=rows.low.size))[:-1])
         for part, low, high in zip(parts, rows.low.tolist(), rows.high.tolist(), strict=True):
