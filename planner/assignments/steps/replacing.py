@@ -28,8 +28,8 @@ class Replacing:
     Where the level holds it must hold afterwards; where it was missed, no component may cover fewer required items. A
     further review never parts a component. So a review that can be lost can be given to anybody, and growth from a few
     seeds clears most of them, in O(E) each. Without one of the others the components are found once, in O(E) or little
-    more. A pair that enters changes what its reviewer's component covers and no other one, so whatever merges merges with
-    this component: growth from it decides, in O(E), exactly.
+    more. A pair that enters changes what its reviewer's component covers and no other one, so whatever merges does so
+    with this component: growth from it decides, in O(E), exactly.
 
     Parameters
     ----------

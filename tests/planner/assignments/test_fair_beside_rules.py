@@ -128,7 +128,7 @@ def test_alternates_break_no_rule_and_nobody_better_is_passed_over(market, targe
             level=level if reached else None,
         ):  # fmt: skip
             return False
-        panel = tuple(r for r in panels[paper] if r != gone) + (reviewer,)
+        panel = {*panels[paper], reviewer} - {gone}
         return market.obeyed({**panels, paper: panel})
 
     for paper, panel in panels.items():
@@ -146,6 +146,23 @@ def test_alternates_break_no_rule_and_nobody_better_is_passed_over(market, targe
 def test_fairness_and_other_things_cannot_both_come_first(beside):
     with pytest.raises(InputError, match=f"{next(iter(beside))}: expected no fair beside it, found one"):
         assign(np.ones((4, 4)), demand=2, load=2, fair="leximin", **beside)
+
+
+def test_what_rules_cost_is_no_price_of_fairness():
+    """The two best reviewers of the first paper share one, so rules cost 1, and a floor that holds anyway nothing."""
+    score = np.full((6, 6), 1.0)
+    score[:2, 0] = 2.0
+    authors = [(0, 5), (1, 5)]
+    result = assign(score, demand=2, load=2, authors=authors, floor=0.5, target="none")
+    assert (result.price_of_rules, result.price_of_fairness) == (pytest.approx(100 / 14), 0.0)
+    assert "7.143 % the rules" in page(result)
+    assert "fairness" not in page(result)
+
+
+def test_alternates_that_a_stopped_search_did_not_come_to_are_missing():
+    result = assign(np.ones((6, 6)), demand=3, load=4, alternates=1, time_limit=0)
+    assert {one.why.name for one in result.alternates.missing} == {"STOPPED"}
+    assert "the search was stopped before it came to them: 6 papers" in page(result)
 
 
 def test_a_floor_beside_a_previous_assignment_changes_no_more_than_it_must():
