@@ -64,7 +64,7 @@ def check_numbers(
         raise InputError(message)
 
 
-def check_together(change: dict[str, bool], lots: dict[str, bool]) -> None:
+def check_together(change: dict[str, bool], lots: dict[str, bool], fair: dict[str, bool]) -> None:
     """Refuse arguments that would be passed over in silence.
 
     Parameters
@@ -73,6 +73,8 @@ def check_together(change: dict[str, bool], lots: dict[str, bool]) -> None:
         Arguments by whether they lack the previous assignment that they are about.
     lots
         Arguments by whether they were given beside a lottery, which does not know them.
+    fair
+        Arguments by whether they were given beside ``fair``; both put something else before affinity.
 
     Raises
     ------
@@ -84,4 +86,10 @@ def check_together(change: dict[str, bool], lots: dict[str, bool]) -> None:
         raise InputError(message)
     for name in (name for name, given in lots.items() if given):
         message = f"{name}: expected neither max_probability nor perturbation beside it, found one; drop one of the two"
+        raise InputError(message)
+    for name in (name for name, given in fair.items() if given):
+        message = (
+            f"{name}: expected no fair beside it, found one; each puts other pairs before affinity, and only one can "
+            "come first; drop one, or ask for a floor instead of fair"
+        )
         raise InputError(message)

@@ -148,7 +148,7 @@ def assign(
     fair
         ``leximin``: the worst-served paper first, whatever affinity that costs. A paper's score is the sum of the
         affinities of its reviewers; the smallest is made as large as can be, then the second smallest, and so on.
-        By default papers are served as total affinity has it.
+        By default papers are served as total affinity has it. Neither ``previous`` nor ``min_affinity`` goes with it.
     floor
         Least sum of the affinities of a paper's reviewers; None by default.
     floor_best
@@ -220,6 +220,7 @@ def assign(
         lots={"fair": way is not None, "floor, floor_best": floors.asked, "alternates": alternates > 0}
         if chances.asked
         else {},
+        fair={"previous": previous is not None, "min_affinity": min_affinity is not None} if way else {},
     )
     clock = Clock(time_limit)
 

@@ -133,7 +133,7 @@ class Assignment(Result):
         status = AssignmentStatus.FEASIBLE if stricter.status.reached else stricter.status
         authors = stricter.authors
         if authors is not None and self.authors is not None:
-            authors = replace(authors, bound=self.authors.bound)
+            authors = replace(authors, affinity=max(authors.affinity, self.authors.affinity), bound=self.authors.bound)
         best, least = self.affinity_unconstrained, self.least_loss
         stricter = replace(stricter, affinity_unconstrained=best, least_loss=least)
         return replace(stricter, status=status, kept=kept, authors=authors)
@@ -233,8 +233,8 @@ class Assignment(Result):
     @property
     def price_of_rules(self) -> float:
         """The part of the price that the rules cost before any level, in percent."""
-        best = self.affinity_unconstrained
-        return 0.0 if self.kept is None else _percent(best - self.concerned.lost - self.kept.affinity, best)
+        best, found = self.affinity_unconstrained, self.kept or self.authors
+        return 0.0 if found is None else _percent(best - self.concerned.lost - found.affinity, best)
 
     @property
     def price_of_exchanges(self) -> float:

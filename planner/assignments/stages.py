@@ -28,7 +28,7 @@ from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
 from planner.assignments.steps.routing import unrouted
 from planner.assignments.steps.settling import depending, settle
-from planner.assignments.steps.teams import Teams, best_teams, kept_by, routes_of, scale_of
+from planner.assignments.steps.teams import Teams, best_teams, kept_by, routes_of, scale_of, within_rules
 from planner.assignments.steps.watching import missing_without
 from planner.assignments.words.authors import rules_on_authors
 from planner.assignments.words.fair import why_below, why_no_floor, why_no_good
@@ -177,7 +177,8 @@ class Run:
         # 3. to 6. The worst-served papers, the level, what survives, conditioning.
         linker = self._linker(cost, chosen, free=bool((chosen == best).all()))
         if self.fair is not None:
-            self.fair.serve(linker, plain)
+            # What rules on panels and authors cost is no price of fairness.
+            self.fair.serve(linker, chosen if problem.panels.binding or problem.rivals.any else plain)
             if self.fair.impossible:
                 return self._infeasible(why_no_floor(problem, self.fair), unconstrained)
         return self._connected(linker, chosen, unconstrained)
@@ -311,7 +312,9 @@ class Run:
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
             loads=np.bincount(problem.reviewer[new], minlength=problem.n_reviewers),
             concerned=concerned(problem, assigned, self.fewest, self.lost_first),
-            authors=authored(problem, assigned, self.rivals, self._bound()),
+            authors=authored(
+                problem, assigned, self.rivals, within_rules(problem, assigned, self.teams), self._bound()
+            ),
             kept=kept_by(problem, assigned, self.teams, self._bound()) if problem.ruled.rules else None,
             fairness=fairness,
             alternates=self._alternates(assigned),

@@ -118,7 +118,8 @@ def main():
     parser.add_argument("--alternates", type=int, default=3)
     options = parser.parse_args()
     small(options.small)
-    large(options.large)
+    if options.large:
+        large(options.large)
     standing_by(options.alternates)
 
 

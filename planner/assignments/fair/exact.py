@@ -90,26 +90,30 @@ def leximin(problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
 
 
 def with_floor(problem: Problem, floor: float) -> tuple[BoolArray | None, bool]:
-    """Find the assignment of most affinity in which no served item's score is below a floor.
+    """Find the assignment of most worth, rewards included, in which no served item's score is below a floor.
 
     Returns its pairs, None if there are none, and whether two solvers agree that there are none.
     """
     found = _small(problem)
     if found is None:
         return None, False
-    least = int(np.floor(floor / (unit_of(problem.affinity) * 2.0 ** (VALUE_BITS - BITS)))) - int(problem.demand.max())
-    model = _floored(found, least)
+    least = int(np.floor(floor / _unit(problem))) - int(problem.demand.max())
+    model = _floored(found, least, np.rint(found.programme.value / _unit(problem)).astype(np.int64))
     answer, sure = _solve(model)
     if answer is not None:
         return _chosen(problem, found.programme, answer), False
     return None, sure and _agreed(model, None)
 
 
+def _unit(problem: Problem) -> float:
+    return unit_of(problem.affinity) * 2.0 ** (VALUE_BITS - BITS)
+
+
 def _small(problem: Problem) -> _Small | None:
     programme = programme_of(problem, problem.given, np.ones(problem.n_items, np.bool_))
     if programme is None:
         return None
-    coarse = np.rint(problem.affinity / (unit_of(problem.affinity) * 2.0 ** (VALUE_BITS - BITS))).astype(np.int64)
+    coarse = np.rint(problem.affinity / _unit(problem)).astype(np.int64)
     items = np.flatnonzero(problem.served)
     row = np.where(problem.served, np.cumsum(problem.served) - 1, -1)
     given = np.zeros(problem.n_items, np.int64)
@@ -201,14 +205,12 @@ def _next_score(found: _Small, known: list[tuple[int, int]], below: int) -> _Mod
     return rows.model(most, goal)
 
 
-def _floored(found: _Small, least: int) -> _Model:
-    """Maximise the affinity with no score below a floor."""
+def _floored(found: _Small, least: int, goal: IntArray) -> _Model:
+    """Maximise a goal with no score below a floor."""
     counted = np.flatnonzero(found.row >= 0)
     rows = _Rows(found.programme)
     rows.add(found.row[counted], counted, found.value[counted], least - found.given, np.full(found.items.size, _FAR))
-    size = found.programme.value.size
-    goal = np.concatenate([found.value, np.zeros(size - found.value.size, np.int64)])
-    return rows.model(np.ones(size, np.int64), goal)
+    return rows.model(np.ones(goal.size, np.int64), goal)
 
 
 def _solve(model: _Model) -> tuple[IntArray | None, bool]:

@@ -106,8 +106,10 @@ class Lottery(Run):
             reached=draw.reached,
         )
         # Rules cost what they cost the best assignment; what else a draw has less is the lottery's.
-        kept = None if answer.kept is None or best.kept is None else replace(answer.kept, affinity=best.kept.affinity)
-        answer = replace(answer, kept=kept)
+        kept, authors = answer.kept, answer.authors
+        kept = None if kept is None or best.kept is None else replace(kept, affinity=best.kept.affinity)
+        authors = authors and best.authors and replace(authors, affinity=best.authors.affinity)
+        answer = replace(answer, kept=kept, authors=authors)
         return replace(answer, not_exchanged=_NOT_EXCHANGED if self.aim.conditioned else "", least_loss=None)
 
     def _described(self, problem: Problem, settled: Settled, caps: Limits, best: float) -> Randomised:

@@ -22,6 +22,8 @@ class Authored:
         Couples of pairs that may not be together and that the most affinity alone would have.
     cycles_of_three
         Circles of three in the assignment: each reviews a paper of the next.
+    affinity
+        Affinity of the best assignment found within all rules before any level was asked for.
     bound
         What no assignment within all rules exceeds, in affinity and rewards, whatever its level.
     """
@@ -32,6 +34,7 @@ class Authored:
     barred: int
     rivals: int
     cycles_of_three: int
+    affinity: float
     bound: float
 
     def to_dict(self) -> dict[str, Any]:

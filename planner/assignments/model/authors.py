@@ -121,7 +121,7 @@ def _check_given(problem: Problem, couples: IntArray) -> None:
         raise InputError(message)
 
 
-def authored(problem: Problem, assigned: BoolArray, rivals: int, bound: float) -> Authored | None:
+def authored(problem: Problem, assigned: BoolArray, rivals: int, best: float, bound: float) -> Authored | None:
     """Sum up what an authors' file asked for and came to; None without one."""
     wrote = problem.wrote
     if wrote is None:
@@ -135,5 +135,6 @@ def authored(problem: Problem, assigned: BoolArray, rivals: int, bound: float) -
         int(problem.barred.sum()),
         rivals,
         three,
+        best,
         bound,
     )

@@ -24,7 +24,7 @@ class Fairness:
     floors
         What no paper was to fall below.
     smallest
-        Smallest score of a paper: by affinity alone, and in the assignment.
+        Smallest score of a paper: by affinity alone, within the rules on panels and authors, and in the assignment.
     worst_tenth
         Mean score of the worst-served tenth of the papers, likewise.
     at_most

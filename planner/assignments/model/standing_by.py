@@ -18,6 +18,7 @@ class Lack(Enum):
     ROOM = "nobody else who may review it has room"
     RULES = "what must hold on each paper rules out those who have room"
     LEVEL = "the level would be lost with those who have room and fit"
+    STOPPED = "the search was stopped before it came to them"
 
 
 class Alternate(NamedTuple):

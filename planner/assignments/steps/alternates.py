@@ -15,6 +15,7 @@ import numpy as np
 from planner.assignments.model.fitting import FAR, free_of_rivals, toll
 from planner.assignments.model.standing_by import Alternate, Alternates, Lack, Missing
 from planner.assignments.steps.grouping import Core
+from planner.assignments.steps.replacing import Replacing
 
 if TYPE_CHECKING:
     from planner.assignments.model.levels import Aim
@@ -30,16 +31,18 @@ LOOKED = 20
 def alternates_of(problem: Problem, assigned: BoolArray, aim: Aim, number: int, clock: Clock) -> Alternates:
     """Find the alternates of every paper, so many each.
 
-    Where the level holds it must hold after the exchange; where it was missed, no fewer papers may be in the core. A
-    review the level does not hang on may be given to anybody, so only the others are tried with each candidate: one
-    growth of the core for each review, O(E^2) at worst. Papers without an open place in the answer have none.
+    Where the level holds it must hold after the exchange; where it was missed, no fewer papers may be in the core
+    (:mod:`planner.assignments.steps.replacing`): O(E) for each review, and for each candidate beside a review on which
+    the level hangs; O(E^2) in all at worst. Papers without an open place in the answer have none; once time is up, the
+    rest is missing.
     """
     search = _Search(problem, assigned, aim)
     listed: list[Alternate] = []
     missing: list[Missing] = []
     for item in np.flatnonzero(problem.served).tolist():
         if clock.over():
-            break
+            missing.append(Missing(problem.items[item], 0, Lack.STOPPED))
+            continue
         found, why = search.best(item, number)
         listed += [search.named(pair, panel) for pair, panel in found]
         full = sum(panel.size == search.panel(item).size for _, panel in found)
@@ -53,20 +56,19 @@ class _Search:
 
     def __init__(self, problem: Problem, assigned: BoolArray, aim: Aim) -> None:
         self.problem = problem
-        self.core = Core(problem.network(assigned), problem.required, aim)
-        self.levelled = aim.level is not None
-        self.least = self.core.total if self.core.at_level() else self.core.count
-        self.safe: dict[int, bool] = {}
+        self.net = problem.network(assigned)
+        levelled = aim.level is not None
+        self.level = Replacing(Core(self.net, problem.required, aim)) if levelled else None
 
     def panel(self, item: int) -> IntArray:
         """Pairs of an item's panel, without those of a first phase."""
-        net = self.core.net
+        net = self.net
         pairs = np.sort(net.panel[net.panel_start[item] :][: net.n_panel[item]])
         return pairs[~self.problem.old[pairs]]
 
     def best(self, item: int, number: int) -> tuple[list[tuple[int, IntArray]], Lack]:
         """Find the best pairs with the reviews that each could replace, and what rules out further ones."""
-        panel, net = self.panel(item), self.core.net
+        panel, net, level = self.panel(item), self.net, self.level
         first, last = net.item_start[item], net.item_start[item + 1]
         others = np.arange(first, last)[~net.assigned[first:last]]
         person = net.reviewer[others]
@@ -79,7 +81,7 @@ class _Search:
                 for q in panel.tolist()
                 if free_of_rivals(net, pair, q) and toll(net, item, net.reviewer[q], net.reviewer[pair]) < FAR
             ]
-            replaced = np.array([q for q in fitting if self._keeps(q, pair)], np.int64)
+            replaced = np.array([q for q in fitting if level is None or level.keeps(q, pair)], np.int64)
             why = Lack.LEVEL if len(fitting) > replaced.size else why
             if replaced.size:
                 found.append((pair, replaced))
@@ -87,15 +89,6 @@ class _Search:
                 break
         found.sort(key=lambda one: -one[1].size)
         return found[:number], why
-
-    def _keeps(self, gone: int, entering: int) -> bool:
-        """Whether the level is kept when one pair takes the place of another."""
-        if not self.levelled:
-            return True
-        # What the level does without needs no check of who enters: a further review never takes it away.
-        if gone not in self.safe:
-            self.safe[gone] = self.core.would_hold(np.array([gone]), self.least)
-        return self.safe[gone] or self.core.would_hold(np.array([gone, entering]), self.least)
 
     def named(self, pair: int, replaced: IntArray) -> Alternate:
         """Put labels to a pair and the reviews it could replace."""

@@ -187,7 +187,7 @@ def _model(programme: Programme, within: BoolArray, fixed: IntArray) -> tuple[An
     least = np.zeros(within.size, np.int64)
     least[fixed] = 1
     columns = [model.new_int_var(*ends, "") for ends in zip(least.tolist(), within.astype(int).tolist(), strict=True)]
-    for rows in programme.rows:
+    for rows in (part for part in programme.rows if part.low.size):
         order = np.argsort(rows.row, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(rows.row, minlength=rows.low.size))[:-1])
         for part, low, high in zip(parts, rows.low.tolist(), rows.high.tolist(), strict=True):

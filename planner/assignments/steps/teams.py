@@ -71,9 +71,13 @@ def kept_by(problem: Problem, assigned: BoolArray, teams: Teams, bound: float) -
             cells = np.unique((item * alone.panels.n_groups + group)[problem.bound[item]])
             papers, earned = int(np.unique(cells // max(alone.panels.n_groups, 1)).size), int(cells.size)
         rules.append(KeptRule(rule.text, rule.words(attribute), papers, earned))
-    ours = assigned & ~problem.old
-    best = ours if teams.chosen is None else teams.chosen
-    return Kept(tuple(rules), math.fsum(problem.affinity[best].tolist()), rewards(problem, assigned), bound)
+    return Kept(tuple(rules), within_rules(problem, assigned, teams), rewards(problem, assigned), bound)
+
+
+def within_rules(problem: Problem, assigned: BoolArray, teams: Teams) -> float:
+    """Return the affinity of the best assignment found under the rules, of what is assigned where none was kept."""
+    best = assigned & ~problem.old if teams.chosen is None else teams.chosen
+    return math.fsum(problem.affinity[best].tolist())
 
 
 def routes_of(problem: Problem) -> Routes:

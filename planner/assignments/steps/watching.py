@@ -55,6 +55,10 @@ class Watch:
 
         return all(len(items_of(a) & items_of(b)) > 1 for a, b in self.pairs)
 
+    def reaches(self, least: int) -> bool:
+        """Whether the component of some seed covers so many required items; false where a seed has fallen apart."""
+        return self.sound() and any(self._reached(seed, -1) >= least for seed in self.seeds.tolist())
+
     def missing(self) -> IntArray:
         """Items that no growth reaches without each reviewer in turn: at least what is truly missing."""
         core = self.core

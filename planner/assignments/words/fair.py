@@ -101,10 +101,11 @@ def why_no_good(problem: Problem) -> str:
         return f"{papers(problem, found.items)} {has} no reviewer {least} who may take {it}. {_REMEDY}"
     if found is not None:
         rest = f", and others have {found.pairs} such pairs with them" if found.pairs else ""
+        fit = noun(found.reviewers.size, "fits", "fit")
         return (
             f"{papers(problem, found.items)} need a reviewer {least} each = {found.needed} reviews; "
-            f"{people(problem, found.reviewers)} who fit with {each(load[found.reviewers], 'load', of='of')} can give "
-            f"{found.supply}{rest}: {found.needed} > {found.supply + found.pairs}. {_REMEDY} Or raise loads."
+            f"{people(problem, found.reviewers)} who {fit} with {each(load[found.reviewers], 'load', of='of')} can "
+            f"give {found.supply}{rest}: {found.needed} > {found.supply + found.pairs}. {_REMEDY} Or raise loads."
         )
     places = too_few_places(problem)
     if places is None:

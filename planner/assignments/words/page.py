@@ -70,7 +70,7 @@ def _parts(assignment: Assignment) -> str:
     # What is left is rounding where errors are all that costs anything; it has no sign then.
     rest = round(assignment.price - for_errors - first - assignment.price_of_rules - fair, 3) + 0.0
     parts = [f"{first:.3f} % {' and '.join(concerned(assignment))}"] if first else []
-    parts += [f"{assignment.price_of_rules:.3f} % the rules"] if assignment.kept else []
+    parts += [f"{assignment.price_of_rules:.3f} % the rules"] if assignment.kept or assignment.authors else []
     parts += [f"{fair:.3f} % fairness"] if fair else []
     last = "the level" if assignment.randomised is None else "the lottery and the level"
     parts += [f"{rest:.3f} % {last}"] if parts or for_errors else []
