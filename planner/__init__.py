@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from planner.assignments.assigning import assign as assign
     from planner.assignments.assignment import Assignment as Assignment
-    from planner.assignments.model.merging import merge_affinities as merge_affinities
-    from planner.assignments.model.rules import AtLeast as AtLeast
-    from planner.assignments.model.rules import AtMost as AtMost
-    from planner.assignments.model.rules import Reward as Reward
+    from planner.assignments.wishes.merging import merge_affinities as merge_affinities
+    from planner.assignments.wishes.rules import AtLeast as AtLeast
+    from planner.assignments.wishes.rules import AtMost as AtMost
+    from planner.assignments.wishes.rules import Reward as Reward
     from planner.errors import InvalidPlan as InvalidPlan
     from planner.plans.check.verifying import verify_plan as verify_plan
     from planner.plans.model.ledger import PlanProgress as PlanProgress
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Assignment": "assignments.assignment",
-    "AtLeast": "assignments.model.rules",
-    "AtMost": "assignments.model.rules",
+    "AtLeast": "assignments.wishes.rules",
+    "AtMost": "assignments.wishes.rules",
     "InvalidPlan": "errors",
     "Plan": "plans.plan",
     "PlannedReview": "plans.plan",
     "PlanProgress": "plans.model.ledger",
-    "Reward": "assignments.model.rules",
+    "Reward": "assignments.wishes.rules",
     "assign": "assignments.assigning",
-    "merge_affinities": "assignments.model.merging",
+    "merge_affinities": "assignments.wishes.merging",
     "plan_extra_reviews": "plans.planning",
     "verify_plan": "plans.check.verifying",
 }

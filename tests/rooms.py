@@ -7,6 +7,7 @@ from itself; the front door of a package (its ``__init__``) from every room of i
 from __future__ import annotations
 
 _GRAPHS = "arrays labels errors words results kernels reviews"
+_ASSIGNED = "assignments.model assignments.wishes assignments.findings"
 
 ROOMS: dict[str, dict[str, str]] = {
     "reviewgraph": {
@@ -59,27 +60,34 @@ ROOMS: dict[str, dict[str, str]] = {
             "errors plans.arguments plans.targets plans.search plans.proof plans.model plans.objectives plans.pursuing "
             "plans.plan plans.words"
         ),
-        "assignments.model": "errors",
-        "assignments.steps": "errors solving assignments.model",
-        "assignments.assignment": "errors assignments.model",
-        "assignments.fair": "errors solving assignments.steps assignments.model",
-        "assignments.words": "errors assignments.fair assignments.steps assignments.model assignments.assignment",
+        "assignments.wishes": "errors",
+        "assignments.findings": "errors assignments.wishes",
+        "assignments.model": "errors assignments.wishes assignments.findings",
+        "assignments.steps": f"errors {_ASSIGNED}",
+        "assignments.assignment": "errors assignments.findings",
+        "assignments.teams": f"errors solving assignments.steps {_ASSIGNED}",
+        "assignments.fair": f"errors solving assignments.teams assignments.steps {_ASSIGNED}",
+        "assignments.words": (
+            f"errors assignments.fair assignments.teams assignments.steps {_ASSIGNED} assignments.assignment"
+        ),
         "assignments.stages": (
-            "errors assignments.words assignments.fair assignments.steps assignments.model assignments.assignment"
+            "errors assignments.words assignments.fair assignments.teams assignments.steps "
+            f"{_ASSIGNED} assignments.assignment"
         ),
         "assignments.lots": (
-            "errors assignments.stages assignments.words assignments.steps assignments.model assignments.assignment"
+            "errors assignments.stages assignments.words assignments.teams assignments.steps "
+            f"{_ASSIGNED} assignments.assignment"
         ),
         "assignments.arguments": "errors assignments.model",
         "assignments.assigning": (
             "errors assignments.arguments assignments.lots assignments.stages assignments.words assignments.fair "
-            "assignments.steps assignments.model assignments.assignment"
+            f"assignments.steps {_ASSIGNED} assignments.assignment"
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
         "commands": (
             "errors plans.planning plans.plan plans.words plans.check plans.model plans.objectives "
             "assignments.assigning assignments.assignment assignments.designs assignments.words assignments.fair "
-            "assignments.model"
+            f"{_ASSIGNED}"
         ),
     },
     "lsc": {

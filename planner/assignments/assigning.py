@@ -9,25 +9,25 @@ from planner.assignments.arguments import check_level, check_numbers, check_toge
 from planner.assignments.assignment import Assignment, AssignmentStatus
 from planner.assignments.fair.serving import Fair
 from planner.assignments.fair.ways import way_named
+from planner.assignments.findings.exchanged import CONDITIONING
+from planner.assignments.findings.randomised import DRAWS
 from planner.assignments.lots.randomising import Lottery
 from planner.assignments.model.chances import Chances
-from planner.assignments.model.exchanged import CONDITIONING
-from planner.assignments.model.floors import Floors
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
-from planner.assignments.model.pairs import scored_pairs
-from planner.assignments.model.randomised import DRAWS
-from planner.assignments.model.written import Authors
 from planner.assignments.stages import Run
+from planner.assignments.wishes.floors import Floors
+from planner.assignments.wishes.pairs import scored_pairs
+from planner.assignments.wishes.written import Authors
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
-    from planner.assignments.model.attributes import Attributes
     from planner.assignments.model.chances import MaxProbability
-    from planner.assignments.model.pairs import Pairs
-    from planner.assignments.model.rules import Rule
+    from planner.assignments.wishes.attributes import Attributes
+    from planner.assignments.wishes.pairs import Pairs
+    from planner.assignments.wishes.rules import Rule
     from reviewgraph.labels import Label
 
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.assignments.model.changed import Concerned
+from planner.assignments.findings.changed import Concerned
 from reviewgraph.results import Result, Status
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
-    from planner.assignments.model.authored import Authored
-    from planner.assignments.model.changed import Below, Changes
-    from planner.assignments.model.exchanged import Exchanges
-    from planner.assignments.model.fairness import Fairness
-    from planner.assignments.model.kept import Kept
-    from planner.assignments.model.randomised import Randomised
-    from planner.assignments.model.standing_by import Alternates
+    from planner.assignments.findings.authored import Authored
+    from planner.assignments.findings.changed import Below, Changes
+    from planner.assignments.findings.exchanged import Exchanges
+    from planner.assignments.findings.fairness import Fairness
+    from planner.assignments.findings.kept import Kept
+    from planner.assignments.findings.randomised import Randomised
+    from planner.assignments.findings.standing_by import Alternates
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 

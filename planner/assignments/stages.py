@@ -12,24 +12,24 @@ import numpy as np
 
 from planner.assignments.assignment import Assignment, AssignmentStatus
 from planner.assignments.fair.matching import best_with_good, sole
+from planner.assignments.findings.exchanged import Exchanges
 from planner.assignments.model.authors import authored
 from planner.assignments.model.comparing import concerned
-from planner.assignments.model.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
-from planner.assignments.model.pairs import scored_pairs
 from planner.assignments.steps.alternates import alternates_of
-from planner.assignments.steps.fewest import fewest_first
 from planner.assignments.steps.flow import whole, whole_costs
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
-from planner.assignments.steps.panels import objective
 from planner.assignments.steps.price import least_loss
 from planner.assignments.steps.robust import Robust, harden
-from planner.assignments.steps.routing import unrouted
-from planner.assignments.steps.settling import depending, settle
-from planner.assignments.steps.teams import Teams, best_teams, kept_by, routes_of, scale_of, within_rules
 from planner.assignments.steps.watching import missing_without
+from planner.assignments.teams.best import Teams, best_teams, kept_by, routes_of, scale_of, within_rules
+from planner.assignments.teams.fewest import fewest_first
+from planner.assignments.teams.panels import objective
+from planner.assignments.teams.routing import unrouted
+from planner.assignments.teams.settling import depending, settle
+from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.words.authors import rules_on_authors
 from planner.assignments.words.fair import why_below, why_no_floor, why_no_good
 from planner.assignments.words.why_no_panels import why_no_panels
@@ -41,11 +41,11 @@ from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner.assignments.fair.serving import Fair
+    from planner.assignments.findings.standing_by import Alternates
     from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
-    from planner.assignments.model.standing_by import Alternates
     from planner.assignments.model.worth import Concerns
-    from planner.assignments.steps.teams import Routes
+    from planner.assignments.teams.best import Routes
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner.assignments.findings.exchanged import CONDITIONING
 from planner.assignments.model.designs import DESIGNS
-from planner.assignments.model.exchanged import CONDITIONING
 from planner.assignments.model.levels import AIMS, ToDouble
 from planner.commands.authors import authors_options, read_who_wrote
 from planner.commands.fair import NAMES as FAIR_NAMES
@@ -121,7 +121,7 @@ def _asked(
     max_probability: str | None, perturbation: float, draws: int, probabilities: str | None, **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Read the files; returns the arguments of assigning."""
-    from planner.assignments.model.pairs import count_unknown
+    from planner.assignments.wishes.pairs import count_unknown
     from reviewgraph.formats import side
     from reviewgraph.precision.expected import assumptions_like
     from reviewgraph.reading import read_reviews

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.assignments.model.randomised import DRAWS
+from planner.assignments.findings.randomised import DRAWS
 from reviewgraph.cli.output import Refusal, csv_text, say, write_whole
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def read_people(
     affinity, institutions, senior, willing
         Files, or None.
     """
-    from planner.assignments.model.pairs import count_unknown
+    from planner.assignments.wishes.pairs import count_unknown
     from reviewgraph.formats import side
 
     given: dict[str, Any] = {}

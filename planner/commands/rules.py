@@ -12,7 +12,7 @@ from reviewgraph.words import counted, noun
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from planner.assignments.model.rules import AtLeast, AtMost, Reward, Rule
+    from planner.assignments.wishes.rules import AtLeast, AtMost, Reward, Rule
 
     Command = Callable[..., Any]
     Attributes = dict[str, dict[str, Any]]
@@ -105,14 +105,14 @@ def _say_not_in_force(path: str, known: Mapping[str, Mapping[str, Any]], rules: 
 
 
 def _at_most(text: str) -> AtMost:
-    from planner.assignments.model.rules import AtMost
+    from planner.assignments.wishes.rules import AtMost
 
     name, number = _parted("--at-most", text, "A=N, as in institution=1")
     return AtMost(name, _whole("--at-most", text, number))
 
 
 def _at_least(text: str) -> AtLeast:
-    from planner.assignments.model.rules import AtLeast
+    from planner.assignments.wishes.rules import AtLeast
 
     name, number = _parted("--at-least", text, "A=N or A:VALUE=N, as in senior=1 or region:Asia=1")
     name, colon, value = name.partition(":")
@@ -120,7 +120,7 @@ def _at_least(text: str) -> AtLeast:
 
 
 def _reward(text: str) -> Reward:
-    from planner.assignments.model.rules import Reward
+    from planner.assignments.wishes.rules import Reward
 
     name, number = _parted("--reward", text, "A=W, as in region=0.1")
     try:

@@ -147,7 +147,7 @@ def joined(first: Columns | None, second: Columns | None) -> Columns | None:
 
 def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float]], everything: bool) -> Any:
     """One file that is not weighed stays as it is."""
-    from planner.assignments.model.merging import merge_affinities
+    from planner.assignments.wishes.merging import merge_affinities
 
     if not bids and len(tables) == 1 and tables[0][1] == 1.0:
         return tables[0][0]
@@ -156,7 +156,7 @@ def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float
 
 def _of_those_here(table: Columns, reviewers: Collection[str], items: Collection[str], path: str) -> Columns:
     """Leave out rows that name a reviewer or a paper that is not listed."""
-    from planner.assignments.model.pairs import known_rows
+    from planner.assignments.wishes.pairs import known_rows
 
     here = known_rows(table, reviewers, items)
     if not here.all():

@@ -27,7 +27,7 @@ from planner.assignments.lots.marginals import Gain, limits_of
 from planner.assignments.lots.settling import settle
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
-from planner.assignments.model.pairs import scored_pairs
+from planner.assignments.wishes.pairs import scored_pairs
 from reviewgraph.clock import Clock
 from reviewgraph.kernels.compiling import POLICY
 

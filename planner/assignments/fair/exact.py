@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.floors import VALUE_BITS, unit_of
-from planner.assignments.steps.programme import Programme, programme_of
-from planner.assignments.steps.rows import MOST_COUPLES, rival_rows
+from planner.assignments.teams.programme import Programme, programme_of
+from planner.assignments.teams.rows import MOST_COUPLES, rival_rows
+from planner.assignments.wishes.floors import VALUE_BITS, unit_of
 from planner.solving import solve_stoppably
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ import numpy as np
 
 from planner.assignments.fair.exchanging import chains_of, lifting_chain
 from planner.assignments.model.fitting import clash
-from planner.assignments.model.floors import NO_FLOOR, VALUE_BITS
 from planner.assignments.model.network import flip
 from planner.assignments.steps.changing import DETOURS
+from planner.assignments.wishes.floors import NO_FLOOR, VALUE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

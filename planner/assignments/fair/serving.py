@@ -23,9 +23,9 @@ from planner.assignments.fair.bounding import Bound, smallest_at_most
 from planner.assignments.fair.exact import small, with_floor
 from planner.assignments.fair.guarding import allowed, within_reach
 from planner.assignments.fair.lifting import Lifting, panel_scores, reach_of
-from planner.assignments.model.fairness import WORST, Fairness
-from planner.assignments.model.floors import NO_FLOOR, unit_of, whole_floor
+from planner.assignments.findings.fairness import WORST, Fairness
 from planner.assignments.model.network import flip
+from planner.assignments.wishes.floors import NO_FLOOR, unit_of, whole_floor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

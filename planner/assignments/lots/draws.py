@@ -15,8 +15,8 @@ from planner.assignments.lots.rounding import drawn, flow_of
 from planner.assignments.lots.units import UNITS, through_rules
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
-from planner.assignments.steps.panels import broken_items, repair
 from planner.assignments.steps.robust import harden
+from planner.assignments.teams.panels import broken_items, repair
 
 if TYPE_CHECKING:
     from planner.assignments.lots.marginals import Limits

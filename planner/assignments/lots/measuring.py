@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.assignments.findings.randomised import Measured
 from planner.assignments.lots.units import UNITS
-from planner.assignments.model.randomised import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.assignments.assignment import AssignmentStatus
+from planner.assignments.findings.randomised import Randomised
 from planner.assignments.lots.draws import Lots, within
 from planner.assignments.lots.marginals import Gain, Limits, Marginals, best_marginals, limits_of
 from planner.assignments.lots.measuring import measure
 from planner.assignments.lots.settling import Settled, settle
 from planner.assignments.lots.units import UNITS
 from planner.assignments.model.chances import Chances
-from planner.assignments.model.randomised import Randomised
 from planner.assignments.stages import Run
-from planner.assignments.steps.teams import Teams
+from planner.assignments.teams.best import Teams
 from planner.assignments.words.lots import why_capped
 from reviewgraph.kernels.compiling import POLICY
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.model.rules import NO_MOST
 from planner.assignments.steps.flow import Via
+from planner.assignments.wishes.rules import NO_MOST
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem

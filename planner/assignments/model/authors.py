@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.assignments.model.authored import Authored
-from planner.assignments.model.couples import coauthors_together, cycles_of_two
-from planner.assignments.model.pairs import codes_among, table_of
-from planner.assignments.model.rivals import rivals_of
-from planner.assignments.model.written import Authors, Written
+from planner.assignments.findings.authored import Authored
+from planner.assignments.wishes.couples import coauthors_together, cycles_of_two
+from planner.assignments.wishes.pairs import codes_among, table_of
+from planner.assignments.wishes.rivals import rivals_of
+from planner.assignments.wishes.written import Authors, Written
 from reviewgraph.errors import InputError
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
-    from planner.assignments.model.pairs import Scored
     from planner.assignments.model.problem import Problem
+    from planner.assignments.wishes.pairs import Scored
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 

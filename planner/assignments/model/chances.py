@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from planner.assignments.model.pairs import codes_among, table_of
-from planner.assignments.model.randomised import DRAWS
+from planner.assignments.findings.randomised import DRAWS
+from planner.assignments.wishes.pairs import codes_among, table_of
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.changed import Below, Changes, Concerned, Dropped, Pair, Reason
-from planner.assignments.model.pairs import codes_among
+from planner.assignments.findings.changed import Below, Changes, Concerned, Dropped, Pair, Reason
+from planner.assignments.wishes.pairs import codes_among
 from reviewgraph.labels import encode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from planner.assignments.model.pairs import Scored
     from planner.assignments.model.problem import Problem
     from planner.assignments.model.worth import Concerns
+    from planner.assignments.wishes.pairs import Scored
     from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray

@@ -9,20 +9,20 @@ import numpy as np
 
 from planner.assignments.model.authors import check_fixed, with_rivals, written_by
 from planner.assignments.model.comparing import Keys, missing_pairs
-from planner.assignments.model.floors import NO_FLOORS, Floors
-from planner.assignments.model.groups import merged, ruled_by, rules_of, short_forms
-from planner.assignments.model.pairs import codes_among, codes_of, table_of
 from planner.assignments.model.problem import Problem
-from planner.assignments.model.rivals import rivals_of
 from planner.assignments.model.worth import Concerns
-from planner.assignments.model.written import Authors
+from planner.assignments.wishes.floors import NO_FLOORS, Floors
+from planner.assignments.wishes.groups import merged, ruled_by, rules_of, short_forms
+from planner.assignments.wishes.pairs import codes_among, codes_of, table_of
+from planner.assignments.wishes.rivals import rivals_of
+from planner.assignments.wishes.written import Authors
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.assignments.model.attributes import Attributes
-    from planner.assignments.model.groups import Ruled
-    from planner.assignments.model.pairs import Pairs, Scored
-    from planner.assignments.model.rules import Rule
+    from planner.assignments.wishes.attributes import Attributes
+    from planner.assignments.wishes.groups import Ruled
+    from planner.assignments.wishes.pairs import Pairs, Scored
+    from planner.assignments.wishes.rules import Rule
     from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray

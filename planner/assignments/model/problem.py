@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.model.floors import NO_FLOOR, NO_FLOORS, Floors, whole_floor, whole_values
 from planner.assignments.model.state import Network
+from planner.assignments.wishes.floors import NO_FLOOR, NO_FLOORS, Floors, whole_floor, whole_values
 
 if TYPE_CHECKING:
-    from planner.assignments.model.groups import Panels, Ruled
-    from planner.assignments.model.rivals import Rivals
     from planner.assignments.model.worth import Concerns
-    from planner.assignments.model.written import Written
+    from planner.assignments.wishes.groups import Panels, Ruled
+    from planner.assignments.wishes.rivals import Rivals
+    from planner.assignments.wishes.written import Written
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 

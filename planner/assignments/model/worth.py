@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from planner.assignments.model.changed import Dropped
+    from planner.assignments.findings.changed import Dropped
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.assignments.findings.standing_by import Alternate, Alternates, Lack, Missing
 from planner.assignments.model.fitting import FAR, free_of_rivals, toll
-from planner.assignments.model.standing_by import Alternate, Alternates, Lack, Missing
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.replacing import Replacing
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
-    from planner.assignments.model.standing_by import Alternates
+    from planner.assignments.findings.standing_by import Alternates
 
 #: Papers named for each reason before the rest is only counted.
 NAMED = 6

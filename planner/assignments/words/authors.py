@@ -12,7 +12,7 @@ from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.assignment import Assignment
-    from planner.assignments.model.authored import Authored
+    from planner.assignments.findings.authored import Authored
     from planner.assignments.model.problem import Problem
 
 

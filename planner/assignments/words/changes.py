@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner.assignments.model.changed import Reason
+from planner.assignments.findings.changed import Reason
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from planner.assignments.assignment import Assignment
-    from planner.assignments.model.changed import Below, Changes, Dropped, Pair
+    from planner.assignments.findings.changed import Below, Changes, Dropped, Pair
 
 #: Pairs named before the rest is only counted.
 NAMED = 5

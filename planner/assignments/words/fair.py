@@ -9,13 +9,13 @@ import numpy as np
 from planner.assignments.fair.lifting import reach_of
 from planner.assignments.fair.matching import too_few_good, too_few_places
 from planner.assignments.fair.ways import way_named
-from planner.assignments.model.floors import unit_of
+from planner.assignments.wishes.floors import unit_of
 from planner.assignments.words.why_none import each, papers, people
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.assignments.fair.serving import Fair
-    from planner.assignments.model.fairness import Fairness
+    from planner.assignments.findings.fairness import Fairness
     from planner.assignments.model.problem import Problem
 
 #: Papers named before the rest is only counted.

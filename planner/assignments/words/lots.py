@@ -12,8 +12,8 @@ from planner.assignments.words.why_none import each, papers, people
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
+    from planner.assignments.findings.randomised import Measured, Randomised
     from planner.assignments.model.problem import Problem
-    from planner.assignments.model.randomised import Measured, Randomised
     from planner.assignments.steps.flow import Shortfall
     from reviewgraph.reviews import FloatArray
 

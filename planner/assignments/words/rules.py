@@ -8,7 +8,7 @@ from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.assignment import Assignment
-    from planner.assignments.model.kept import KeptRule
+    from planner.assignments.findings.kept import KeptRule
 
 #: Gaps that print as nothing.
 LEAST_GAP = 5e-5

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.model.groups import ruled_by
 from planner.assignments.steps.flow import shortfall
-from planner.assignments.steps.panels import crowded_items, feasible, lacking_items
+from planner.assignments.teams.panels import crowded_items, feasible, lacking_items
+from planner.assignments.wishes.groups import ruled_by
 from planner.assignments.words.authors import rules_on_authors, too_few_strangers
 from planner.assignments.words.why_none import each, papers, people
 from reviewgraph.words import noun
@@ -17,9 +17,9 @@ from reviewgraph.words import noun
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from planner.assignments.model.attributes import Attribute
     from planner.assignments.model.problem import Problem
-    from planner.assignments.model.rules import Rule
+    from planner.assignments.wishes.attributes import Attribute
+    from planner.assignments.wishes.rules import Rule
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray

@@ -140,7 +140,7 @@ def test_a_conference_with_authors(seed, survive):
 
 def test_without_exact_programmes_nothing_is_broken(monkeypatch):
     """As for papers too many for programmes: flows and prices alone, the gap reported."""
-    from planner.assignments.steps import teams
+    from planner.assignments.teams import best as teams
 
     score, authors = conference(60, 48, 2)
     best = assign(score, demand=3, load=5, authors=authors, target="none")

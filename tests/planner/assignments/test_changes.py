@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import assign
-from planner.assignments.model.changed import Reason
+from planner.assignments.findings.changed import Reason
 from planner.assignments.words.page import page
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError

@@ -9,8 +9,8 @@ from planner.assignments.fair.bounding import smallest_at_most
 from planner.assignments.fair.exchanging import chains_of, lifting_chain
 from planner.assignments.fair.lifting import panel_scores, reach_of
 from planner.assignments.model.fitting import serves
-from planner.assignments.model.floors import Floors, unit_of
 from planner.assignments.model.network import flip
+from planner.assignments.wishes.floors import Floors, unit_of
 from reviewgraph.clock import Clock
 from tests.planner.assignments.cases import problem_of, random_case
 

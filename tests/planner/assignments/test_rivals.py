@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.assignments.model.cliques import cliques_of
 from planner.assignments.model.inputs import Wishes, build
-from planner.assignments.model.pairs import scored_pairs
-from planner.assignments.model.rivals import rivals_of
-from planner.assignments.model.written import Authors
+from planner.assignments.wishes.cliques import cliques_of
+from planner.assignments.wishes.pairs import scored_pairs
+from planner.assignments.wishes.rivals import rivals_of
+from planner.assignments.wishes.written import Authors
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from tests.planner.assignments.naive_authors import authors_broken

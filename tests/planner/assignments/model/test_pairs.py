@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.assignments.model.inputs import Wishes, build
-from planner.assignments.model.pairs import codes_of, count_unknown, scored_pairs, table_of
+from planner.assignments.wishes.pairs import codes_of, count_unknown, scored_pairs, table_of
 from reviewgraph import Reviews
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError

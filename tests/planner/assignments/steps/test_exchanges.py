@@ -5,10 +5,10 @@ import pytest
 
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.network import flip
-from planner.assignments.model.pairs import scored_pairs
 from planner.assignments.steps import exchanges
 from planner.assignments.steps.covariance import covariance
 from planner.assignments.steps.flow import cheapest_assignment, whole_costs
+from planner.assignments.wishes.pairs import scored_pairs
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.precision.averaged import MANY, mean_information
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from planner import AtMost, assign
-from planner.assignments.steps import columns, panels
-from planner.assignments.steps.panels import Repair, broken_items, feasible, repair
-from planner.assignments.steps.programme import Ending, confirm, programme_of, solve
+from planner.assignments.teams import columns, panels
+from planner.assignments.teams.panels import Repair, broken_items, feasible, repair
+from planner.assignments.teams.programme import Ending, confirm, programme_of, solve
 from reviewgraph.clock import Clock
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, ruled_of

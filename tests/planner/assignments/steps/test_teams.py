@@ -8,13 +8,13 @@ import pytest
 
 from planner import AtLeast, AtMost, Reward, assign
 from planner.assignments.model.network import settle_potentials
-from planner.assignments.steps import columns
-from planner.assignments.steps.columns import best_columns
 from planner.assignments.steps.flow import cost_scale, whole, whole_costs
-from planner.assignments.steps.programme import programme_of, solve
-from planner.assignments.steps.routing import partitions, route_of, routed
-from planner.assignments.steps.settling import depending, settle
-from planner.assignments.steps.teams import objective
+from planner.assignments.teams import columns
+from planner.assignments.teams.best import objective
+from planner.assignments.teams.columns import best_columns
+from planner.assignments.teams.programme import programme_of, solve
+from planner.assignments.teams.routing import partitions, route_of, routed
+from planner.assignments.teams.settling import depending, settle
 from reviewgraph.clock import Clock
 from tests.benchmarks import assign_exact as exact
 from tests.planner.assignments import naive_rules as naive

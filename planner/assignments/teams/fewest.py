@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from planner.assignments.model.worth import AHEAD
 from planner.assignments.steps.flow import whole_costs
-from planner.assignments.steps.routing import unrouted
-from planner.assignments.steps.teams import scale_of
+from planner.assignments.teams.best import scale_of
+from planner.assignments.teams.routing import unrouted
 from planner.errors import InternalError
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from planner.assignments.model.worth import Concerns
-    from planner.assignments.steps.teams import Routes
+    from planner.assignments.teams.best import Routes
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.programme import improved, solve
+from planner.assignments.teams.programme import improved, solve
 
 if TYPE_CHECKING:
-    from planner.assignments.steps.programme import Programme
+    from planner.assignments.teams.programme import Programme
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.groups import ruled_by
-from planner.assignments.model.kept import Kept, KeptRule
-from planner.assignments.steps.columns import ERROR, best_columns
+from planner.assignments.findings.kept import Kept, KeptRule
 from planner.assignments.steps.flow import cost_scale, whole
-from planner.assignments.steps.panels import broken_items, crowded_items, objective, presence, repair, rewards
-from planner.assignments.steps.programme import programme_of
-from planner.assignments.steps.routing import partitions, route_of, routed, unrouted
-from planner.assignments.steps.rows import rival_rows
-from planner.assignments.steps.separating import most_without_couples, separate
+from planner.assignments.teams.columns import ERROR, best_columns
+from planner.assignments.teams.panels import broken_items, crowded_items, objective, presence, repair, rewards
+from planner.assignments.teams.programme import programme_of
+from planner.assignments.teams.routing import partitions, route_of, routed, unrouted
+from planner.assignments.teams.rows import rival_rows
+from planner.assignments.teams.separating import most_without_couples, separate
+from planner.assignments.wishes.groups import ruled_by
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
-    from planner.assignments.steps.routing import Route
-    from planner.assignments.steps.separating import Flow
+    from planner.assignments.teams.routing import Route
+    from planner.assignments.teams.separating import Flow
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.attributes import Attribute, attribute_of, unknown
-from planner.assignments.model.rules import AtLeast, AtMost
+from planner.assignments.wishes.attributes import Attribute, attribute_of, unknown
+from planner.assignments.wishes.rules import AtLeast, AtMost
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.assignments.model.attributes import Attributes
-    from planner.assignments.model.rules import Rule, Terms
+    from planner.assignments.wishes.attributes import Attributes
+    from planner.assignments.wishes.rules import Rule, Terms
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 

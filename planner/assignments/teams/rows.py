@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.cliques import cliques_of
+from planner.assignments.wishes.cliques import cliques_of
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from planner.assignments.steps.flow import whole
-from planner.assignments.steps.panels import rewards
-from planner.assignments.steps.settling import depending, settle
+from planner.assignments.teams.panels import rewards
+from planner.assignments.teams.settling import depending, settle
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from planner.assignments.model.floors import Floors
+    from planner.assignments.wishes.floors import Floors
     from reviewgraph.labels import Label
 
 #: Part of the papers that counts as the worst served.

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.model.rivals import spread
+from planner.assignments.wishes.rivals import spread
 
 if TYPE_CHECKING:
-    from planner.assignments.model.written import Written
+    from planner.assignments.wishes.written import Written
     from reviewgraph.labels import IntArray
 
 

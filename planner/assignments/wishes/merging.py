@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.assignments.model.pairs import Scored, codes_among, scored_pairs
+from planner.assignments.wishes.pairs import Scored, codes_among, scored_pairs
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.labels import encode

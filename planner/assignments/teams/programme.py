@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.rows import Rows, clique_rows, good_rows, panel_rows, rows_of
+from planner.assignments.teams.rows import Rows, clique_rows, good_rows, panel_rows, rows_of
 from planner.solving import solve_stoppably
 
 if TYPE_CHECKING:

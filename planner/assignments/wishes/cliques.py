@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from planner.assignments.model.rivals import Rivals
+    from planner.assignments.wishes.rivals import Rivals
     from reviewgraph.labels import IntArray
 
 
@@ -27,7 +27,7 @@ def cliques_of(rivals: Rivals) -> Cliques:
 
     Takes O(K (D + log K)) for K couples and D rivals of a pair at most.
 
-    >>> from planner.assignments.model.rivals import rivals_of
+    >>> from planner.assignments.wishes.rivals import rivals_of
     >>> cliques_of(rivals_of(4, np.array([[0, 1], [1, 2], [0, 2], [2, 3]])))
     Cliques(row=array([0, 0, 0, 1, 1]), member=array([0, 1, 2, 2, 3]))
     """

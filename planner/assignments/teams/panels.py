@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.columns import FEW, best_columns
-from planner.assignments.steps.programme import Ending, confirm, programme_of, solve
-from planner.assignments.steps.rows import rival_rows
+from planner.assignments.teams.columns import FEW, best_columns
+from planner.assignments.teams.programme import Ending, confirm, programme_of, solve
+from planner.assignments.teams.rows import rival_rows
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
-    from planner.assignments.steps.programme import Programme
+    from planner.assignments.teams.programme import Programme
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray

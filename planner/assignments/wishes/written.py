@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.rivals import spread
+from planner.assignments.wishes.rivals import spread
 
 if TYPE_CHECKING:
-    from planner.assignments.model.pairs import Pairs
+    from planner.assignments.wishes.pairs import Pairs
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 

@@ -1,0 +1,1 @@
+"""What an assignment came to, beside its reviews."""

@@ -1,0 +1,1 @@
+"""The best assignment under rules on who reviews a paper together."""
