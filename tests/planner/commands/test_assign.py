@@ -163,6 +163,7 @@ def test_the_price_of_the_level_has_no_sign_where_errors_cost_all():
         price_of_fairness=0.0,
         randomised=None,
         kept=None,
+        authors=None,
         changes=None,
         below=None,
         least_price=0.0,
@@ -181,7 +182,7 @@ def test_authors_hold_and_the_page_says_so(folder):
     wrote = {(f"r{i % 10}", f"p{i}") for i in range(12)} | {("r1", "p0")}
     assert not wrote & {(review["reviewer"], review["item"]) for review in report["reviews"]}
     assert set(report["authors"]) == {
-        *("author_distance", "cycles_of_two", "coauthors", "barred", "rivals", "cycles_of_three", "bound"),
+        *("author_distance", "cycles_of_two", "coauthors", "barred", "rivals", "cycles_of_three", "affinity", "bound"),
     }
     page = run("--affinity", "affinity.csv", "--authors", "authors.csv", "--allow-coauthors").stdout
     assert "Authors: nobody reviews a paper of her own, and no two review a paper of each other" in page
