@@ -112,7 +112,9 @@ def mended(
     """Bring an assignment to what was asked for by few changes that lose little, ``full`` pairs entering last."""
     chosen = first
     if problem.panels.binding and broken_items(problem, first).size:
-        repaired = repair(problem, first, clock, quick=True).chosen
+        # By few changes, as for the level: the most affinity would undo what lots have drawn.
+        worth = -costs_of_changes(problem.worth, first, full, rng) * 0.5**SPAN_BITS
+        repaired = repair(replace(problem, affinity=worth, concerns=None), first, clock, quick=True).chosen
         if repaired is None:
             return Draw(first, first, False, False, ())
         chosen = repaired
