@@ -113,7 +113,7 @@ def mended(
     chosen = first
     if problem.panels.binding and broken_items(problem, first).size:
         # By few changes, as for the level: the most affinity would undo what lots have drawn.
-        worth = -costs_of_changes(problem.worth, first, full, rng) * 0.5**SPAN_BITS
+        worth: FloatArray = -costs_of_changes(problem.worth, first, full, rng) / (1 << SPAN_BITS)
         repaired = repair(replace(problem, affinity=worth, concerns=None), first, clock, quick=True).chosen
         if repaired is None:
             return Draw(first, first, False, False, ())
