@@ -243,7 +243,7 @@ def test_readme_opens_with_the_two_commands() -> None:
     first_screen = "\n".join(readme.splitlines()[:24])
     demo, tests = re.findall(r"^```bash\n(.*)\n```$", first_screen, re.M)
     assert demo.endswith("reviewgraph demo")
-    assert tests.endswith("-m pytest")
+    assert tests.endswith("-m pytest -n auto")
     assert len(re.findall("^```bash$", readme, re.M)) == 2
     for command in (demo, tests):
         assert command.startswith("python3 -m venv .venv && ")
