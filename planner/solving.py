@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 POLL = 0.05
 
 
-def solve_stoppably(solver: Any, model: Any, over: Callable[[], bool] = lambda: False) -> Any:
+def never() -> bool:
+    """Tell a solver to go on until its own limits."""
+    return False
+
+
+def solve_stoppably(solver: Any, model: Any, over: Callable[[], bool] = never) -> Any:
     """Solve a model; returns the status.
 
     Parameters

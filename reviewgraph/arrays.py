@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,3 +34,26 @@ def starts(codes: IntArray, size: int) -> IntArray:
     start = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(codes, minlength=size), out=start[1:])
     return start
+
+
+def spread(start: IntArray, size: IntArray) -> IntArray:
+    """Count up from each start, as many numbers as the size says.
+
+    >>> spread(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before: IntArray = np.cumsum(size) - size
+    return np.arange(int(size.sum())) + np.repeat(start - before, size)
+
+
+def ranks(group: IntArray, value: npt.NDArray[Any]) -> IntArray:
+    """Rank each entry within its group, from 0 for the largest value; equal values stand in the order of entries.
+
+    >>> ranks(np.array([1, 0, 1, 1]), np.array([2.0, 5.0, 3.0, 2.0])).tolist()
+    [1, 0, 0, 2]
+    """
+    order = np.lexsort((-value, group))
+    place = np.arange(order.size) - np.searchsorted(group[order], group[order])
+    rank = np.empty(order.size, np.int64)
+    rank[order] = place
+    return rank

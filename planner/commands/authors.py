@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewgraph.cli.options import with_options
 from reviewgraph.cli.output import say
 from reviewgraph.words import counted
 
@@ -43,9 +44,7 @@ def authors_options(command: Command) -> Command:
     >>> [option.name for option in invite.params]
     ['authors', 'author_distance', 'allow_cycles', 'allow_coauthors']
     """
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(OPTIONS, command)
 
 
 def read_who_wrote(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.assignments.fair.ways import WAYS
+from reviewgraph.cli.options import with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,9 +55,7 @@ def fair_options(command: Command) -> Command:
     >>> [option.name for option in invite.params]
     ['fair', 'floor', 'floor_best', 'alternates', 'alternates_file']
     """
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(OPTIONS, command)
 
 
 def read_fair(options: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.assignments.findings.randomised import DRAWS
+from reviewgraph.cli.options import with_options
 from reviewgraph.cli.output import Refusal, csv_text, say, write_whole
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ def lot_options(command: Command) -> Command:
     >>> [option.name for option in draw.params]
     ['max_probability', 'perturbation', 'draws', 'probabilities']
     """
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(OPTIONS, command)
 
 
 def read_lots(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewgraph.cli.options import with_options
 from reviewgraph.cli.output import say
 from reviewgraph.words import counted
 
@@ -46,9 +47,7 @@ def people_options(command: Command) -> Command:
     >>> [option.name for option in invite.params][:3]
     ['affinity', 'min_affinity', 'institutions']
     """
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(OPTIONS, command)
 
 
 def read_people(

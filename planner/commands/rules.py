@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewgraph.cli.options import with_options
 from reviewgraph.cli.output import Refusal, say
 from reviewgraph.words import counted, noun
 
@@ -58,9 +59,7 @@ def rule_options(command: Command) -> Command:
     >>> [option.name for option in invite.params]
     ['attributes', 'at_most', 'at_least', 'reward']
     """
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(OPTIONS, command)
 
 
 def read_rules(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from reviewgraph.cli.options import with_options
 from reviewgraph.cli.output import Refusal, say
 from reviewgraph.words import counted
 
@@ -65,9 +66,7 @@ def wanted_options(command: Command) -> Command:
     >>> [option.name for option in ask.params] == list(NAMES)
     True
     """
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(OPTIONS, command)
 
 
 def read_wanted(

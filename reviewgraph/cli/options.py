@@ -19,6 +19,21 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _KEY, _READER = "reviewgraph.table", "reviewgraph.reader"
 
 
+def with_options(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
+    """Add options to a command, in their order.
+
+    >>> options = (click.option("--first"), click.option("--second"))
+    >>> @click.command()
+    ... @functools.partial(with_options, options)
+    ... def show(**given): ...
+    >>> [option.name for option in show.params]
+    ['first', 'second']
+    """
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
     """Return the name of the column by role; a comma that no role follows belongs to a name."""
     found: dict[str, str] = {}

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arrays import ranks
+
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from reviewgraph.clock import Clock
@@ -68,7 +70,7 @@ def smallest_at_most(problem: Problem, reached: float, clock: Clock) -> Bound:
     close = CLOSE * float(np.abs(problem.affinity).max(initial=0.0))
     if best.value <= reached + close or int(market.served.sum()) > MOST_ITEMS or not market.item.size:
         return best
-    known = _rank(market, market.affinity) < FIRST + market.demand[market.item]
+    known = ranks(market.item, market.affinity) < FIRST + market.demand[market.item]
     for _ in range(ROUNDS):
         solved = _solve(market, np.flatnonzero(known))
         if solved is None or clock.over():
@@ -78,7 +80,7 @@ def smallest_at_most(problem: Problem, reached: float, clock: Clock) -> Bound:
         best = min(best, found, key=lambda bound: bound.value)
         # What the prices would rather have joins the programme, a few pairs an item.
         wanted = weight[market.item] * market.affinity - price[market.reviewer]
-        new = (_rank(market, wanted) < market.demand[market.item] + MORE) & (weight[market.item] > 0) & ~known
+        new = (ranks(market.item, wanted) < market.demand[market.item] + MORE) & (weight[market.item] > 0) & ~known
         if best.value <= reached + close or not new.any():
             break
         known |= new
@@ -101,18 +103,9 @@ def _market(problem: Problem) -> _Market:
     )
 
 
-def _rank(market: _Market, value: FloatArray) -> IntArray:
-    """Rank of each pair within its item, from 0 for the largest value."""
-    order = np.lexsort((-value, market.item))
-    start = np.searchsorted(market.item, np.arange(market.demand.size))
-    rank = np.empty(order.size, np.int64)
-    rank[order] = np.arange(order.size) - start[market.item[order]]
-    return rank
-
-
 def _alone(market: _Market) -> FloatArray:
     """Return the most that each item could have if all others were left out, infinite for those not served."""
-    taken = _rank(market, market.affinity) < market.demand[market.item]
+    taken = ranks(market.item, market.affinity) < market.demand[market.item]
     sums = market.given + np.bincount(market.item[taken], market.affinity[taken], market.demand.size)
     return np.where(market.served, sums, np.inf)
 
@@ -120,7 +113,7 @@ def _alone(market: _Market) -> FloatArray:
 def _bound(market: _Market, weight: FloatArray, price: FloatArray) -> Bound:
     """Bound by weights of items and prices of reviewers, up to rounding of the sums."""
     value = weight[market.item] * market.affinity - price[market.reviewer]
-    taken = _rank(market, value) < market.demand[market.item]
+    taken = ranks(market.item, value) < market.demand[market.item]
     total = float(value[taken].sum() + price @ market.load + weight @ market.given)
     return Bound(total, np.flatnonzero(weight > 0))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.assignments.fair.lifting import reach_of
-from planner.assignments.steps.core import coverage
+from planner.assignments.steps.core import largest_cover
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -36,5 +36,4 @@ def within_reach(core: Core) -> bool:
     table = Reviews.from_codes(
         net.reviewer[pairs], net.item[pairs], reviewers=net.n_held.size, items=net.item_start.size - 1
     )
-    label = core.aim.groups(table).labels
-    return bool(coverage(label, table.reviewer, table.item, core.required).max(initial=0) >= core.total)
+    return largest_cover(core.aim, table, core.required) >= core.total

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.assignments.fair.exchanging import chains_of, lifting_chain
-from planner.assignments.model.fitting import clash
 from planner.assignments.model.network import flip
-from planner.assignments.steps.changing import DETOURS
+from planner.assignments.steps.changing import around_rivals
 from planner.assignments.wishes.floors import NO_FLOOR, VALUE_BITS
+from reviewgraph.arrays import ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,27 +119,16 @@ class Lifting:
 
     def _chain(self, item: int, floor: IntArray) -> IntArray:
         """Pairs to flip; where rivals would come in together, another way is tried."""
-        net, avoided = self.linker.net, []
-        for _ in range(DETOURS):
-            pairs = self.chains.path[: lifting_chain(net, self.chains, self.score, floor, item)].copy()
-            rival = clash(net, pairs)
-            if rival < 0:
-                break
-            net.locked[rival] = True
-            avoided.append(rival)
-            pairs = pairs[:0]
-        net.locked[avoided] = False
-        return pairs
+        net, chains = self.linker.net, self.chains
+        return around_rivals(net, lambda: chains.path[: lifting_chain(net, chains, self.score, floor, item)].copy())
 
 
 def reach_of(net: Network, demand: IntArray) -> IntArray:
     """Return the most that each item can have alone: its locked pairs and the best of the others, shape (N,)."""
     given = net.locked & net.assigned
     free = np.flatnonzero(~net.locked)
-    order = free[np.lexsort((-net.value[free], net.item[free]))]
-    start = np.searchsorted(net.item[order], np.arange(demand.size))
-    rank = np.arange(order.size) - start[net.item[order]]
-    have = np.bincount(net.item[given], minlength=demand.size)
-    best = np.concatenate([np.flatnonzero(given), order[rank < (demand - have)[net.item[order]]]])
+    lack = demand - np.bincount(net.item[given], minlength=demand.size)
+    taken = free[ranks(net.item[free], net.value[free]) < lack[net.item[free]]]
+    best = np.concatenate([np.flatnonzero(given), taken])
     sums = np.bincount(net.item[best], net.value[best].astype(np.float64), demand.size)
     return sums.astype(np.int64)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.flow import Arcs, Via, cheapest_flow, shortfall
+from planner.assignments.steps.flow import Via, shortfall
+from planner.assignments.teams.routing import through
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -30,14 +31,6 @@ class Places(NamedTuple):
     pairs: int
 
 
-def wanting(problem: Problem) -> BoolArray:
-    """Items that need a pair at the floor for the best reviewer and have none given, shape (N,)."""
-    if problem.floors.best is None:
-        return np.zeros(problem.n_items, np.bool_)
-    have = np.bincount(problem.item[problem.given & problem.strong], minlength=problem.n_items)
-    return np.asarray(problem.served & (have == 0))
-
-
 def sole(problem: Problem, chosen: BoolArray) -> BoolArray:
     """Pairs that are an item's only one at the floor for the best reviewer, shape (P,)."""
     if problem.floors.best is None:
@@ -50,29 +43,23 @@ def sole(problem: Problem, chosen: BoolArray) -> BoolArray:
 def best_with_good(problem: Problem, cost: IntArray) -> BoolArray | None:
     """Choose pairs of the least cost with a good reviewer on every paper, exactly; None if there are none."""
     free = np.flatnonzero(~problem.given)
-    wanted = wanting(problem)
+    wanted = problem.wanting
     items = np.flatnonzero(wanted)
     number = np.where(wanted, np.cumsum(wanted) - 1, -1)
     node = np.where(problem.strong[free], number[problem.item[free]], -1)
-    demand, (load, least) = problem.open_demand(), problem.open_loads()
+    demand = problem.open_demand()
     if (demand[items] < 1).any():
         return None
     nothing = np.zeros(items.size, np.int64)
     via = Via(node, items, nothing + 1, demand[items], nothing)
-    arcs = Arcs(problem.item[free], problem.reviewer[free], cost[free], np.ones(free.size, np.int64))
-    flow = cheapest_flow(arcs, demand, load, least, via)
-    if flow is None:
-        return None
-    chosen = problem.given.copy()
-    chosen[free[flow > 0]] = True
-    return chosen
+    return through(problem, free, cost[free], via)
 
 
 def too_few_good(problem: Problem) -> Shortfall | None:
     """Find papers whose good reviewers are too few, whatever else the papers need: a cut of the flow of good pairs."""
     load, _ = problem.open_loads()
     pairs = np.flatnonzero(problem.strong & ~problem.given & (load[problem.reviewer] > 0))
-    wanted = wanting(problem).astype(np.int64)
+    wanted = problem.wanting.astype(np.int64)
     return shortfall(problem.item[pairs], problem.reviewer[pairs], wanted, load, np.zeros_like(load))
 
 
@@ -81,7 +68,7 @@ def too_few_places(problem: Problem) -> Places | None:
     from ortools.graph.python import max_flow
 
     free = np.flatnonzero(~problem.given)
-    wanted, (load, _) = wanting(problem), problem.open_loads()
+    wanted, (load, _) = problem.wanting, problem.open_loads()
     item, person = problem.item[free], problem.reviewer[free]
     n, m = problem.n_items, problem.n_reviewers
     # Nodes: items, their good places, reviewers, source, sink. Beyond the first, good reviewers fill other places, too.

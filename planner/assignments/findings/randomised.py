@@ -36,8 +36,6 @@ class Measured:
         beyond.
     deviation, deviation_error
         The largest difference of any pair from its published probability, and its standard error.
-    outside
-        Pairs that were assigned though their probability is 0.
     """
 
     count: int
@@ -49,7 +47,6 @@ class Measured:
     excess_error: float
     deviation: float
     deviation_error: float
-    outside: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,5 +156,4 @@ class Randomised:
             "excess_error": None if found is None else found.excess_error,
             "deviation": None if found is None else found.deviation,
             "deviation_error": None if found is None else found.deviation_error,
-            "outside": None if found is None else found.outside,
         }

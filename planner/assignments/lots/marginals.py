@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.assignments.lots.units import UNITS, through_rules
 from planner.assignments.steps.flow import Arcs, cheapest_flow, whole_costs
+from reviewgraph.arrays import ranks
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -201,7 +202,5 @@ class _Graph:
         """Pairs among the best of their paper or of their reviewer."""
         found = np.zeros(worth.size, np.bool_)
         for side in (self.problem.item, self.problem.reviewer):
-            order = np.lexsort((-worth, side))
-            rank = np.arange(order.size) - np.searchsorted(side[order], side[order])
-            found[order[rank < BEST]] = True
+            found |= ranks(side, worth) < BEST
         return found

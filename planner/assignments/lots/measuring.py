@@ -50,7 +50,7 @@ class Moves:
 def measure(lots: Lots, caps: Limits, count: int, say: Callable[[str, float], object]) -> Measured | None:
     """Draw ``count`` times, or until time is up; None without a draw."""
     rng, moves, worth = np.random.default_rng(SEED), Moves(lots.pairs.size), lots.within.affinity
-    at_level = mended = outside = 0
+    at_level = mended = 0
     for number in range(count):
         if lots.clock.over():
             break
@@ -59,7 +59,6 @@ def measure(lots: Lots, caps: Limits, count: int, say: Callable[[str, float], ob
         moves.add(draw)
         at_level += draw.at_once
         mended += draw.reached
-        outside += int((draw.chosen & (lots.units == 0)).sum())
     if not moves.count:
         return None
     mean, error = moves.mean()
@@ -76,7 +75,6 @@ def measure(lots: Lots, caps: Limits, count: int, say: Callable[[str, float], ob
         excess_error=float(error[over]) if beyond else 0.0,
         deviation=float(abs(mean[off])) if off >= 0 else 0.0,
         deviation_error=float(error[off]) if off >= 0 else 0.0,
-        outside=outside,
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner.assignments.lots.units import UNITS
+from reviewgraph.arrays import starts
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
@@ -71,8 +72,7 @@ def flow_of(
     kept = np.flatnonzero(part > 0)
     tail, head = tail[kept], head[kept]
     ends = np.concatenate([tail, head])
-    start = np.zeros(sink + n_via + 2, np.int64)
-    np.cumsum(np.bincount(ends, minlength=start.size - 1), out=start[1:])
+    start = starts(ends, sink + n_via + 1)
     arc = np.argsort(ends, kind="stable") % max(kept.size, 1)
     return Flow(tail, head, part[kept], start, arc, kept[kept < item.size], units == UNITS)
 

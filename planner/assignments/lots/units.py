@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.assignments.steps.flow import Via
 from planner.assignments.wishes.rules import NO_MOST
+from reviewgraph.arrays import ranks
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -63,12 +64,8 @@ def _broken_by_chance(problem: Problem) -> IntArray:
     Of each paper twice as many candidates as it needs are looked at.
     """
     panels, rng = problem.panels, np.random.default_rng(0)
-    order = np.lexsort((-problem.worth, problem.item))
-    place = np.arange(order.size) - np.searchsorted(problem.item[order], problem.item[order])
-    near = order[place < 2 * problem.demand[problem.item[order]]]
-    near = near[np.lexsort((rng.random(near.size), problem.item[near]))]
-    place = np.arange(near.size) - np.searchsorted(problem.item[near], problem.item[near])
-    panel = near[place < problem.demand[problem.item[near]]]
+    near = np.flatnonzero(ranks(problem.item, problem.worth) < 2 * problem.demand[problem.item])
+    panel = near[ranks(problem.item[near], rng.random(near.size)) < problem.demand[problem.item[near]]]
     pair, group = panels.of(problem.reviewer[panel])
     item, width = problem.item[panel[pair]], max(panels.n_groups, 1)
     key, count = np.unique(item * width + group, return_counts=True)

@@ -108,6 +108,14 @@ class Problem:
         """Pairs of an affinity that each paper shall have one of, shape (P,); all where none is asked for."""
         return ~self.old & (whole_values(self.affinity) >= whole_floor(self.floors.best, self.affinity, 1))
 
+    @property
+    def wanting(self) -> BoolArray:
+        """Items that shall have a strong pair and have none given, shape (N,)."""
+        if self.floors.best is None:
+            return np.zeros(self.n_items, np.bool_)
+        have = np.bincount(self.item[self.given & self.strong], minlength=self.n_items)
+        return np.asarray(self.served & (have == 0))
+
     def open_demand(self) -> IntArray:
         """Reviews that each item needs beyond the given ones."""
         return self.demand - np.bincount(self.item[self.given], minlength=self.n_items)

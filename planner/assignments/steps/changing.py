@@ -10,6 +10,8 @@ from planner.assignments.model.fitting import clash
 from planner.assignments.model.network import Work, cheapest_path, workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
 
@@ -18,6 +20,23 @@ NO_LIMIT = 1 << 61
 
 #: Ways tried around rivals that would come in together.
 DETOURS = 4
+
+
+def around_rivals(net: Network, find: Callable[[], IntArray]) -> IntArray:
+    """Look for pairs to flip of which no two are rivals that come in together; none if each of a few ways has such."""
+    avoided: list[int] = []
+    try:
+        for _ in range(DETOURS):
+            pairs = find()
+            # Two rivals may come in by one way: then one of them must not.
+            rival = clash(net, pairs)
+            if rival < 0:
+                return pairs
+            net.locked[rival] = True
+            avoided.append(rival)
+        return np.empty(0, np.int64)
+    finally:
+        net.locked[avoided] = False
 
 
 class Changes:
@@ -40,20 +59,13 @@ class Changes:
 
         The limit is on the loss beyond the pair's own reduced cost.
         """
-        avoided: list[int] = []
-        try:
-            for _ in range(DETOURS):
-                length = cheapest_path(self.net, self.cost, self.work, pair, limit)
-                pairs = self.work.path[: max(length, 0)].copy()
-                # Two rivals may come in by one way: then one of them must not.
-                rival = clash(self.net, pairs)
-                if rival < 0:
-                    return pairs, length >= 0
-                self.net.locked[rival] = True
-                avoided.append(rival)
-            return np.empty(0, np.int64), True
-        finally:
-            self.net.locked[avoided] = False
+        lengths: list[int] = []
+
+        def find() -> IntArray:
+            lengths.append(cheapest_path(self.net, self.cost, self.work, pair, limit))
+            return self.work.path[: max(lengths[-1], 0)].copy()
+
+        return around_rivals(self.net, find), lengths[-1] >= 0
 
     def loss_of(self, pairs: IntArray) -> int:
         """Cost of flipping pairs."""

@@ -10,9 +10,10 @@ from planner.assignments.model.fitting import FAR
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
+    from planner.assignments.model.levels import Aim
     from planner.assignments.model.state import Network
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray, FloatArray
+    from reviewgraph.reviews import BoolArray, FloatArray, Reviews
 
 
 class Groups(NamedTuple):
@@ -65,6 +66,12 @@ def coverage(label: IntArray, reviewer: IntArray, item: IntArray, required: Bool
     covers = np.unique(label[reviewer] * n_items + item)
     weight = required[covers % n_items].astype(np.float64)
     return np.bincount(covers // n_items, weight, int(label.max(initial=-1)) + 1).astype(np.float64)
+
+
+def largest_cover(aim: Aim, table: Reviews, required: BoolArray) -> int:
+    """Count the required items that the largest group of a table covers."""
+    label = aim.groups(table).labels
+    return int(coverage(label, table.reviewer, table.item, required).max(initial=0))
 
 
 @kernel

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.model.network import flip
 from planner.assignments.steps.core import Groups, Grown, coverage, groups_of, grow, nothing_grown
 from reviewgraph.reviews import Reviews
 
@@ -160,21 +159,6 @@ class Core:
             return False
         self._now = now._replace(grown=now.spare, spare=now.grown, covered=count)
         return True
-
-    def would_hold(self, pairs: IntArray, least: int) -> bool:
-        """Whether the core would cover ``least`` required items if pairs were flipped; exact, and nothing changes.
-
-        Where that is all of them, whether the level would hold.
-        """
-        now = self._now
-        flip(self.net, pairs)
-        holds = self.holds_after(pairs, least)
-        if not holds:
-            self.regroup()
-            holds = self.at_level() if least == self.total else self.count >= least
-        flip(self.net, pairs)
-        self._now = now
-        return holds
 
     def gains_by(self, pair: int) -> bool:
         """Whether a pair would still bring something into the core, or halfway."""

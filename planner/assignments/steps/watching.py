@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.steps.core import coverage, groups_of, nothing_grown
+from planner.assignments.steps.core import groups_of, largest_cover, nothing_grown
 from planner.assignments.steps.dropouts import reached, uncovered_without
 from planner.assignments.steps.grouping import seeds_of
 
@@ -93,5 +93,4 @@ def truly_missing(core: Core, reviewer: int) -> int:
     """Count required items outside the best component after one reviewer drops out, by the full closure."""
     reviews = core.table()
     rest = reviews.subset(reviews.reviewer != reviewer)
-    label = core.aim.groups(rest).labels
-    return core.total - int(coverage(label, rest.reviewer, rest.item, core.required).max(initial=0))
+    return core.total - largest_cover(core.aim, rest, core.required)

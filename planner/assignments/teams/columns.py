@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.assignments.teams.programme import improved, solve
+from reviewgraph.arrays import ranks
 
 if TYPE_CHECKING:
     from planner.assignments.teams.programme import Programme
@@ -88,7 +89,7 @@ def _checked(programme: Programme, first: Found, prices: _Prices, clock: Clock) 
     within, fixed = _near(programme, prices, first.picked)
     if np.count_nonzero(within) > MOST_CHECKED:
         return best
-    second = improved(programme, within, fixed, first.picked, max(clock.left(), 0.1))
+    second = improved(programme, within, fixed, first.picked, max(clock.left(), 0.1), clock.stopped)
     if second.picked is None:
         return best
     if _value(programme, second.picked) > _value(programme, first.picked):
@@ -144,10 +145,8 @@ def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, cloc
 
 def _dearest(programme: Programme, item: IntArray) -> BoolArray:
     """Mark the pairs of each item that are worth most, and all columns that are no pairs."""
-    order = np.lexsort((-programme.value[: item.size], item))
-    first = np.searchsorted(item[order], item[order])
     chosen = np.ones(programme.value.size, np.bool_)
-    chosen[order] = np.arange(item.size) - first < START
+    chosen[: item.size] = ranks(item, programme.value[: item.size]) < START
     return chosen
 
 

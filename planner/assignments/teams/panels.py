@@ -139,7 +139,7 @@ def _reassign(
         found_by_prices = _priced(problem, programme, chosen, clock) if priced else None
         ending = found_by_prices or solve(programme, _seconds(clock))
         if prove and ending.picked is None and ending.proved:
-            ending = confirm(programme, _seconds(clock))
+            ending = confirm(programme, _seconds(clock), clock.stopped)
         if ending.picked is None:
             return Repair(None, ending.proved)
         found[programme.pairs] = ending.picked[: programme.pairs.size]

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.assignments.teams.rows import Rows, clique_rows, good_rows, panel_rows, rows_of
-from planner.solving import solve_stoppably
+from planner.solving import never, solve_stoppably
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from planner.assignments.model.problem import Problem
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
@@ -131,7 +133,12 @@ def solve(
 
 
 def improved(
-    programme: Programme, within: BoolArray, fixed: IntArray, picked: BoolArray | None, seconds: float
+    programme: Programme,
+    within: BoolArray,
+    fixed: IntArray,
+    picked: BoolArray | None,
+    seconds: float,
+    over: Callable[[], bool] = never,
 ) -> Ending:
     """Pick the best of some columns by the second solver (CP-SAT), a few fixed, from a first choice if there is one."""
     from ortools.sat.python import cp_model
@@ -143,7 +150,7 @@ def improved(
     for column, hint in zip(columns, [] if picked is None else picked.tolist(), strict=False):
         model.add_hint(column, hint)
     solver = _second_solver(seconds)
-    status = solve_stoppably(solver, model)
+    status = solve_stoppably(solver, model, over)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Ending(None, status == cp_model.INFEASIBLE)
     found = np.array([solver.boolean_value(column) for column in columns], np.bool_)
@@ -162,7 +169,7 @@ def _second_solver(seconds: float) -> Any:
     return solver
 
 
-def confirm(programme: Programme, seconds: float) -> Ending:
+def confirm(programme: Programme, seconds: float, over: Callable[[], bool] = never) -> Ending:
     """Ask a second solver, of another kind (constraint programming, CP-SAT), whether nothing obeys all rows.
 
     One solver's word is no proof: releases of HiGHS have called wrong answers optimal. Where the second one finds a
@@ -172,7 +179,7 @@ def confirm(programme: Programme, seconds: float) -> Ending:
 
     model, columns = _model(programme, np.ones(programme.value.size, np.bool_), np.zeros(0, np.int64))
     solver = _second_solver(seconds)
-    status = solve_stoppably(solver, model)
+    status = solve_stoppably(solver, model, over)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
         return Ending(picked if programme.obeyed_by(picked) else None, False)

@@ -112,16 +112,16 @@ def routed(
 
     Without the pairs that are barred, by default none.
     """
-    load, least = problem.open_loads()
     kept = np.ones(route.free.size, np.bool_) if barred is None else ~barred[route.free]
     free = route.free[kept]
-    arcs = Arcs(
-        problem.item[free],
-        problem.reviewer[free],
-        cost[free] - np.where(route.alone[kept], bonus, 0),
-        np.ones(free.size, np.int64),
-    )
     via = route.via._replace(bonus=route.via.bonus * bonus, node=route.via.node[kept])
+    return through(problem, free, cost[free] - np.where(route.alone[kept], bonus, 0), via)
+
+
+def through(problem: Problem, free: IntArray, cost: IntArray, via: Via) -> BoolArray | None:
+    """Return the best assignment by free pairs, at a cost each, by way of some nodes; None if there is none."""
+    load, least = problem.open_loads()
+    arcs = Arcs(problem.item[free], problem.reviewer[free], cost, np.ones(free.size, np.int64))
     flow = cheapest_flow(arcs, problem.open_demand(), load, least, via)
     if flow is None:
         return None

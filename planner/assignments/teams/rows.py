@@ -114,10 +114,7 @@ def rows_of(group: IntArray, low: IntArray, high: IntArray) -> Rows:
 
 def good_rows(problem: Problem, region: BoolArray, pairs: IntArray) -> Rows:
     """Ask for a pair at the floor for the best reviewer of each item of a region that has none such given."""
-    wanted = np.zeros(problem.n_items, np.bool_)
-    if problem.floors.best is not None:
-        have = np.bincount(problem.item[problem.given & problem.strong], minlength=problem.n_items)
-        wanted = problem.served & region & (have == 0)
+    wanted = problem.wanting & region
     columns = np.flatnonzero(problem.strong[pairs] & wanted[problem.item[pairs]])
     return _compact(problem.item[pairs[columns]], columns, wanted.astype(np.int64), problem.demand)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.wishes.rivals import spread
+from reviewgraph.arrays import spread
 
 if TYPE_CHECKING:
     from planner.assignments.wishes.written import Written

@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.assignments.wishes.attributes import Attribute, attribute_of, unknown
 from planner.assignments.wishes.rules import AtLeast, AtMost
+from reviewgraph.arrays import spread
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class Panels(NamedTuple):
     def of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
         """Return all memberships of a list of reviewers: the place in the list, and the group."""
         first, count = self.start[reviewers], self.start[reviewers + 1] - self.start[reviewers]
-        place = np.repeat(np.arange(reviewers.size), count)
-        within = np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
-        return place, self.group[first[place] + within]
+        return np.repeat(np.arange(reviewers.size), count), self.group[spread(first, count)]
 
 
 class Ruled(NamedTuple):

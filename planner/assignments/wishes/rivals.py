@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arrays import spread
+
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
@@ -59,6 +61,8 @@ class Rivals(NamedTuple):
 
 def rivals_of(n_pairs: int, couples: IntArray) -> Rivals:
     """Rows by pair of distinct couples, shape (K, 2), in O(P + K)."""
+    if not len(couples):
+        return Rivals(np.zeros(n_pairs + 1, np.int64), np.empty(0, np.int64))
     from scipy.sparse import coo_array
 
     # Sorted by counting; the transpose of rows of x < y holds those of x > y, in order.
@@ -66,13 +70,3 @@ def rivals_of(n_pairs: int, couples: IntArray) -> Rivals:
     rows = coo_array((np.ones(low.size, np.int8), (low, high)), shape=(n_pairs, n_pairs)).tocsr()
     rows = (rows + rows.T).tocsr()
     return Rivals(rows.indptr.astype(np.int64), rows.indices.astype(np.int64))
-
-
-def spread(start: IntArray, size: IntArray) -> IntArray:
-    """Count up from each start, as many numbers as the size says.
-
-    >>> spread(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
-    before: IntArray = np.cumsum(size) - size
-    return np.arange(int(size.sum())) + np.repeat(start - before, size)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.wishes.rivals import spread
+from reviewgraph.arrays import spread
 
 if TYPE_CHECKING:
     from planner.assignments.wishes.pairs import Pairs

@@ -12,6 +12,7 @@ from planner.assignments.teams.panels import crowded_items, feasible, lacking_it
 from planner.assignments.wishes.groups import ruled_by
 from planner.assignments.words.authors import rules_on_authors, too_few_strangers
 from planner.assignments.words.why_none import each, papers, people
+from reviewgraph.arrays import spread
 from reviewgraph.words import noun
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def _values_at_hand(problem: Problem, attribute: Attribute) -> IntArray:
     pairs = np.flatnonzero(problem.given | (problem.load[problem.reviewer] > 0))
     size, reviewer = max(len(attribute.values), 1), problem.reviewer[pairs]
     count = np.diff(attribute.start)[reviewer]
-    first = np.repeat(attribute.start[reviewer] - (np.cumsum(count) - count), count)
-    value = attribute.value[first + np.arange(first.size)]
+    value = attribute.value[spread(attribute.start[reviewer], count)]
     key = np.unique(np.repeat(problem.item[pairs], count) * size + value)
     return np.bincount(key // size, minlength=problem.n_items)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.steps.core import coverage
+from planner.assignments.steps.core import largest_cover
 from planner.assignments.steps.flow import Shortfall, shortfall
 from reviewgraph.checking import check
 from reviewgraph.reviews import Reviews
@@ -179,8 +179,7 @@ def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
     table = Reviews.from_codes(
         problem.reviewer[keep], problem.item[keep], reviewers=problem.n_reviewers, items=problem.n_items
     )
-    label = aim.groups(table).labels
-    return int(coverage(label, table.reviewer, table.item, problem.required).max(initial=0))
+    return largest_cover(aim, table, problem.required)
 
 
 def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock) -> str:

@@ -114,11 +114,6 @@ class AnyReview(Losses):
         return f"should {reviewers[loss.reviewer]} not review paper {items[loss.item]}"
 
 
-def rest_of(table: Reviews, loss: Loss) -> Reviews:
-    """Return what is left of a table after a loss."""
-    return table.subset(~loss.takes(table.reviewer, table.item))
-
-
 def after_loss(task: Task, pairs: IntArray, loss: Loss) -> Task:
     """Return what is to be planned when some reviews were planned and a loss occurs."""
     table = task.table(pairs)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arrays import spread
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,8 +90,7 @@ class People:
         own = self.institution[table.reviewer]
         first, last = (np.searchsorted(self.institution[member], own, side) for side in ("left", "right"))
         size = np.where(own >= 0, last - first, 0)
-        within = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
-        colleague = member[np.repeat(first, size) + within]
+        colleague = member[spread(first, size)]
         return np.unique(colleague * table.n_items + np.repeat(table.item, size))
 
 
