@@ -15,7 +15,7 @@ from planner.assignments.lots.randomising import Lottery
 from planner.assignments.model.chances import Chances
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
-from planner.assignments.stages import Run
+from planner.assignments.stages.run import Run
 from planner.assignments.wishes.floors import Floors
 from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.wishes.written import Authors

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.assignment import AssignmentStatus
+from planner.assignments.assignment import Assignment, AssignmentStatus
 from planner.assignments.findings.randomised import Randomised
 from planner.assignments.lots.draws import Lots, within
 from planner.assignments.lots.marginals import Gain, Limits, Marginals, best_marginals, limits_of
@@ -15,13 +15,13 @@ from planner.assignments.lots.measuring import measure
 from planner.assignments.lots.settling import Settled, settle
 from planner.assignments.lots.units import UNITS
 from planner.assignments.model.chances import Chances
-from planner.assignments.stages import Run
-from planner.assignments.teams.best import Teams
+from planner.assignments.stages.run import Run
+from planner.assignments.teams.best import Teams, within_rules
 from planner.assignments.words.lots import why_capped
+from planner.assignments.words.why_none import why_apart
 from reviewgraph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
-    from planner.assignments.assignment import Assignment
     from planner.assignments.model.problem import Problem
 
 #: Seconds that plain Python takes for one pair of the support in one draw.
@@ -48,42 +48,34 @@ class Lottery(Run):
         usable = np.flatnonzero(problem.given | (asked * UNITS >= 1))
         caps, beta = limits_of(within(problem, usable), asked[usable]), self.chances.perturbation
         lottery = beta > 0 or bool((caps.most < UNITS).any())
-        # The best assignment says why there is none, and what draws are compared with; it is the only one where
-        # nothing asks for a lottery.
-        best = self._best(conditioning=0.0 if lottery else self.conditioning)
-        if best.status is AssignmentStatus.INFEASIBLE or not best.reviews.n_reviews:
+        # The best assignment is the only one where nothing asks for a lottery; else what draws are compared with, for
+        # which it needs no level, and it says why there is none.
+        best = self.start() if lottery else super().result()
+        if isinstance(best, Assignment) and (lottery or not best.reviews.n_reviews):
             return best
+        apart = why_apart(self.problem, self.aim) if lottery and self.aim.core_decides else ""
+        if apart:
+            return self.infeasible(apart)
         problem = within(self.problem, usable)
         gain = Gain(problem.worth, beta)
         POLICY.expect(DRAWING * problem.demand.sum() * (self.chances.draws + 1))
-        settled = (
-            settle(problem, gain, caps, self.aim, self.survive, self.clock, self.say, self.chances.draws)
-            if lottery
-            else self._certain(problem, gain, caps, best)
-        )
+        if isinstance(best, Assignment):
+            certain = self._certain(problem, gain, caps, best)
+            return replace(best, randomised=self._described(problem, certain, caps))
+        settled = settle(problem, gain, caps, self.aim, self.survive, self.clock, self.say, self.chances.draws)
         if settled is None:
-            return self._none(problem, gain, caps, best.affinity_unconstrained)
-        answer = self._drawn(settled.lots, best) if lottery else best
-        randomised = self._described(problem, settled, caps, best.affinity_unconstrained)
-        return replace(answer, randomised=randomised)
+            return self._none(problem, gain, caps)
+        answer = self._drawn(settled.lots, within_rules(self.problem, best.chosen, self.teams))
+        return replace(answer, randomised=self._described(problem, settled, caps))
 
-    def _best(self, conditioning: float) -> Assignment:
-        """Take the steps of an assignment that is not drawn."""
-        run = Run(self.problem, self.aim, self.survive, self.seed, self.clock, self.say, conditioning, self.assumptions)
-        found = run.result()
-        # What is to be few has its weights from there.
-        self.problem, self.fewest, self.lost_first = run.problem, run.fewest, run.lost_first
-        self.rivals, self.teams = run.rivals, Teams(None, False, run.teams.bound)
-        return found
-
-    def _none(self, problem: Problem, gain: Gain, caps: Limits, unconstrained: float) -> Assignment:
+    def _none(self, problem: Problem, gain: Gain, caps: Limits) -> Assignment:
         """Say why there are no probabilities; where only rivals stand in the way, nothing is proved."""
         if best_marginals(problem, gain, caps) is None:
-            return self._infeasible(why_capped(problem, caps.most / UNITS, UNITS), unconstrained)
+            return self.infeasible(why_capped(problem, caps.most / UNITS, UNITS))
         why = (
             "No probabilities under these caps were found that keep apart the pairs that may not be assigned together."
         )
-        return self._nothing(AssignmentStatus.LEVEL_MISSED, why, unconstrained)
+        return self.nothing(AssignmentStatus.LEVEL_MISSED, why)
 
     def _certain(self, problem: Problem, gain: Gain, caps: Limits, best: Assignment) -> Settled:
         """Give the pairs of an assignment probability 1."""
@@ -93,26 +85,20 @@ class Lottery(Run):
         lots = Lots(problem, units, caps, self.aim, self.survive, self.clock)
         return Settled(Marginals(units, gain.of(units), gain.of(units)), lots, gain.of(units))
 
-    def _drawn(self, lots: Lots, best: Assignment) -> Assignment:
-        """Draw by the seed."""
+    def _drawn(self, lots: Lots, best: float) -> Assignment:
+        """Draw by the seed; ``best`` is the affinity of the best assignment under the rules."""
         self.say("the draw")
         draw = lots.best_of(np.random.default_rng(self.seed))
-        self.problem, chosen = lots.within, draw.chosen
-        answer = self._answer(
-            chosen,
-            best.affinity_unconstrained,
-            () if self.survive and draw.reached else None,
-            len(draw.forced),
-            reached=draw.reached,
-        )
+        self.problem, self.teams = lots.within, Teams(None, False, self.teams.bound)
+        hardened = () if self.survive and draw.reached else None
+        answer = self.answer(draw.chosen, hardened, len(draw.forced), reached=draw.reached)
         # Rules cost what they cost the best assignment; what else a draw has less is the lottery's.
-        kept, authors = answer.kept, answer.authors
-        kept = None if kept is None or best.kept is None else replace(kept, affinity=best.kept.affinity)
-        authors = authors and best.authors and replace(authors, affinity=best.authors.affinity)
+        kept = answer.kept and replace(answer.kept, affinity=best)
+        authors = answer.authors and replace(answer.authors, affinity=best)
         answer = replace(answer, kept=kept, authors=authors)
         return replace(answer, not_exchanged=_NOT_EXCHANGED if self.aim.conditioned else "", least_loss=None)
 
-    def _described(self, problem: Problem, settled: Settled, caps: Limits, best: float) -> Randomised:
+    def _described(self, problem: Problem, settled: Settled, caps: Limits) -> Randomised:
         """Gather what is said of the lottery; pairs of a first phase are no part of it."""
         lots, units = settled.lots, settled.marginals.units
         shown = np.flatnonzero((units > 0) & ~problem.old)
@@ -128,7 +114,7 @@ class Lottery(Run):
             perturbation=self.chances.perturbation,
             certain=int((problem.given & ~problem.old).sum()),
             expected=float((problem.affinity[shown] * units[shown]).sum() / UNITS),
-            best=best,
+            best=self.unconstrained,
             gap=max(settled.bound - value, 0.0) / abs(settled.bound) if settled.bound else 0.0,
             measured=measure(lots, caps, count, self.say),
         )

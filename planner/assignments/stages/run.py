@@ -1,0 +1,219 @@
+"""The stages of an assignment: flow, panels, the level, what survives, conditioning."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from planner.assignments.assignment import Assignment
+from planner.assignments.fair.matching import best_with_good, sole
+from planner.assignments.findings.exchanged import Exchanges
+from planner.assignments.model.inputs import Wishes, build
+from planner.assignments.model.levels import aim_named
+from planner.assignments.stages.ends import Ends
+from planner.assignments.steps.flow import whole, whole_costs
+from planner.assignments.steps.grouping import Core
+from planner.assignments.steps.linking import Linker
+from planner.assignments.steps.price import least_loss
+from planner.assignments.steps.robust import Robust, harden
+from planner.assignments.steps.watching import missing_without
+from planner.assignments.teams.best import Teams, best_teams, routes_of, scale_of
+from planner.assignments.teams.fewest import fewest_first
+from planner.assignments.teams.panels import objective
+from planner.assignments.teams.routing import unrouted
+from planner.assignments.teams.settling import depending, settle
+from planner.assignments.wishes.pairs import scored_pairs
+from planner.assignments.words.fair import why_no_floor, why_no_good
+from planner.assignments.words.why_none import why_apart, why_infeasible, why_unreachable
+from reviewgraph.clock import Clock
+from reviewgraph.kernels.compiling import POLICY
+
+if TYPE_CHECKING:
+    from planner.assignments.model.worth import Concerns
+    from planner.assignments.teams.best import Routes
+    from reviewgraph.labels import IntArray, Label
+    from reviewgraph.reviews import BoolArray
+
+#: Reviewers up to which the critical ones are looked for: the search takes time M times E.
+MOST_CRITICAL = 2_000
+
+#: Pairs from which kernels are compiled: the searches look at each many times.
+COMPILE_PAIRS = 4_000
+
+#: By default exchanges are looked for only where so many pairs share an affinity, on average.
+FEW_TIES = 4
+
+#: Papers from which exchanges are looked for.
+FEWEST = 3
+
+_LOOKING = "reviewers on whom the level hangs"
+
+
+@cache
+def _compile_kernels() -> float:
+    """Compile what the search runs many times, on a toy problem; returns the seconds this took, once a process."""
+    start = time.monotonic()
+    wishes = Wishes(2, 4, 0, (), (), None, None, (), True)
+    toy = build(scored_pairs(np.zeros((4, 8)), None, None), wishes)
+    with POLICY.at_once():
+        Run(toy, aim_named("double"), 1, 0, Clock(60.0), lambda words, done=None: None).result()
+    return time.monotonic() - start
+
+
+class Start(NamedTuple):
+    """Costs of pairs in whole units; the best assignment without rules, with good reviewers, and under the rules."""
+
+    cost: IntArray
+    plain: BoolArray
+    best: BoolArray
+    chosen: BoolArray
+
+
+@dataclass
+class Run(Ends):
+    """The stages of :func:`planner.assign` on a problem."""
+
+    def result(self) -> Assignment:
+        """Take the stages and return where they led."""
+        start = self.start()
+        if isinstance(start, Assignment):
+            return start
+        problem, chosen = self.problem, start.chosen
+        if self.aim.level is None and self.fair is None:
+            return self.answer(chosen, None, 0, reached=True)
+        # 3. to 6. The worst-served papers, the level, what survives, conditioning.
+        linker = self._linker(start)
+        if self.fair is not None:
+            # What rules on panels and authors cost is no price of fairness.
+            self.fair.serve(linker, chosen if problem.panels.binding or problem.rivals.any else start.plain)
+            if self.fair.impossible:
+                return self.infeasible(why_no_floor(problem, self.fair))
+        return self._connected(linker, chosen)
+
+    def start(self) -> Start | Assignment:
+        """Find the best assignment under the rules, before any level; the answer where there is none."""
+        problem = self.problem
+        if problem.item.size >= COMPILE_PAIRS:
+            self.clock.deadline += _compile_kernels()
+        # 1. The best assignment by affinity, or a cut that proves that there is none.
+        routes = routes_of(problem)
+        self.scale = scale_of(problem, routes, problem.affinity)
+        cost = whole_costs(problem.affinity, self.seed, self.scale)
+        self.say(f"best affinity for {int(problem.required.sum())} papers and {problem.n_reviewers} reviewers")
+        plain = unrouted(problem, cost)
+        if plain is None:
+            return self.infeasible(why_infeasible(problem))
+        self.unconstrained = math.fsum(problem.affinity[plain].tolist())
+        if problem.concerns is not None:
+            cost, plain = self._fewest_first(problem.concerns, routes, plain)
+            problem = self.problem
+        reason = why_unreachable(problem, self.aim)
+        if reason:
+            return self.infeasible(reason)
+        # 2. Good reviewers, and what no plain flow can say.
+        best = best_with_good(problem, cost) if problem.floors.best is not None else plain
+        if best is None:
+            return self.infeasible(why_no_good(problem))
+        self.rivals = len(problem.rivals.couples_among(best))
+        self.teams = Teams(best, True, objective(problem, best), by_flow=True)
+        if problem.panels.binding or problem.rivals.any:
+            self.say("rules on who reviews a paper together")
+            self.teams = best_teams(problem, best, routes, cost, self.scale, self.clock)
+        chosen = self.teams.chosen
+        return self.without_teams() if chosen is None else Start(cost, plain, best, chosen)
+
+    def _fewest_first(self, concerns: Concerns, routes: Routes, best: BoolArray) -> tuple[IntArray, BoolArray]:
+        """Put the concerns of the problem before affinity; returns costs, and the best assignment then."""
+        self.say("fewest changes, and fewest reviews below the least affinity")
+        settled = fewest_first(self.problem, concerns, routes, self.seed)
+        self.problem, self.fewest, self.scale = settled.problem, settled.fewest, settled.scale
+        lost = self.problem.affinity[best].tolist() + (-self.problem.affinity[settled.best]).tolist()
+        self.lost_first = math.fsum(lost)
+        return settled.cost, settled.best
+
+    def _connected(self, linker: Linker, chosen: BoolArray) -> Assignment:
+        """Bring an assignment to the level, and say what that took."""
+        core = linker.core
+        reached = linker.link() if self.fair is None else self.fair.link(linker)
+        decided = self.aim.core_decides
+        apart = why_apart(self.problem, self.aim) if decided and not reached else ""
+        if apart:
+            return self.infeasible(apart)
+        critical = None
+        if reached and decided:
+            linker.release(lambda pairs: core.holds_after(pairs, core.total))
+            critical = self._hardened(linker) if self.survive else None
+        unchanged = bool((core.net.assigned == chosen).all())
+        if reached and self.aim.conditioned:
+            self._condition(linker, robust=bool(self.survive and not critical))
+        # Exchanges may have changed who is critical.
+        if reached and decided and (critical is None or self.exchanges is not None):
+            critical = self._critical(linker)
+            self.exposed = critical or () if self.survive else ()
+        if unchanged:
+            self.least_loss = 0.0
+        return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
+
+    def _linker(self, start: Start) -> Linker:
+        """Start from an assignment, with potentials, and a bound on what the level must cost where it has one."""
+        problem, cost, chosen = self.problem, start.cost, start.chosen
+        # Where no rule changed the best assignment, no pair depends on others.
+        free = bool((chosen == start.best).all())
+        net = problem.network(chosen, whole(problem.panels.reward, self.scale))
+        held = np.zeros(chosen.size, np.bool_) if free and not net.bonus.any() else depending(problem, chosen)
+        if self.teams.barred is not None:
+            held |= self.teams.barred
+        held |= sole(problem, chosen)
+        settled = settle(net, cost, held, exact=self.teams.by_flow)
+        core = Core(net, problem.required, self.aim)
+        linker = Linker(core, cost, self.clock)
+        linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
+        if settled and not held.any() and self.teams.by_flow and not core.at_level() and problem.concerns is None:
+            self.least_loss = least_loss(linker, problem, self.scale)
+        return linker
+
+    def _condition(self, linker: Linker, *, robust: bool) -> None:
+        """Exchange reviews for smaller errors, where that is worth looking for."""
+        from planner.assignments.steps import conditioning as better
+
+        problem, core, values = self.problem, linker.core, np.unique(self.problem.affinity)
+        if core.total < FEWEST or not core.net.assigned.any():
+            return
+        if problem.n_items > better.MOST_ITEMS:
+            self.not_exchanged = f"there are more than {better.MOST_ITEMS:,} papers"
+            return
+        if self.conditioning == 0 and values.size > problem.item.size / FEW_TIES:
+            return
+        self.say("smaller expected errors")
+        watch = Robust(core) if robust else None
+        core.regroup()
+        found = better.improve(
+            core,
+            problem,
+            self.conditioning * abs(self.unconstrained),
+            self.assumptions,
+            np.random.default_rng(self.seed),
+            watch.holds if watch else lambda pairs: core.holds_after(pairs, core.total),
+            self.clock,
+        )
+        core.regroup()
+        self.exchanges = Exchanges.of(*found, self.assumptions)
+
+    def _hardened(self, linker: Linker) -> tuple[Label, ...]:
+        self.say(_LOOKING)
+        self.exposed = self._labels(harden(linker, np.random.default_rng(self.seed)))
+        return self._labels(missing_without(linker.core))
+
+    def _critical(self, linker: Linker) -> tuple[Label, ...] | None:
+        if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
+            return None
+        self.say(_LOOKING)
+        return self._labels(missing_without(linker.core))
+
+    def _labels(self, missing: IntArray) -> tuple[Label, ...]:
+        return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))
