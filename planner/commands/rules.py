@@ -80,16 +80,18 @@ def read_rules(
     from reviewgraph.formats import side
 
     known = side.read_attributes(reviewers_file)
+    told = {reviewers_file: known}
     rules: list[Rule] = [*map(_at_most, at_most), *map(_at_least, at_least), *map(_reward, reward)]
     if attributes:
-        more = side.read_attributes(attributes, note=say)
+        more = told[attributes] = side.read_attributes(attributes, note=say)
         strangers = sum(label not in reviewers for label in more)
         if strangers:
             listed = counted(len(more), "reviewer")
             be = noun(strangers, "is", "are")
             say(f"{attributes}: {strangers} of {listed} {be} not among the reviewers; ignored")
         known = {label: {**known.get(label, {}), **more.get(label, {})} for label in reviewers}
-    _say_not_in_force(reviewers_file, known, rules)
+    for path, values in told.items():
+        _say_not_in_force(path, values, rules)
     return {"attributes": known, "rules": rules}
 
 
