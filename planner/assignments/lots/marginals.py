@@ -123,7 +123,7 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits, near: IntArray 
 def _refined(graph: _Graph, gain: Gain, units: IntArray, near: IntArray | None) -> Marginals:
     """Narrow the segments around the solution until the gap is small; ``units`` is any solution to begin with."""
     everything, low, high = np.flatnonzero(graph.free), graph.limits.least, graph.limits.most
-    active = (units > low) | graph.good(gain.worth)
+    active = (units > low) | good(graph.problem, gain.worth, BEST)
     edges, widths, bound = np.linspace(low, high, SEGMENTS + 1).astype(np.int64), WIDTHS, np.inf
     if near is not None:
         active |= near > low
@@ -198,9 +198,10 @@ class _Graph:
         np.add.at(units, pairs, found)
         return units
 
-    def good(self, worth: FloatArray) -> BoolArray:
-        """Pairs among the best of their paper or of their reviewer."""
-        found = np.zeros(worth.size, np.bool_)
-        for side in (self.problem.item, self.problem.reviewer):
-            found |= ranks(side, worth) < BEST
-        return found
+
+def good(problem: Problem, worth: FloatArray, best: int) -> BoolArray:
+    """Mark the pairs among the so many best of their paper or of their reviewer, shape (P,)."""
+    found = np.zeros(worth.size, np.bool_)
+    for side in (problem.item, problem.reviewer):
+        found |= ranks(side, worth) < best
+    return found

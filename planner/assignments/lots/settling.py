@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.lots.draws import Lots, mended
-from planner.assignments.lots.marginals import Limits, best_marginals
+from planner.assignments.lots.draws import Lots, mended, within
+from planner.assignments.lots.marginals import Limits, best_marginals, good
 from planner.assignments.lots.measuring import Moves
 from planner.assignments.lots.rounding import drawn
 from planner.assignments.lots.units import UNITS
@@ -33,6 +33,9 @@ TINY = 1e-9
 
 #: Most draws that are mended over all pairs in one round, to find pairs that link.
 MOST_WIDE = 8
+
+#: Best of each paper and each reviewer among which mending looks for them first.
+NEAR = 10
 
 
 class Settled(NamedTuple):
@@ -144,14 +147,29 @@ def _stricter(
     full[lots.pairs[(lots.room <= 0) & (lots.units < UNITS)]] = True
     free = caps.most[~problem.given & (caps.most > 0)]
     wide = min(1 + int(np.ceil(2 * UNITS / max(np.median(free), 1))), MOST_WIDE) if free.size else 1
-    brought = np.zeros(problem.item.size, np.int64)
+    brought, near = np.zeros(problem.item.size, np.int64), lots.support | good(problem, problem.worth, NEAR)
     for first in trial.first[:wide]:
         chosen = problem.given.copy()
         chosen[lots.pairs] = first
-        result = mended(problem, chosen, full | (caps.most == 0), lots.aim, lots.survive, lots.clock, rng)
-        new = result.chosen & ~lots.support
+        new = _widely(problem, chosen, full | (caps.most == 0), near, lots, rng) & ~lots.support
         brought += new
         full |= new
     links = (brought > 0) & (caps.most > 0)
     least[links] = np.maximum(least, np.minimum(most, brought * UNITS // wide))[links]
     return Limits(least, most)
+
+
+def _widely(
+    problem: Problem, chosen: BoolArray, full: BoolArray, near: BoolArray, lots: Lots, rng: np.random.Generator
+) -> BoolArray:
+    """Mend a draw beyond the support, among the pairs that are near, and among all where those do not do.
+
+    The search takes time in proportion to the pairs that it meets, and most are never worth a change.
+    """
+    for pairs in (np.flatnonzero(near | problem.given), np.arange(near.size)):
+        found = mended(within(problem, pairs), chosen[pairs], full[pairs], lots.aim, lots.survive, lots.clock, rng)
+        if found.reached or pairs.size == near.size or lots.clock.over():
+            break
+    result = np.zeros(near.size, np.bool_)
+    result[pairs] = found.chosen
+    return result
