@@ -68,14 +68,12 @@ SCORE = Role(
     (
         *("rating", "overall", "overall_merit", "overall_score", "overall_rating", "overall_assessment"),
         *("overall_evaluation", "overall_recommendation", "recommendation", "review_rating", "grade", "mark"),
-        *("total_score", "points"),
+        *("total_score", "points", "ovemer"),
     ),
     required=False,
     ranked=False,
 )
 TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
-#: What a row of an assignment file is to do: HotCRP's own download lists ``clearreview,#pc`` for every paper.
-ACTION = Role("action", required=False)
 
 
 def normalise(header: str) -> str:

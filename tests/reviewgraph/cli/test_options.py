@@ -36,7 +36,7 @@ def run(tmp_path, monkeypatch):
 
 
 def test_a_command_gets_the_reviews_and_stdout_holds_nothing_else(run):
-    done = run("t.csv", "--json", t="paper,email,OveMer\n1,a,2\n")
+    done = run("t.csv", "--json", t="paper,email,Quality\n1,a,2\n")
     assert (done.exit_code, json.loads(done.stdout)["columns"]["score"]) == (0, [None])
     assert done.stderr.startswith("no score column found")
 
