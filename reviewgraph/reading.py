@@ -183,6 +183,8 @@ def _read_part(
 def _ask_score(table: Table) -> None:
     """Refuse reviews of a known system whose score may be any of several columns."""
     unused = _unused([table])
+    if table.source and table.source.explained:
+        unused = list(table.source.explained)
     if table.source is None or table.source.kind != "reviews" or not unused:
         return
     message = (

@@ -53,6 +53,8 @@ class Grid(Table):
         self.lines = [line for line in lines if any(map(str.strip, line.cells))]
         #: What a person should know about how it was made.
         self.notes: list[str] = []
+        #: What stands behind short names of columns, for questions which one is meant.
+        self.explained: dict[str, str] = {}
 
     def place(self, line: int) -> str:
         """Return how a message names a row."""
@@ -80,7 +82,15 @@ class Grid(Table):
         width = len(self.header)
         rows = ([*line.cells[:width], *[""] * (width - len(line.cells))] for line in self.lines)
         lines = (Line([*row, cell], line.place) for row, cell, line in zip(rows, cells, self.lines, strict=True))
-        return Grid(self.name, [*self.header, name], lines)
+        return self._like(Grid(self.name, [*self.header, name], lines))
+
+    def with_lines(self, lines: Iterable[Line]) -> Grid:
+        """Return the table with other rows."""
+        return self._like(Grid(self.name, self.header, lines))
+
+    def _like(self, other: Grid) -> Grid:
+        other.notes, other.explained = list(self.notes), dict(self.explained)
+        return other
 
     def _column(self, place: int, kept: Sequence[int]) -> Column:
         known: dict[str, int] = {}

@@ -42,12 +42,15 @@ class Source(NamedTuple):
         What it serves for here, such as "reviews".
     extras
         Normalised names of its columns that hold no scores.
+    explained
+        What stands behind short names of columns that may hold scores; where there are any, no others do.
     """
 
     system: str
     what: str
     kind: str
     extras: Collection[str] = ()
+    explained: Mapping[str, str] = MappingProxyType({})
 
 
 class Table(Protocol):

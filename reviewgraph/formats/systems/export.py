@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import named, normalise
-from reviewgraph.formats.problems import quote_all
+from reviewgraph.formats.problems import quote, quote_all
 from reviewgraph.formats.tables import Column, Rows, Source, Table
 from reviewgraph.words import counted
 
@@ -65,6 +66,8 @@ class Use:
         Which rows count.
     choices
         Names of columns by role of which a person has to choose one, where several are there.
+    find
+        Returns such names for one table, where they are not always the same.
     reshape
         Makes the table that is read of the one in the file, where they are not the same.
     """
@@ -73,6 +76,7 @@ class Use:
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rules: Sequence[Rule] = ()
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    find: Callable[[Table], Mapping[str, Sequence[str]]] | None = None
     reshape: Callable[[Table], Grid] | None = None
 
 
@@ -89,8 +93,7 @@ class Export:
     uses
         What it serves for, its own purpose first.
     needs
-        Normalised names of columns by which a table is recognised: all of them stand in its header. A choice of names
-        is written with a bar between them.
+        Normalised names of columns by which a table is recognised, as regular expressions: each stands in its header.
     lacks
         Names that it does not have.
     container
@@ -102,6 +105,9 @@ class Export:
         What a person should know about it.
     extras
         Normalised names of columns that hold no score, beside those of the roles.
+    shy
+        Other tables look like it, so that it is recognised only where its system is named, or, if this is "kind",
+        where just what it serves for is wanted; "" where nothing else looks like it.
     """
 
     system: str
@@ -110,14 +116,16 @@ class Export:
     needs: Collection[str] = ()
     lacks: Collection[str] = ()
     container: str = "table"
-    extract: Callable[[str, Any], Grid | None] | None = None
+    extract: Callable[[str, Any], Table | None] | None = None
     say: str = ""
     extras: Collection[str] = ()
+    shy: Literal["", "kind", "name"] = ""
 
     def fits(self, header: Sequence[str]) -> bool:
         """Return whether a header has all that it needs and nothing that it lacks."""
         present = set(map(normalise, header))
-        return all(present & set(choice.split("|")) for choice in self.needs) and not present & set(self.lacks)
+        found = (any(re.fullmatch(name, text) for text in present) for name in self.needs)
+        return all(found) and not present & set(self.lacks)
 
     def use(self, kind: str | None) -> Use | None:
         """Return what serves for a kind, the best first; its own purpose where no kind is given."""
@@ -169,13 +177,16 @@ class Recognised(Table):
     def __init__(self, table: Table, export: Export, use: Use, note: Note, given: Mapping[str, str]) -> None:
         self.table, self.export, self.use, self.note = table, export, use, note
         self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
-        self.source = Source(export.system, export.what, use.kind, export.extras)
-        found = {role: _present(self.header, names) for role, names in {**use.columns, **use.choices}.items()}
+        explained: Mapping[str, str] = getattr(table, "explained", {})
+        self.source = Source(export.system, export.what, use.kind, export.extras, explained)
+        choices = {**use.choices, **(use.find(table) if use.find else {})}
+        found = {role: _present(self.header, names) for role, names in {**use.columns, **choices}.items()}
         self.columns = {role: names[0] for role, names in found.items() if names}
-        for role in use.choices:
+        for role in choices:
             if len(found[role]) > 1 and role not in given:
+                names = ", ".join(_explained(name, explained) for name in found[role])
                 message = (
-                    f"{self.name}: {export.what}: the {role} may be any of the columns {quote_all(found[role])}; "
+                    f"{self.name}: {export.what}: the {role} may be any of the columns {names}; "
                     f'say which one, for example --columns "{role}={found[role][0]}"'
                 )
                 raise InputError(message)
@@ -206,6 +217,10 @@ class Recognised(Table):
         self.note(f"{self.name}: {counted(count, 'row')} left out, whose {rule.why} ({quote_all(left)})")
         kept = np.flatnonzero(~other)
         return Rows([of_rows(column, kept) for column in columns], [rows.lines[row] for row in kept.tolist()])
+
+
+def _explained(name: str, explained: Mapping[str, str]) -> str:
+    return f"{quote(name)} ({quote(explained[name])})" if name in explained else quote(name)
 
 
 def _present(header: Sequence[str], names: Sequence[str]) -> list[str]:

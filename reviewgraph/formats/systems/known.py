@@ -6,15 +6,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import Role
+from reviewgraph.formats.grids import Line, to_grid
+from reviewgraph.formats.headers import Role, recognised
 from reviewgraph.formats.problems import quote_all
+from reviewgraph.formats.systems.cmt import CMT
+from reviewgraph.formats.systems.easychair import EASYCHAIR
 from reviewgraph.formats.systems.export import Export, Recognised, System, Use
 from reviewgraph.formats.systems.hotcrp import HOTCRP
+from reviewgraph.formats.systems.openreview import OPENREVIEW
+from reviewgraph.formats.systems.people import FORMS, GRADEBOOK
+from reviewgraph.formats.systems.start import START
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Table
 
-SYSTEMS: tuple[System, ...] = (HOTCRP,)
+SYSTEMS: tuple[System, ...] = (HOTCRP, OPENREVIEW, CMT, EASYCHAIR, START, FORMS, GRADEBOOK)
 
 #: The format of a table that is taken as it stands, whatever it looks like.
 PLAIN = "table"
@@ -50,7 +56,13 @@ class Wanted(NamedTuple):
         """Return the exports that may be in a container of this sort."""
         for system in SYSTEMS:
             if self.format in (None, system.name):
-                yield from (export for export in system.exports if export.container == container)
+                fitting = (export for export in system.exports if export.container == container)
+                yield from (export for export in fitting if not export.shy or self.asks_for(export))
+
+    def asks_for(self, export: Export) -> bool:
+        """Return whether the system of an export is named, or just what it serves for is wanted."""
+        wanted = export.shy == "kind" and any(use.kind == self.kind for use in export.uses)
+        return wanted or self.format == export.system
 
 
 def check_format(name: str | None) -> None:
@@ -67,21 +79,37 @@ def check_format(name: str | None) -> None:
 
 
 def recognise(table: Table, wanted: Wanted) -> Table:
-    """Return a table with a header as what its system means by it; as it is where it is of no known system.
+    """Return a table as what its system means by it; as it is where it is of no known system.
+
+    A table none of whose columns is known may have no header: then its first row is one of the others.
 
     Raises
     ------
     InputError
         If it is known and serves for something else than is wanted, or it is not of the system that was named.
     """
-    fitting = [export for export in wanted.exports("table") if export.fits(table.header)]
-    if not fitting:
-        if wanted.format not in (None, PLAIN):
-            _refuse_format(table.name, wanted, f"the columns {quote_all(table.header)}")
-        return table
-    export, use = _chosen(table.name, fitting, wanted)
-    changed = export.extract(table.name, table) if export.extract else table
-    return _taken(table if changed is None else changed, export, use, wanted)
+    found: dict[Export, Table] = {}
+    for export in wanted.exports("table"):
+        if export.fits(table.header):
+            changed = export.extract(table.name, table) if export.extract else table
+            if changed is not None:
+                found[export] = changed
+    if found:
+        export, use = _chosen(table.name, list(found), wanted)
+        return _taken(found[export], export, use, wanted)
+    lines = None if recognised(table.header, wanted.roles, wanted.columns) else _lines(table)
+    headerless = extract("lines", table.name, lines, wanted) if lines else None
+    if headerless is None and wanted.format not in (None, PLAIN):
+        _refuse_format(table.name, wanted, f"the columns {quote_all(table.header)}")
+    return headerless or table
+
+
+def _lines(table: Table) -> list[Line] | None:
+    """Return the header and the rows as rows; None where they are ragged."""
+    try:
+        return [Line(table.header, table.place(1)), *to_grid(table).lines]
+    except InputError:
+        return None
 
 
 def extract(container: str, name: str, content: Any, wanted: Wanted) -> Table | None:
