@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import normalise
 from reviewgraph.formats.limits import COLUMNS
-from reviewgraph.formats.problems import Problems
+from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.tables import Column, Rows, Table
 
 
@@ -73,8 +75,31 @@ class Grid(Table):
         kept = [number for number in range(1, len(self.lines) + 1) if number not in odd]
         return Rows([self._column(place, kept) for place in positions], kept)
 
-    def column(self, place: int) -> list[str]:
-        """Return the cells of a column."""
+    def position(self, name: str) -> int | None:
+        """Return the position of the column of a name, up to normalisation; None where there is none.
+
+        Raises
+        ------
+        InputError
+            If several columns have the name.
+        """
+        places = [place for place, text in enumerate(self.header) if normalise(text) == normalise(name)]
+        if len(places) > 1:
+            message = f"{self.name}: {len(places)} columns are called {quote(name)}; rename all but the one that counts"
+            raise InputError(message)
+        return places[0] if places else None
+
+    def column(self, column: str | int) -> list[str]:
+        """Return the cells of a column by position or name, empty ones where there is none of the name.
+
+        Raises
+        ------
+        InputError
+            If several columns have the name.
+        """
+        place = self.position(column) if isinstance(column, str) else column
+        if place is None:
+            return [""] * len(self.lines)
         return [line.cells[place] if place < len(line.cells) else "" for line in self.lines]
 
     def with_column(self, name: str, cells: Iterable[str]) -> Grid:

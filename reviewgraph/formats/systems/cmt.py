@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reviewgraph.formats.grids import Grid, Line, from_records, to_grid
-from reviewgraph.formats.headers import normalise
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.trees import attribute, plain_tag
@@ -53,14 +52,13 @@ def _conflicts(name: str, table: Table) -> Table | None:
 def _assigned(table: Table) -> Grid:
     """Return a row for each reviewer whose address stands in the list of a paper."""
     grid = to_grid(table)
-    place = {normalise(name): number for number, name in enumerate(grid.header)}
     records = (
         Line([paper, title, address.strip()], line.place)
         for line, paper, title, cell in zip(
             grid.lines,
-            grid.column(place["paper_id"]),
-            grid.column(place["paper_title"]),
-            grid.column(place["reviewer_emails"]),
+            grid.column("Paper ID"),
+            grid.column("Paper Title"),
+            grid.column("Reviewer Emails"),
             strict=True,
         )
         for address in re.split(r"[;,]", cell)

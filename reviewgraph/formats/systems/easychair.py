@@ -11,7 +11,7 @@ from reviewgraph.formats.archives import Members
 from reviewgraph.formats.delimited import Delimited
 from reviewgraph.formats.grids import Grid, Line, to_grid
 from reviewgraph.formats.headers import normalise
-from reviewgraph.formats.problems import quote
+from reviewgraph.formats.problems import quote, quote_all
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.values import parse_whole
@@ -38,6 +38,13 @@ _HEADERS = {
     "bidding.csv": ("member #", "member name", "submission #", "bid"),
 }
 _FEWEST = {"review.csv": 9, "submission.csv": 12, "committee.csv": 9, "bidding.csv": 4}
+#: What each table with a header has to have.
+_NEEDED = {
+    "review.csv": ("submission #", "member #", "version", "total score"),
+    "submission.csv": ("#", "title", "decision", "deleted?"),
+    "committee.csv": ("#", "email"),
+    "bidding.csv": ("member #", "submission #", "bid"),
+}
 _EXTRAS = (
     *("#", "number", "version", "text", "scores", "reviewer_first_name", "reviewer_last_name", "reviewer_email"),
     *("reviewer_person", "date", "time", "attachment", "member_name", "pc_member", "sub_reviewer", "member"),
@@ -57,11 +64,7 @@ def _is_out(decision: str, deleted: str) -> bool:
 
 def _rows(grid: Grid, *names: str) -> Iterator[tuple[Any, ...]]:
     """Return the cells of some columns row by row, empty ones for columns that are missing."""
-    place = {normalise(name): number for number, name in reversed(list(enumerate(grid.header)))}
-    columns = [
-        grid.column(place[name]) if (name := normalise(wanted)) in place else [""] * len(grid.lines) for wanted in names
-    ]
-    return zip(*columns, strict=True)
+    return zip(*map(grid.column, names), strict=True)
 
 
 def _member(members: Members, base: str) -> Grid | None:
@@ -70,7 +73,7 @@ def _member(members: Members, base: str) -> Grid | None:
     Raises
     ------
     InputError
-        If it has no header and not as many columns as it should.
+        If it lacks a column, or has no header and not as many columns as it should.
     """
     inside = members.find(base)
     if inside is None:
@@ -79,6 +82,11 @@ def _member(members: Members, base: str) -> Grid | None:
     table = Delimited(name, members[inside], (), {}, lambda message: None)
     grid = to_grid(table)
     if not table.header[0].strip().isdecimal():
+        missing = [column for column in _NEEDED[base] if grid.position(column) is None]
+        if missing:
+            message = f"{name}: no column {quote_all(missing)}; found the columns {quote_all(table.header)}; "
+            message += "download the data again"
+            raise InputError(message)
         return grid
     width, usual = len(table.header), _HEADERS[base]
     if not _FEWEST[base] <= width <= len(usual):

@@ -20,7 +20,7 @@ _PERSON = ("given_name", "family_name", "first", "last", "reviewername", "review
 #: Columns of reviews that are no fields of the review form.
 _NO_FIELDS = (
     *("sitename", "siteclass", "pid", "paper", "title", "decision", "review", "email", "round", "submitted_at", "vtag"),
-    *("status", "rid", "rtype", "ordinal", *_PERSON),
+    *("status", "rid", "rtype", "ordinal", "object", *_PERSON),
 )
 _EXTRAS = (*_NO_FIELDS, "revexp", "reviewer_expertise")
 #: States of a review whose scores count; tables without the column hold submitted reviews only.
@@ -35,34 +35,28 @@ def _says_conflict(cell: str) -> bool:
     return cell.strip().casefold() not in {"", "no", "none", "0", "false"}
 
 
-def _places(header: list[str]) -> dict[str, int]:
-    return {normalise(name): number for number, name in reversed(list(enumerate(header)))}
-
-
 def _with_bids(table: Table) -> Grid:
     """Return preferences with a column of bids, which says conflict where the column of conflicts does."""
     grid = to_grid(table)
-    place = _places(grid.header)
-    bids = grid.column(place["preference"])
-    conflicts = grid.column(place["conflict"]) if "conflict" in place else [""] * len(bids)
-    return grid.with_column(
-        "bid", ("conflict" if _says_conflict(cell) else bid for bid, cell in zip(bids, conflicts, strict=True))
-    )
+    pairs = zip(grid.column("preference"), grid.column("conflict"), strict=True)
+    return grid.with_column("bid", ("conflict" if _says_conflict(cell) else bid for bid, cell in pairs))
 
 
 def _of_submitted(table: Table) -> Grid:
     """Return reviews without the fields of those that are not submitted, which count as planned."""
     grid = to_grid(table)
-    status = _places(grid.header).get("status")
-    if status is None:
+    if grid.position("status") is not None:
+        draft = [cell.strip().casefold() not in _SUBMITTED for cell in grid.column("status")]
+    elif grid.position("submitted_at") is not None:
+        draft = [not cell.strip() for cell in grid.column("submitted_at")]
+    else:
         return grid
     own = {number for number, name in enumerate(grid.header) if normalise(name) in _NO_FIELDS}
-    draft = [cell.strip().casefold() not in _SUBMITTED for cell in grid.column(status)]
     lines = [
         Line([cell if number in own else "" for number, cell in enumerate(line.cells)], line.place) if blank else line
         for line, blank in zip(grid.lines, draft, strict=True)
     ]
-    found = Grid(grid.name, grid.header, lines)
+    found = grid.with_lines(lines)
     if any(draft):
         found.notes = [f"{counted(sum(draft), 'review is', 'reviews are')} not submitted and count as planned"]
     return found
@@ -74,20 +68,19 @@ def _widened(table: Table) -> Grid:
     Raises
     ------
     InputError
-        If a field stands twice in a review.
+        If a field stands twice in a review, or two columns have one name.
     """
     grid = to_grid(table)
-    place = _places(grid.header)
-    narrow = [place["field"], place["data"], *([place["format"]] if "format" in place else [])]
+    narrow = {grid.position(name) for name in ("field", "format", "data")}
     kept = [number for number in range(len(grid.header)) if number not in narrow]
     fields: dict[tuple[str, ...], dict[str, str]] = {}
     where: dict[tuple[str, ...], str] = {}
-    for line in grid.lines:
-        key, name = tuple(line.cells[number] for number in kept), line.cells[place["field"]]
+    for line, name, data in zip(grid.lines, grid.column("field"), grid.column("data"), strict=True):
+        key = tuple(line.cells[number] for number in kept)
         if name in fields.setdefault(key, {}):
             message = f"{line.place}: the field {name!r} stands twice in one review; export the reviews again"
             raise InputError(message)
-        fields[key][name] = line.cells[place["data"]]
+        fields[key][name] = data
         where.setdefault(key, line.place)
     names = [name for name in dict.fromkeys(name for known in fields.values() for name in known) if name]
     lines = (Line([*key, *(known.get(name, "") for name in names)], where[key]) for key, known in fields.items())
@@ -125,6 +118,7 @@ def _table(what: str, needs: Collection[str], *uses: Use, **options: Any) -> Exp
     return Export(NAME, what, uses, needs, extras=_EXTRAS, **options)
 
 
+_EMAIL = {"reviewer": ("email",)}
 _PAPERS, _REVIEWERS = Use("papers"), Use("reviewers")
 _ASSIGNED = Rule("action", lambda action: not is_no_review(action), "action assigns no review")
 _CONFLICTED = Rule("action", _is_conflict, "action declares no conflict")
@@ -160,20 +154,20 @@ HOTCRP = System(
         _table(
             "HotCRP's reviews, a row for each field",
             (_PAPER, "email", "field", "data"),
-            Use("reviews", reshape=_widened),
+            Use("reviews", _EMAIL, reshape=_widened),
         ),
         _table(
             "HotCRP's reviews",
-            ("pid", "review", "email", "submitted_at|status|vtag"),
-            Use("reviews", reshape=_of_submitted),
+            ("pid", "email", "submitted_at|status|vtag"),
+            Use("reviews", _EMAIL, reshape=_of_submitted),
         ),
         _table(
             "HotCRP's review scores",
             ("paper", "title", "email", "review|reviewername|ovemer|overall_merit"),
-            Use("reviews"),
+            Use("reviews", _EMAIL),
             _PAPERS,
             lacks=("action", "preference", "conflicttype"),
         ),
-        _table("HotCRP's reviews", (), Use("reviews"), _PAPERS, container="json", extract=_from_json),
+        _table("HotCRP's reviews", (), Use("reviews", _EMAIL), _PAPERS, container="json", extract=_from_json),
     ),
 )

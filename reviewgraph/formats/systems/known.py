@@ -107,7 +107,7 @@ def recognise(table: Table, wanted: Wanted) -> Table:
 def _lines(table: Table) -> list[Line] | None:
     """Return the header and the rows as rows; None where they are ragged."""
     try:
-        return [Line(table.header, table.place(1)), *to_grid(table).lines]
+        return [Line(table.header, f"{table.name}, first row"), *to_grid(table).lines]
     except InputError:
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import Grid, Line, to_grid
 from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, Role, locate, normalise
 from reviewgraph.formats.problems import quote_all
@@ -53,11 +54,24 @@ def _numbered(header: Sequence[str]) -> dict[str, dict[str, int]]:
     return found
 
 
-def _melted(name: str, table: Table) -> Table | None:
-    """Return a row a review of a table with one row a student and numbered columns; None where it is no such table."""
+def _melted(name: str, table: Table) -> Table:
+    """Return a row a review of a table with one row a student and numbered columns.
+
+    Raises
+    ------
+    InputError
+        If a number has no reviewer, or some have a score and others none.
+    """
     reviews = _numbered(table.header)
-    if len(reviews) < 2 or not all(REVIEWER.name in columns for columns in reviews.values()):
-        return None
+    odd = [number for number, columns in reviews.items() if REVIEWER.name not in columns]
+    scored = [number for number, columns in reviews.items() if SCORE.name in columns]
+    odd += [number for number in reviews if scored and number not in scored]
+    if odd:
+        message = (
+            f"{name}: a row for each student and numbered columns, as in 'Grader 1', 'Grade 1': number {odd[0]} lacks "
+            f"one of the two; found the columns {quote_all(table.header)}"
+        )
+        raise InputError(message)
     grid = to_grid(table)
     item, title = _labels(grid)
     lines = [
