@@ -6,9 +6,11 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from reviewgraph.errors import InputError
+from reviewgraph.formats.encodings import read_bytes
 from reviewgraph.formats.limits import MEMBERS, UNPACKED
 
 _MAGIC = b"PK\x03\x04"
@@ -97,7 +99,7 @@ def open_folder(path: str | os.PathLike[str]) -> Members:
     except OSError as error:
         message = f"{name}: cannot be read ({error.strerror or error})"
         raise InputError(message) from error
-    return Members(name, {file.name: file.read_bytes for file in files})
+    return Members(name, {file.name: partial(read_bytes, file) for file in files})
 
 
 def _is_litter(inside: str) -> bool:

@@ -171,7 +171,7 @@ def require_named(headers: Sequence[Sequence[str]], roles: Sequence[Role], colum
 
 def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[str, str]) -> int:
     """Return how many of the roles have a column in this header."""
-    present = set(map(normalise, header))
+    present = set(map(normalise, header)) - {""}
     return sum(bool(present & {*role.names, normalise(columns.get(role.name, ""))}) for role in roles)
 
 

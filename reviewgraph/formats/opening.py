@@ -58,8 +58,9 @@ def open_table(
     check_format(format)
     wanted = Wanted(roles, columns, kind, format, note)
     name, part = os.fspath(path), ""
-    if PART in name and not os.path.exists(name):
-        name, _, part = name.rpartition(PART)
+    before, _, after = name.rpartition(PART)
+    if before and not os.path.exists(name) and os.path.exists(before):
+        name, part = before, after
     if os.path.isdir(name):
         return _open_members(open_folder(name), part, wanted)
     return _open_bytes(name, read_bytes(name), part, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Iterator
@@ -14,18 +15,28 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 # An object, or a list of objects, lists or texts; a header of CSV may begin with a bracket, but not so.
-_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
-_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[?!A-Za-z]")
+_JSON = re.compile(r'\ufeff?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
+_XML = re.compile(r"\ufeff?\s*<[?!A-Za-z]")
+#: Bytes in which the beginning is looked for.
+_LOOKED_AT = 1 << 12
 
 
 def is_json(data: bytes) -> bool:
     """Return whether a file begins as JSON does."""
-    return bool(_JSON.match(data))
+    return bool(_JSON.match(_beginning(data)))
 
 
 def is_xml(data: bytes) -> bool:
     """Return whether a file begins as XML does."""
-    return bool(_XML.match(data))
+    return bool(_XML.match(_beginning(data)))
+
+
+def _beginning(data: bytes) -> str:
+    return data[:_LOOKED_AT].decode(_encoding(data), errors="replace")
+
+
+def _encoding(data: bytes) -> str:
+    return "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
 
 
 def read_json(name: str, data: bytes) -> Any:
@@ -37,7 +48,7 @@ def read_json(name: str, data: bytes) -> Any:
         If it is damaged, not UTF-8, or nested too deeply.
     """
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(_encoding(data))
         try:
             found = _loads(text)
         except json.JSONDecodeError as error:

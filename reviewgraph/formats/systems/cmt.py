@@ -106,7 +106,7 @@ CMT = System(
         Export(
             NAME,
             "CMT's reviews",
-            (Use("reviews", {"reviewer": ("Reviewer Email",)}, find=_scores),),
+            (Use("reviews", {"reviewer": ("Reviewer Email",)}, find=_scores), Use("papers")),
             ("paper_id", "paper_title", "reviewer_email", "reviewer_name|reviewer_number"),
             extract=_reviews,
             extras=_EXTRAS,
@@ -137,7 +137,9 @@ CMT = System(
             ("first_name", "last_name", "e_mail|email", "organization"),
             ("paper_id", "paper", "score", "submission"),
         ),
-        Export(NAME, "CMT's assignments", (Use("assignments"),), container="xml", extract=_xml_assignments),
+        Export(
+            NAME, "CMT's assignments", (Use("assignments"), Use("papers")), container="xml", extract=_xml_assignments
+        ),
         Export(NAME, "CMT's bids", (Use("bids"),), container="xml", extract=_xml_bids),
     ),
 )

@@ -179,7 +179,8 @@ class Recognised(Table):
         self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
         explained: Mapping[str, str] = getattr(table, "explained", {})
         self.source = Source(export.system, export.what, use.kind, export.extras, explained)
-        choices = {**use.choices, **(use.find(table) if use.find else {})}
+        seen = use.find(table) if use.find else {}
+        choices = {**use.choices, **seen}
         found = {role: _present(self.header, names) for role, names in {**use.columns, **choices}.items()}
         self.columns = {role: names[0] for role, names in found.items() if names}
         for role in choices:
@@ -190,6 +191,8 @@ class Recognised(Table):
                     f'say which one, for example --columns "{role}={found[role][0]}"'
                 )
                 raise InputError(message)
+        chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}
+        self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
     def place(self, line: int) -> str:
         """Return how a message names a line."""
@@ -201,7 +204,7 @@ class Recognised(Table):
         rows = self.table.read([*positions, *(place for _, place in rules)], problems, file)
         for rule, _ in reversed(rules):
             rows = self._without(rule, rows)
-        self.note(f"{self.name}: read as {self.export.what}{f'; {self.export.say}' if self.export.say else ''}")
+        self.note("; ".join(filter(None, (f"{self.name}: read as {self.export.what}", *self.found, self.export.say))))
         for more in getattr(self.table, "notes", ()):
             self.note(f"{self.name}: {more}")
         return rows

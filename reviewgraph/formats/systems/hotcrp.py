@@ -155,11 +155,13 @@ HOTCRP = System(
             "HotCRP's reviews, a row for each field",
             (_PAPER, "email", "field", "data"),
             Use("reviews", _EMAIL, reshape=_widened),
+            _PAPERS,
         ),
         _table(
             "HotCRP's reviews",
             ("pid", "email", "submitted_at|status|vtag"),
             Use("reviews", _EMAIL, reshape=_of_submitted),
+            _PAPERS,
         ),
         _table(
             "HotCRP's review scores",

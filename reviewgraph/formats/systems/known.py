@@ -81,7 +81,7 @@ def check_format(name: str | None) -> None:
 def recognise(table: Table, wanted: Wanted) -> Table:
     """Return a table as what its system means by it; as it is where it is of no known system.
 
-    A table none of whose columns is known may have no header: then its first row is one of the others.
+    A table without a column that has to be there may have no header: then its first row is one of the others.
 
     Raises
     ------
@@ -97,7 +97,9 @@ def recognise(table: Table, wanted: Wanted) -> Table:
     if found:
         export, use = _chosen(table.name, list(found), wanted)
         return _taken(found[export], export, use, wanted)
-    lines = None if recognised(table.header, wanted.roles, wanted.columns) else _lines(table)
+    required = [role for role in wanted.roles if role.required]
+    complete = recognised(table.header, required, wanted.columns) == len(required)
+    lines = _lines(table) if wanted.format not in (None, PLAIN) or not complete else None
     headerless = extract("lines", table.name, lines, wanted) if lines else None
     if headerless is None and wanted.format not in (None, PLAIN):
         _refuse_format(table.name, wanted, f"the columns {quote_all(table.header)}")

@@ -20,7 +20,7 @@ _EXTRAS = ("title", "number", "confidence", "reviewer_confidence", "signature", 
 
 #: What edges are for, by the last part of their invitation.
 _ASSIGNED = ("assignment", "proposed_assignment", "invite_assignment")
-_SCORED = ("affinity_score", "aggregate_score", "recommendation")
+_SCORED = ("affinity_score", "aggregate_score")
 _NO_REVIEWS = ("meta", "ethics", "senior")
 
 
@@ -194,6 +194,7 @@ OPENREVIEW = System(
             "edges of assignment",
             _ASSIGNED,
             Use("assignments", _PAIRED),
+            Use("papers", {"item": ("head",)}),
             Use("affinities", {**_PAIRED, "affinity": ("weight",)}),
         ),
         _edge_export("edges of conflict", ("conflict",), Use("conflicts", _PAIRED)),

@@ -11,7 +11,7 @@ from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, Role, loca
 from reviewgraph.formats.problems import quote_all
 from reviewgraph.formats.systems.export import Export, System, Use
 from reviewgraph.formats.tables import Table
-from reviewgraph.formats.values import MISSING, parse_number
+from reviewgraph.formats.values import parse_number
 
 #: The first column of the answers, in the languages we have seen it in.
 _STAMPS = "timestamp|zeitstempel|horodateur|marca_temporal|submission_time|start_time|carimbo_de_data_hora"
@@ -89,8 +89,11 @@ def _matrix(name: str, table: Table) -> Table | None:
     """Return a row a review of a table with one row a student and a column of scores for each reviewer."""
     grid = to_grid(table)
     item, title = _labels(grid)
-    scores = [place for place in range(len(grid.header)) if _has_scores(grid.column(place)) and place != item]
-    others = [grid.header[place] for place in range(len(grid.header)) if place not in (*scores, item, title)]
+    scores = [
+        place
+        for place, name in enumerate(grid.header)
+        if normalise(name) not in _NO_REVIEWER and _has_scores(grid.column(place))
+    ]
     if not scores:
         return None
     lines = [
@@ -100,8 +103,7 @@ def _matrix(name: str, table: Table) -> Table | None:
         if cells[place].strip()
     ]
     found = Grid(grid.name, [ITEM.name, TITLE.name, REVIEWER.name, SCORE.name], lines)
-    if others:
-        found.notes = [f"columns that hold no scores are passed over: {quote_all(others)}"]
+    found.notes = [f"the reviewers are the columns {quote_all([grid.header[place] for place in scores])}"]
     return found
 
 
@@ -117,13 +119,17 @@ def _labels(grid: Grid) -> tuple[int, int | None]:
     return places[_STUDENT.name], places.get(TITLE.name)
 
 
-def _has_scores(cells: Sequence[str]) -> bool:
-    """Return whether a column holds scores and nothing else."""
-    said = [cell for cell in cells if cell.strip() and cell.strip().casefold() not in MISSING]
-    return bool(said) and all(parse_number(cell) is not None for cell in said)
-
-
 _STUDENT = Role(ITEM.name, (*ITEM.synonyms, "student_id", "student_name", "name", "id_number"), label=True)
+#: Columns of a gradebook that are of no reviewer, whatever stands in them.
+_NO_REVIEWER = frozenset(
+    (*_STUDENT.names, *TITLE.names, *SCORE.names, *REVIEWER.names, "total", "average", "mean", "sum", "count", "median")
+)
+
+
+def _has_scores(cells: Sequence[str]) -> bool:
+    """Return whether a column holds a score; one that holds other things, too, is to be refused, not passed over."""
+    return any(parse_number(cell) is not None for cell in cells)
+
 
 FORMS = System(
     "forms",
@@ -155,7 +161,6 @@ GRADEBOOK = System(
             "gradebook",
             "a gradebook with a column for each reviewer",
             (Use("reviews"),),
-            lacks=(*REVIEWER.names,),
             extract=_matrix,
             shy="name",
         ),

@@ -50,7 +50,9 @@ START = System(
     NAME,
     "START",
     (
-        Export(NAME, "START's assignments", (Use("assignments"),), container="lines", extract=_assignments),
+        Export(
+            NAME, "START's assignments", (Use("assignments"), Use("papers")), container="lines", extract=_assignments
+        ),
         Export(
             NAME,
             "START's quotas",
