@@ -13,7 +13,8 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.encodings import read_bytes
 from reviewgraph.formats.limits import MEMBERS, UNPACKED
 
-_MAGIC = b"PK\x03\x04"
+#: What an archive begins with, and an empty one.
+_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 #: Folders and files that systems of computers leave in archives.
 _LITTER = ("__MACOSX", ".", "~$")
 

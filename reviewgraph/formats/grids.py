@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +123,47 @@ class Grid(Table):
         texts = (row[place] if place < len(row) else "" for row in cells)
         codes = np.fromiter((known.setdefault(text, len(known)) for text in texts), np.int64, len(kept))
         return Column(codes, list(known))
+
+
+class Combined(Table):
+    """A table with a further column, made of two others cell by cell; as quick for millions of rows as the table is.
+
+    Parameters
+    ----------
+    table
+        The table.
+    name
+        What the new column is called; it is the last.
+    sources
+        The positions of the two columns.
+    combine
+        Returns the new cell from the two.
+    """
+
+    def __init__(self, table: Table, name: str, sources: tuple[int, int], combine: Callable[[str, str], str]) -> None:
+        self.table, self.sources, self.combine = table, sources, combine
+        self.name, self.header, self.decimal_comma = table.name, [*table.header, name], table.decimal_comma
+
+    def place(self, line: int) -> str:
+        """Return how a message names a line."""
+        return self.table.place(line)
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        """Return the columns at these positions, the new one among them if it is asked for."""
+        new = len(self.header) - 1
+        own = [position for position in positions if position != new]
+        rows = self.table.read([*own, *self.sources], problems, file)
+        *columns, one, other = rows.columns
+        if new in positions:
+            # Each pair of distinct cells is combined once.
+            pairs, inverse = np.unique(one.codes * len(other.values) + other.codes, return_inverse=True)
+            cells = [
+                self.combine(one.values[a], other.values[b]) for a, b in (divmod(p, len(other.values)) for p in pairs)
+            ]
+            known = {cell: code for code, cell in enumerate(dict.fromkeys(cells))}
+            codes = np.array([known[cell] for cell in cells], np.int64)[inverse]
+            columns.insert(list(positions).index(new), Column(codes, list(known)))
+        return Rows(columns, rows.lines)
 
 
 def to_grid(table: Table) -> Grid:

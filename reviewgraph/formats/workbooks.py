@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import io
+import re
 import warnings
+import zipfile
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 #: The file that every .xlsx has inside.
 INSIDE = "[Content_Types].xml"
+_FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 
 
 class Sheet(NamedTuple):
@@ -55,7 +58,8 @@ def read_xlsx(name: str, data: bytes) -> list[Sheet]:
         with warnings.catch_warnings():  # on styles and extensions, which do not touch the cells
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
-            formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
+            # Where formulas are, the sheets are read with them as well: one that nobody has computed has no value.
+            formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True) if _has_formulas(data) else book
             pairs = zip(book.worksheets, formulas.worksheets, strict=True)
             return [Sheet(sheet.title, list(_xlsx_rows(name, sheet, other))) for sheet, other in pairs]
     except InputError:
@@ -65,12 +69,20 @@ def read_xlsx(name: str, data: bytes) -> list[Sheet]:
         raise InputError(message) from error
 
 
+def _has_formulas(data: bytes) -> bool:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        return any(_FORMULA.search(archive.read(name)) for name in sheets)
+
+
 def _xlsx_rows(name: str, sheet: Any, formulas: Any) -> Iterator[tuple[int, list[str]]]:
     budget, place = _Budget(f"{name}, sheet {sheet.title}"), f"{name}, sheet {sheet.title}"
-    for one in (sheet, formulas):
+    for one in {sheet, formulas}:
         one.reset_dimensions()  # the size that a file declares may be anything; rows are as long as their cells
-    rows = zip(sheet.iter_rows(values_only=True), formulas.iter_rows(values_only=True), strict=True)
-    for number, (values, sources) in enumerate(rows, 1):
+    rows = sheet.iter_rows(values_only=True)
+    others = () if formulas is sheet else formulas.iter_rows(values_only=True)
+    pairs = zip(rows, others, strict=True) if others else ((row, row) for row in rows)
+    for number, (values, sources) in enumerate(pairs, 1):
         budget.spend(values)
         unknown = [
             source for value, source in zip(values, sources, strict=True) if value is None and source is not None

@@ -17,7 +17,6 @@ from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
-    from reviewgraph.formats.grids import Grid
     from reviewgraph.formats.problems import Problems
 
 Note = Callable[[str], object]
@@ -44,12 +43,13 @@ class Rule(NamedTuple):
     keeps
         Whether a cell lets its row count.
     why
-        What is said of the rows left out: "rows left out, whose action assigns no review".
+        What is said of the rows left out: "rows left out, whose action assigns no review". By default nothing: they
+        are no odd ones, but what else the file is for.
     """
 
     column: str
     keeps: Callable[[str], bool]
-    why: str
+    why: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Use:
     rules: Sequence[Rule] = ()
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
     find: Callable[[Table], Mapping[str, Sequence[str]]] | None = None
-    reshape: Callable[[Table], Grid] | None = None
+    reshape: Callable[[Table], Table] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,9 +215,10 @@ class Recognised(Table):
         other = np.array([not rule.keeps(value) for value in last.values], np.bool_)[last.codes]
         if not other.any():
             return Rows(columns, rows.lines)
-        left = sorted({last.values[code] for code in np.unique(last.codes[other])})
-        count = int(other.sum())
-        self.note(f"{self.name}: {counted(count, 'row')} left out, whose {rule.why} ({quote_all(left)})")
+        if rule.why:
+            left = sorted({last.values[code] for code in np.unique(last.codes[other])})
+            count = counted(int(other.sum()), "row")
+            self.note(f"{self.name}: {count} left out, whose {rule.why} ({quote_all(left)})")
         kept = np.flatnonzero(~other)
         return Rows([of_rows(column, kept) for column in columns], [rows.lines[row] for row in kept.tolist()])
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.grids import Grid, Line, as_text, from_records, to_grid
-from reviewgraph.formats.headers import normalise
+from reviewgraph.formats.grids import Combined, Grid, Line, as_text, from_records, to_grid
+from reviewgraph.formats.headers import Role, locate, normalise
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.trees import objects
@@ -17,6 +17,7 @@ from reviewgraph.words import counted
 NAME = "hotcrp"
 _PAPER = "paper|pid|paperid|paper_id"
 _PERSON = ("given_name", "family_name", "first", "last", "reviewername", "reviewer")
+_PREFERENCE, _CONFLICT = Role("preference"), Role("conflict", required=False)
 #: Columns of reviews that are no fields of the review form.
 _NO_FIELDS = (
     *("sitename", "siteclass", "pid", "paper", "title", "decision", "review", "email", "round", "submitted_at", "vtag"),
@@ -35,11 +36,13 @@ def _says_conflict(cell: str) -> bool:
     return cell.strip().casefold() not in {"", "no", "none", "0", "false"}
 
 
-def _with_bids(table: Table) -> Grid:
+def _with_bids(table: Table) -> Table:
     """Return preferences with a column of bids, which says conflict where the column of conflicts does."""
-    grid = to_grid(table)
-    pairs = zip(grid.column("preference"), grid.column("conflict"), strict=True)
-    return grid.with_column("bid", ("conflict" if _says_conflict(cell) else bid for bid, cell in pairs))
+    places = locate(table.header, (_PREFERENCE, _CONFLICT), {}, table.name, lambda note: None)
+    both = places[_PREFERENCE.name], places.get(_CONFLICT.name)
+    if both[1] is None:
+        return table
+    return Combined(table, "bid", (both[0], both[1]), lambda bid, cell: "conflict" if _says_conflict(cell) else bid)
 
 
 def _of_submitted(table: Table) -> Grid:
@@ -121,8 +124,8 @@ def _table(what: str, needs: Collection[str], *uses: Use, **options: Any) -> Exp
 _EMAIL = {"reviewer": ("email",)}
 _PAPERS, _REVIEWERS = Use("papers"), Use("reviewers")
 _ASSIGNED = Rule("action", lambda action: not is_no_review(action), "action assigns no review")
-_CONFLICTED = Rule("action", _is_conflict, "action declares no conflict")
-_BARRED = Rule("conflict", _says_conflict, "conflict is empty")
+_CONFLICTED = Rule("action", _is_conflict)
+_BARRED = Rule("conflict", _says_conflict)
 
 HOTCRP = System(
     NAME,
@@ -139,7 +142,7 @@ HOTCRP = System(
         _table(
             "HotCRP's review preferences",
             ("paper", "title", "email", "preference"),
-            Use("bids", {"bid": ("bid",)}, reshape=_with_bids),
+            Use("bids", {"bid": ("bid", "preference")}, reshape=_with_bids),
             Use("affinities", choices={"affinity": ("preference", "topic_score")}),
             Use("conflicts", rules=(_BARRED,)),
             _PAPERS,

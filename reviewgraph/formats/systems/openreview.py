@@ -178,7 +178,7 @@ def _edge_export(what: str, names: Collection[str], *uses: Use, head: str = "hea
 
 
 _PAIRED = {"item": ("head",), "reviewer": ("tail",)}
-_CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1, "number is not -1")
+_CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1)
 
 OPENREVIEW = System(
     NAME,

@@ -64,7 +64,7 @@ START = System(
             "START's bids",
             (
                 Use("bids"),
-                Use("conflicts", rules=(Rule("bid", lambda cell: cell == "conflict", "bid is no conflict"),)),
+                Use("conflicts", rules=(Rule("bid", lambda cell: cell == "conflict"),)),
             ),
             container="lines",
             extract=_matrix,

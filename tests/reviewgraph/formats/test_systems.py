@@ -78,6 +78,11 @@ def test_preferences_of_hotcrp_are_bids_conflicts_and_affinities(write):
     assert table(write(CHANGED_PREFS), "conflicts", "item") == [("7",)]
 
 
+def test_columns_made_of_others_keep_their_place(write):
+    rows = table(write(HOTCRP_PREFS), "bids", "bid", "reviewer", "preference")
+    assert rows[:2] == [("conflict", "ann@x.org", ""), ("conflict", "bob@x.org", "5")]
+
+
 def test_conflicts_of_each_system(write):
     forums = [(profile(email), note_of(paper)) for email, paper in CONFLICTS]
     hotcrp = as_csv(["paper", "title", "email", "conflicttype"], [[p, "T", e, "Author"] for e, p in CONFLICTS])
