@@ -12,7 +12,7 @@ import numpy as np
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, normalise, require_named
+from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, normalise, recognised, require_named
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
@@ -158,6 +158,7 @@ def _read_part(
     problems: Problems,
     note: Callable[[str], object],
 ) -> _Part:
+    _point_out_gradebook(table, columns, note)
     found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, note)
     if "score" not in found and "score" not in columns:
         _ask_score(table)
@@ -178,6 +179,13 @@ def _read_part(
         *(table, rows.lines, column["reviewer"], column["item"], score, scored),
         *(column.get("title"), "score" in column, spelled),
     )
+
+
+def _point_out_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
+    """Say what a table may be that has items and several other columns, but no reviewers."""
+    known = [recognised(table.header, [role], columns) for role in (REVIEWER, ITEM)]
+    if table.source is None and known == [0, 1] and len(_unused([table])) > 1:
+        note(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
 
 
 def _ask_score(table: Table) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.problems import Problems, quote, quote_all
+from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.tables import Column
-from reviewgraph.words import counted
+from reviewgraph.words import counted, listed
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Table
@@ -87,12 +87,17 @@ def refuse_aliases(columns: Sequence[tuple[str, Column]]) -> None:
         if found:
             message = (
                 f"{name}: {counted(len(found), 'reviewer is a signature', 'reviewers are signatures')} that "
-                f"{'changes' if len(found) == 1 else 'change'} from paper to paper ({quote_all(found, 3)}), so who "
+                f"{'changes' if len(found) == 1 else 'change'} from paper to paper ({_short(found)}), so who "
                 "reviewed several papers cannot be told. Give the groups as well, which say who stands behind them "
                 '(a JSON file of client.get_all_groups(prefix="VENUE/Submission")), or check the file of assignments '
                 "instead; to count each signature as a reviewer, name its column with --columns reviewer=NAME"
             )
             raise InputError(message)
+
+
+def _short(found: Sequence[str]) -> str:
+    """Return the first few signatures by their ends, which tell them apart."""
+    return listed(("/".join(label.strip().split("/")[-2:]) for label in found), 3)
 
 
 def _once(column: Column, bare: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import named, normalise
 from reviewgraph.formats.problems import quote, quote_all
 from reviewgraph.formats.tables import Column, Rows, Source, Table
-from reviewgraph.words import counted
+from reviewgraph.words import counted, shortened
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
@@ -224,7 +224,7 @@ class Recognised(Table):
 
 
 def _explained(name: str, explained: Mapping[str, str]) -> str:
-    return f"{quote(name)} ({quote(explained[name])})" if name in explained else quote(name)
+    return f"{quote(name)} ({shortened(explained[name])})" if name in explained else quote(name)
 
 
 def _present(header: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -195,6 +195,26 @@ def test_formats_that_do_not_exist_are_refused(write):
     )
 
 
+def test_a_gradebook_by_reviewers_is_pointed_out_and_read_by_its_name(write):
+    notes = []
+    name = write(BY_NAME["matrix.csv"].data)
+    with pytest.raises(InputError, match="no reviewer column"):
+        read_reviews(name, note=notes.append)
+    assert notes == ["reviews.csv: if each column holds the scores of one reviewer, say --format gradebook"]
+    assert read_reviews(name, format="gradebook", note=notes.append).n_reviewers == 3
+    assert notes[-1] == "reviews.csv: the reviewers are the columns 'ann@x.org', 'bob@x.org', 'cid@x.org'"
+    odd = write("Student,Total,Section,ann,bob\n1,9,x,4,?\n2,8,y,,5\n")
+    assert "the score '?' is not a number" in refused(odd, format="gradebook")
+    odd = write("Student,Total,Section,ann,bob\n1,9,x,4,\n2,8,y,,5\n")
+    assert found(read_reviews(odd, format="gradebook")) == {("ann", "1"): 4, ("bob", "2"): 5}
+
+
+def test_numbered_columns_that_do_not_pair_are_refused(write):
+    assert "number 2 lacks one of the two" in refused(write("Student,Grader 1,Grade 1,Grader 2\n1,a,3,b\n"))
+    name = write("Student,Grader 1,Grader 2\n1,a,b\n")
+    assert found(read_reviews(name)) == {("a", "1"): None, ("b", "1"): None}
+
+
 def test_a_table_may_be_taken_as_it_stands(write):
     name = write("paper,action,email\n1,clearreview,#pc\n")
     assert found(read_reviews(name, format="table")) == {("#pc", "1"): None}
@@ -211,8 +231,7 @@ def test_a_file_that_serves_for_something_else_is_refused(write):
 def test_scores_of_which_there_are_several_are_asked_for(write):
     xls = BY_NAME["Reviews.xls"]
     message = refused(write(xls.data, xls.name))
-    assert "'Q10' ('Please provide an \"overall score\" for th..." in message
-    assert "'Q11' ('[Confidence] How sure are you?')" in message
+    assert "'Q10' (Please provide an \"overall score\" for t…), 'Q11' ([Confidence] How sure are you?)" in message
     assert message.endswith('--columns "score=Q10"')
     message = refused(write(BY_NAME["reviews.json"].data))
     assert "'S01', 'S02'" in message
@@ -239,6 +258,7 @@ def test_signatures_that_change_are_refused_and_resolved_by_groups(write):
     notes = review_notes(2, "rating", int, signature)
     message = refused(write(as_json(notes)))
     assert "7 reviewers are signatures that change from paper to paper" in message
+    assert "(Submission3/Reviewer_Ann3, " in message
     assert "get_all_groups" in message
     write(groups(), "groups.json")
     assert found(read_reviews("reviews.csv", "groups.json")) == FORUMS
