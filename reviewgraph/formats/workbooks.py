@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import io
 import re
@@ -55,7 +56,8 @@ def read_xlsx(name: str, data: bytes) -> list[Sheet]:
     import openpyxl
 
     try:
-        with warnings.catch_warnings():  # on styles and extensions, which do not touch the cells
+        # Warnings on styles and extensions do not touch the cells; one is printed where results go.
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
             # Where formulas are, the sheets are read with them as well: one that nobody has computed has no value.

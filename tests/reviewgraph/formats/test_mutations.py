@@ -118,7 +118,7 @@ def outcome(write, export, data):
 
 
 @pytest.mark.parametrize("export", EVERY, ids=lambda export: export.name)
-def test_a_damaged_export_is_read_or_refused(write, export):
+def test_a_damaged_export_is_read_or_refused(write, export, capfd):
     draw = random.Random(export.name)
     packed = zipfile.is_zipfile(io.BytesIO(export.data))
     for _ in range(MUTATIONS):
@@ -128,3 +128,4 @@ def test_a_damaged_export_is_read_or_refused(write, export):
         fair = mutate in FAIR and not (mutate is columns_renamed and export.name == "old.zip")  # which has no header
         for pair, score in reviews.items() if fair else ():
             assert score in {None, export.reviews.get(pair, score), export.earlier.get(pair)}, mutate.__name__
+    assert capfd.readouterr().out == ""
