@@ -61,7 +61,7 @@ def _of_submitted(table: Table) -> Grid:
     ]
     found = grid.with_lines(lines)
     if any(draft):
-        found.notes = [f"{counted(sum(draft), 'review is', 'reviews are')} not submitted and count as planned"]
+        found.notes = [f"{counted(sum(draft), 'review')} not submitted, read as planned"]
     return found
 
 

@@ -166,7 +166,7 @@ def test_what_a_file_is_taken_for_is_said_in_one_line(write):
     assert notes("a.csv", BY_NAME["pcassignments.csv"].data)[-1] == (
         "a.csv: read as HotCRP's PC assignments; external reviewers are not in HotCRP's pcassignments.csv"
     )
-    assert notes("a.json", BY_NAME["wide.csv"].data)[1] == "a.json: 1 review is not submitted and count as planned"
+    assert notes("a.json", BY_NAME["wide.csv"].data)[1] == "a.json: 1 review not submitted, read as planned"
     form = notes("form.csv", BY_NAME["form.csv"].data)
     assert "the item is read from 'Which paper do you review?'; the score is read from 'Your overall score'" in form[0]
     zipped = notes("data.zip", BY_NAME["data.zip"].data, columns={"reviewer": "PC member"})
