@@ -12,11 +12,12 @@ import numpy as np
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import ACTION, ITEM, REVIEWER, SCORE, TITLE, locate, named, normalise, require_named
+from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, normalise, recognised, require_named
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
+from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
 from reviewgraph.formats.tables import Column, Path, Rows, Table
-from reviewgraph.formats.values import ask_direction, is_no_review, parse_scale, read_scores, say_bad_score
+from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from reviewgraph.formats.values import Scores
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
-#: Columns that hold no scores: actions, and what we write ourselves into plans and assignments.
-NO_SCORES = (ACTION.name, "affinity", "cost", "joins")
+#: Columns that hold no scores: expertise, and what we write ourselves into plans and assignments.
+NO_SCORES = ("revexp", "affinity", "cost", "joins")
 
 
 def read_reviews(
@@ -35,16 +36,19 @@ def read_reviews(
     scale: str | Sequence[str] | None = None,
     lower_is_better: bool = False,
     duplicates: Duplicates = "error",
+    format: str | None = None,  # noqa: A002 (as the option is called)
     note: Callable[[str], object] | None = None,
+    opened: Callable[[Table], object] | None = None,
 ) -> Reviews:
     r"""Read reviews from one or more files, as one table.
 
     Parameters
     ----------
     paths
-        CSV, TSV, semicolon-separated or Parquet files with a header. Columns are found by name: reviewer, item and
-        perhaps score and title, under their usual synonyms; others are ignored. Without a score column, and where
-        its cell is empty, a review is planned.
+        Tables with a header (CSV, TSV, semicolon-separated, Parquet, spreadsheets), or what conference systems
+        export, told apart by what is in them; ``file#sheet`` is one sheet of several. Columns are found by name:
+        reviewer, item and perhaps score and title, under their usual synonyms; others are ignored. Without a score
+        column, and where its cell is empty, a review is planned.
     columns
         Names of columns we do not know, such as ``{"score": "OveMer"}``; an empty name stands for "none".
     items
@@ -55,8 +59,13 @@ def read_reviews(
         1 is the best score; false by default.
     duplicates
         What to do when a pair stands twice: ``"error"`` (default), ``"last"`` or ``"mean"``.
+    format
+        The system that the files are from, such as ``"hotcrp"``, or ``"table"`` for none; by default their content
+        says it.
     note
         Called with each thing a person should know, such as a guessed encoding; by default nothing is said.
+    opened
+        Called with each table when it is open; its ``source`` says what it was taken for. By default nobody is.
 
     Returns
     -------
@@ -89,12 +98,19 @@ def read_reviews(
         raise InputError(message)
     # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
     declared = None if items is None else _declared(items, say)
-    tables = [open_table(path, ROLES, wanted, say) for path in paths]
+    files = [open_table(path, ROLES, wanted, say, kind="reviews", format=format) for path in paths]
+    if opened:
+        for file in files:
+            opened(file)
+    tables, names = read_names(files)
     require_named([table.header for table in tables], ROLES, wanted)
     # Malformed rows of all files gather in one message.
     problems = Problems()
     parts = [_read_part(table, file, wanted, grades, problems, say) for file, table in enumerate(tables)]
     problems.raise_any()
+    parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
+    if "reviewer" not in wanted:
+        refuse_aliases([(part.table.name, part.reviewer) for part in parts])
     if not sum(len(part.lines) for part in parts):
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
         raise InputError(message)
@@ -142,11 +158,11 @@ def _read_part(
     problems: Problems,
     note: Callable[[str], object],
 ) -> _Part:
-    found = locate(table.header, ROLES, columns, table.name, note)
-    places = named(table.header, ACTION.name)[:1]
-    rows = table.read([*found.values(), *places], problems, file)
-    if places:
-        rows = _without_other_actions(table, rows, note)
+    _point_out_gradebook(table, columns, note)
+    found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, note)
+    if "score" not in found and "score" not in columns:
+        _ask_score(table)
+    rows = table.read(list(found.values()), problems, file)
     # From here on a cell is looked at once for each distinct text, and rows are reached through codes.
     column = dict(zip(found, rows.columns, strict=True))
     for role in ("reviewer", "item"):
@@ -165,22 +181,25 @@ def _read_part(
     )
 
 
-def _without_other_actions(table: Table, rows: Rows, note: Callable[[str], object]) -> Rows:
-    """Leave out the rows whose action, in the last column, is not to assign a review; say so."""
-    *columns, action = rows.columns
-    other = np.array([is_no_review(value) for value in action.values], np.bool_)[action.codes]
-    if not other.any():
-        return Rows(columns, rows.lines)
-    left = sorted({action.values[code] for code in np.unique(action.codes[other])})
-    count = int(other.sum())
-    note(f"{table.name}: {count:,} rows left out, whose action assigns no review ({quote_all(left)})")
-    kept = np.flatnonzero(~other)
-    return Rows([_of_rows(column, kept) for column in columns], [rows.lines[row] for row in kept.tolist()])
+def _point_out_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
+    """Say what a table may be that has items and several other columns, but no reviewers."""
+    known = [recognised(table.header, [role], columns) for role in (REVIEWER, ITEM)]
+    if table.source is None and known == [0, 1] and len(_unused([table])) > 1:
+        note(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
 
 
-def _of_rows(column: Column, rows: IntArray) -> Column:
-    codes, inverse_codes = np.unique(column.codes[rows], return_inverse=True)
-    return Column(inverse_codes.astype(np.int64), [column.values[code] for code in codes.tolist()])
+def _ask_score(table: Table) -> None:
+    """Refuse reviews of a known system whose score may be any of several columns."""
+    unused = _unused([table])
+    if table.source and table.source.explained:
+        unused = list(table.source.explained)
+    if table.source is None or table.source.kind != "reviews" or not unused:
+        return
+    message = (
+        f"{table.name}: {table.source.what}: no score column is known; it may be any of {quote_all(unused)}: say which "
+        f'one, for example --columns "score={unused[0]}", or that there is none with --columns score='
+    )
+    raise InputError(message)
 
 
 def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
@@ -230,8 +249,7 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
             note(f"{part.table.name}: a header but no reviews below it")
     if any(part.has_scores for part in parts):
         return
-    header = [text for part in parts for text in part.table.header]
-    unused = [text for text in dict.fromkeys(header) if not _is_known(text, header)]
+    unused = _unused([part.table for part in parts])
     if unused:
         note(
             f"no score column found, so all reviews count as planned; if one of {quote_all(unused)} holds the scores, "
@@ -239,8 +257,21 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
         )
 
 
-def _is_known(text: str, header: Sequence[str]) -> bool:
-    return normalise(text) in NO_SCORES or any(normalise(text) in role.names for role in ROLES)
+def _unused(tables: Sequence[Table]) -> list[str]:
+    """Return the names of the columns that may hold scores: those of no role, in files that may have any."""
+    known = {*NO_SCORES, *(name for role in ROLES for name in role.names)}
+    mayhap = [table for table in tables if table.source is None or table.source.kind == "reviews"]
+    return list(
+        dict.fromkeys(
+            text
+            for table in mayhap
+            for text in table.header
+            if text.strip()
+            and normalise(text) not in known
+            and text not in table.columns.values()
+            and not (table.source and normalise(text) in table.source.extras)
+        )
+    )
 
 
 def _places(parts: Sequence[_Part]) -> Callable[[int], str]:

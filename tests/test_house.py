@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {"reviewgraph": {"reviewgraph"}, "planner": {"planner", "reviewgraph"}, "lsc": {"lsc", "reviewgraph"}}
 MODULES = sorted(path.relative_to(ROOT) for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 HEAVY = {
-    *("cvxpy", "igraph", "matplotlib", "narwhals", "networkx", "numba", "numpy"),
-    *("ortools", "pandas", "polars", "pyarrow", "rich", "scipy"),
+    *("cvxpy", "defusedxml", "igraph", "matplotlib", "narwhals", "networkx", "numba", "numpy"),
+    *("openpyxl", "ortools", "pandas", "polars", "pyarrow", "rich", "scipy"),
 }
 MOST_LINES, MOST_BODY_LINES = 500, 60
 REVIEWS = Path("reviewgraph/reviews.py")

@@ -13,10 +13,11 @@ from reviewgraph.cli.output import Refusal, expect_writable, refusing, say
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from reviewgraph.formats.tables import Table
     from reviewgraph.reviews import Reviews
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_KEY, _READER = "reviewgraph.table", "reviewgraph.reader"
+_KEY, _READER, _SYSTEM = "reviewgraph.table", "reviewgraph.reader", "reviewgraph.system"
 
 
 def with_options(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
@@ -69,6 +70,12 @@ _PARAMETERS = (
         metavar="ROLE=NAME,...",
         help="Which column is which, where the names are not usual: reviewer=NAME,item=NAME,score=NAME.",
     ),
+    click.option(
+        "--format",
+        metavar="NAME",
+        help="The system REVIEWS are from (hotcrp, openreview, cmt, easychair, start, ...), or table for none of them, "
+        "where their content does not say it.",
+    ),
     click.option("--items", metavar="FILE", help="All papers (item[,demand,title]), those nobody reviews included."),
     click.option(
         "--scale", callback=_scale, metavar='"A>B>C"', help="Scores are grades: all of them in order, best first."
@@ -95,7 +102,7 @@ def table_options(command: Command) -> Command:
     ... def count(reviews):
     ...     click.echo(reviews.n_reviews)
     >>> sorted(parameter.name for parameter in count.params)
-    ['columns', 'duplicates', 'items', 'lower_is_better', 'paths', 'scale']
+    ['columns', 'duplicates', 'format', 'items', 'lower_is_better', 'paths', 'scale']
     """
 
     @functools.wraps(command)
@@ -103,6 +110,7 @@ def table_options(command: Command) -> Command:
         *args: Any,
         paths: Sequence[str],
         columns: dict[str, str],
+        format: str | None,  # noqa: A002 (as the option is called)
         items: str | None,
         scale: str | None,
         lower_is_better: bool,
@@ -112,10 +120,13 @@ def table_options(command: Command) -> Command:
         from reviewgraph.reading import read_reviews
 
         # Kept for given_table, which offers the next command with the same words.
-        click.get_current_context().meta[_KEY] = _as_typed(paths, columns, items, scale, lower_is_better, duplicates)
+        typed = _as_typed(paths, columns, format, items, scale, lower_is_better, duplicates)
+        click.get_current_context().meta[_KEY] = typed
         read = functools.partial(
             read_reviews,
             columns=columns,
+            format=format,
+            opened=keep_system,
             scale=scale,
             lower_is_better=lower_is_better,
             duplicates=duplicates,
@@ -160,6 +171,18 @@ def given_table() -> str:
         raise Refusal(message) from error
 
 
+def keep_system(table: Table) -> None:
+    """Remember the system that a file is from, for :func:`given_system`; the first that is known counts."""
+    if table.source is not None:
+        click.get_current_context().meta.setdefault(_SYSTEM, table.source.system)
+
+
+def given_system() -> str | None:
+    """Return the name of the conference system that the files given are from; None where none of them is known."""
+    system: str | None = click.get_current_context().meta.get(_SYSTEM)
+    return system
+
+
 def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ()) -> list[str]:
     """Return the options of the running command as words of a command line, for the next command to type.
 
@@ -188,11 +211,18 @@ def read_likewise(path: str) -> Reviews:
 
 
 def _as_typed(
-    paths: Sequence[str], columns: dict[str, str], items: str | None, scale: str | None, lower: bool, duplicates: str
+    paths: Sequence[str],
+    columns: dict[str, str],
+    format_name: str | None,
+    items: str | None,
+    scale: str | None,
+    lower: bool,
+    duplicates: str,
 ) -> str:
     words = list(paths)
     if columns:
         words += ["--columns", ",".join(f"{role}={name}" for role, name in columns.items())]
+    words += ["--format", format_name] if format_name else []
     words += ["--items", items] if items else []
     words += ["--scale", scale] if scale else []
     words += ["--lower-is-better"] if lower else []

@@ -13,7 +13,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.tables import Column, Rows
+from reviewgraph.formats.limits import COLUMNS
+from reviewgraph.formats.tables import Column, Rows, Table
 
 if TYPE_CHECKING:
     from reviewgraph.formats.problems import Problems
@@ -91,13 +92,13 @@ def _texts(values: Any) -> list[str]:
     return [str(value) for value in values.to_pylist()]
 
 
-class Parquet:
+class Parquet(Table):
     """A Parquet file; whole numbers become text in decimal, nulls empty cells.
 
     Raises
     ------
     InputError
-        If Arrow cannot read the file.
+        If Arrow cannot read the file, or it has more columns than a table may have.
     """
 
     decimal_comma = False
@@ -109,6 +110,7 @@ class Parquet:
         except (pa.ArrowException, OSError) as error:
             raise InputError(_say_unreadable(name, error)) from error
         self.header: list[str] = list(self.file.schema_arrow.names)
+        COLUMNS.expect(name, len(self.header))
 
     def place(self, line: int) -> str:
         """Return how a message names a row."""

@@ -14,7 +14,8 @@ import numpy as np
 from reviewgraph.errors import InputError
 from reviewgraph.formats.encodings import find_encoding
 from reviewgraph.formats.headers import recognised
-from reviewgraph.formats.tables import Column, Rows
+from reviewgraph.formats.limits import COLUMNS
+from reviewgraph.formats.tables import Column, Rows, Table
 
 if TYPE_CHECKING:
     from reviewgraph.formats.headers import Role
@@ -29,13 +30,13 @@ LARGE = 8_000_000
 CHUNK = 50_000
 
 
-class Delimited:
+class Delimited(Table):
     """A text file with one row a line, its delimiter found from the header.
 
     Raises
     ------
     InputError
-        If the file is not text or its header cannot be read.
+        If the file is not text, its header cannot be read, or it has more columns than a table may have.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Delimited:
         self.encoding = find_encoding(data, name, note)
         self.delimiter, self.header, self.header_lines = self._find_header(roles, columns)
         self.decimal_comma = self.delimiter != ","
+        COLUMNS.expect(name, len(self.header))
 
     def place(self, line: int) -> str:
         """Return how a message names a line."""

@@ -12,10 +12,8 @@ from reviewgraph.errors import InputError
 
 #: Bytes that no text file begins with, and what to do about the file.
 _MAGIC = {
-    b"PK\x03\x04": "a spreadsheet or a zip archive: save the sheet as CSV (in UTF-8) and read that",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet: save the sheet as CSV (in UTF-8) and read that",
     b"\x1f\x8b": "compressed: unpack it first",
-    b"<?xml": "XML (some systems call it .xls): open it as a spreadsheet, save it as CSV and read that",
     b"%PDF": "a PDF document: export the reviews as CSV and read that",
 }
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -33,7 +31,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError as error:
-        message = f"{path}: no such file; expected a CSV, TSV or Parquet file with a header"
+        message = f"{path}: no such file; expected a table with a header, or what a conference system exports"
         raise InputError(message) from error
     except IsADirectoryError as error:
         message = f"{path}: expected a file, found a folder; name the CSV, TSV or Parquet file inside it"

@@ -59,7 +59,7 @@ ITEM = Role(
         *("item_id", "paper", "paper_id", "paperid", "paper_number", "paper_no", "pid"),
         *("submission", "submission_id", "submissionid", "submission_number", "proposal", "proposal_id"),
         *("application", "application_id", "manuscript", "manuscript_id", "abstract_id", "essay", "essay_id"),
-        *("candidate", "candidate_id", "entry", "performance", "head", "forum"),
+        *("candidate", "candidate_id", "entry", "performance", "head", "forum", "assessee", "student", "id", "#"),
     ),
     label=True,
 )
@@ -68,23 +68,25 @@ SCORE = Role(
     (
         *("rating", "overall", "overall_merit", "overall_score", "overall_rating", "overall_assessment"),
         *("overall_evaluation", "overall_recommendation", "recommendation", "review_rating", "grade", "mark"),
-        *("total_score", "points"),
+        *("total_score", "points", "ovemer"),
     ),
     required=False,
     ranked=False,
 )
 TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
-#: What a row of an assignment file is to do: HotCRP's own download lists ``clearreview,#pc`` for every paper.
-ACTION = Role("action", required=False)
+
+
+#: Names of columns that may just as well number the rows: they are taken only where there is nothing better.
+ROW_NUMBERS = ("id", "#")
 
 
 def normalise(header: str) -> str:
     """Return a header as it is compared: lower case, words joined by underscores.
 
-    >>> normalise("# Paper ID"), normalise("Overall merit"), normalise("submission #")
-    ('paper_id', 'overall_merit', 'submission')
+    >>> normalise("# Paper ID"), normalise("Overall merit"), normalise("submission #"), normalise("#")
+    ('paper_id', 'overall_merit', 'submission', '#')
     """
-    return _BETWEEN_WORDS.sub("_", header.casefold()).strip("_")
+    return _BETWEEN_WORDS.sub("_", header.casefold()).strip("_") or header.strip()
 
 
 def named(header: Sequence[str], wanted: str) -> list[int]:
@@ -169,7 +171,7 @@ def require_named(headers: Sequence[Sequence[str]], roles: Sequence[Role], colum
 
 def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[str, str]) -> int:
     """Return how many of the roles have a column in this header."""
-    present = set(map(normalise, header))
+    present = set(map(normalise, header)) - {""}
     return sum(bool(present & {*role.names, normalise(columns.get(role.name, ""))}) for role in roles)
 
 
@@ -179,8 +181,16 @@ def _by_synonym(header: Sequence[str], role: Role, name: str, note: Callable[[st
     present = [places for places in hits.values() if places]
     if not role.ranked:
         return [place for places in present for place in places]
-    others = [place for places in present[1:] for place in places if not normal[place].endswith("name")]
-    if others:
+    others = [
+        place
+        for places in present[1:]
+        for place in places
+        if not normal[place].endswith("name") and normal[place] not in ROW_NUMBERS
+    ]
+    if present and normal[present[0][0]] in ROW_NUMBERS:
+        chosen = quote(header[present[0][0]])
+        note(f"{name}: the {role.name} is read from the column {chosen} (choose with --columns {role.name}=NAME)")
+    elif others:
         chosen, passed = quote(header[present[0][0]]), quote_all(header[place] for place in others)
         note(
             f"{name}: the {role.name} is read from the column {chosen}, not from {passed} "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from reviewgraph.arrays import IntArray
@@ -28,12 +29,38 @@ class Rows(NamedTuple):
     lines: Sequence[int]
 
 
+class Source(NamedTuple):
+    """What a table was taken for.
+
+    Parameters
+    ----------
+    system
+        The name of the conference system, as ``--format`` takes it.
+    what
+        What messages call the file.
+    kind
+        What it serves for here, such as "reviews".
+    extras
+        Normalised names of its columns that hold no scores.
+    explained
+        What stands behind short names of columns that may hold scores; where there are any, no others do.
+    """
+
+    system: str
+    what: str
+    kind: str
+    extras: Collection[str] = ()
+    explained: Mapping[str, str] = MappingProxyType({})
+
+
 class Table(Protocol):
-    """An open table."""
+    """An open table; where its system is known, ``source`` says it and ``columns`` names columns by role."""
 
     name: str
     header: list[str]
     decimal_comma: bool
+    columns: Mapping[str, str] = MappingProxyType({})
+    source: Source | None = None
 
     def place(self, line: int) -> str:
         """Return how a message names a line."""

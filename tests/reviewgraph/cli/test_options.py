@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from reviewgraph import InputError
 from reviewgraph.cli import main
-from reviewgraph.cli.options import given_table, table_options
+from reviewgraph.cli.options import given_system, given_table, table_options
 from reviewgraph.cli.output import csv_text, expect_writable, print_json, write_whole
 
 
@@ -36,7 +36,7 @@ def run(tmp_path, monkeypatch):
 
 
 def test_a_command_gets_the_reviews_and_stdout_holds_nothing_else(run):
-    done = run("t.csv", "--json", t="paper,email,OveMer\n1,a,2\n")
+    done = run("t.csv", "--json", t="paper,email,Quality\n1,a,2\n")
     assert (done.exit_code, json.loads(done.stdout)["columns"]["score"]) == (0, [None])
     assert done.stderr.startswith("no score column found")
 
@@ -137,6 +137,25 @@ def test_control_c_has_an_exit_status_of_its_own(monkeypatch):
     monkeypatch.setattr(main.get_command(click.Context(main), "simulate"), "callback", interrupted)
     done = CliRunner().invoke(main, ["simulate", "linear"])
     assert (done.exit_code, done.stderr) == (130, "Interrupted, no result.\n")
+
+
+def test_the_system_of_the_files_is_known_to_whoever_writes_for_it(tmp_path, monkeypatch):
+    @click.command()
+    @table_options
+    def system(reviews):
+        print_json([given_system(), given_table()])
+
+    monkeypatch.chdir(tmp_path)
+    Path("own.csv").write_text("reviewer,item\na,1\n")
+    Path("hotcrp.csv").write_text("paper,action,email\n1,clearreview,#pc\n1,primary,a\n")
+    shown = {}
+    for args in (["own.csv"], ["own.csv", "hotcrp.csv"], ["hotcrp.csv", "--format", "table"]):
+        done = CliRunner().invoke(system, [*args, "--duplicates", "last"])
+        shown[" ".join(args)] = json.loads(done.stdout)
+    assert [given for given, _ in shown.values()] == [None, "hotcrp", None]
+    assert shown["hotcrp.csv --format table"][1] == "hotcrp.csv --format table --duplicates last"
+    done = CliRunner().invoke(system, ["own.csv", "--format", "conftool"])
+    assert (done.exit_code, done.stderr.split(",")[0]) == (2, "Error: --format conftool: expected one of hotcrp")
 
 
 def test_json_holds_plain_values(capsys):

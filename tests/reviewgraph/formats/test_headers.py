@@ -9,14 +9,22 @@ from reviewgraph.formats.headers import normalise
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
 
-def test_hotcrp_scores_need_their_name_and_say_so(write):
+def test_scores_of_an_unknown_name_need_it_and_say_so(write):
     notes = []
-    planned = read_reviews(write(HOTCRP), note=notes.append)
+    planned = read_reviews(write("paper,email,Merit of it,RevExp\n3,a,4,1\n"), note=notes.append)
     assert not planned.scored.any()
     assert len(notes) == 1
-    assert "'OveMer', 'RevExp'" in notes[0]
+    assert "'Merit of it'" in notes[0]
+    assert "RevExp" not in notes[0]
     assert "--columns score=NAME" in notes[0]
-    scored = read_reviews("reviews.csv", columns={"score": "OveMer"}, note=pytest.fail)
+    named = read_reviews("reviews.csv", columns={"score": "merit of it"}, note=pytest.fail)
+    assert rows(named) == [("a", "3", 4.0)]
+
+
+def test_hotcrp_scores_are_known(write):
+    notes = []
+    scored = read_reviews(write(HOTCRP), note=notes.append)
+    assert notes == ["reviews.csv: read as HotCRP's review scores"]
     assert rows(scored) == [("r1@example.org", "3", 4.0), ("r2@example.org", "3", 2.0)]
     assert scored.titles == {"3": "A paper"}
 

@@ -1,0 +1,107 @@
+"""Zip archives and folders: the files inside by name, read when they are asked for."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.encodings import read_bytes
+from reviewgraph.formats.limits import MEMBERS, UNPACKED
+
+#: What an archive begins with, and an empty one.
+_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+#: Folders and files that systems of computers leave in archives.
+_LITTER = ("__MACOSX", ".", "~$")
+
+
+class Members(Mapping[str, bytes]):
+    """The files of an archive or a folder.
+
+    Parameters
+    ----------
+    name
+        How messages name it.
+    reads
+        What reads each file, by its name inside.
+    """
+
+    def __init__(self, name: str, reads: Mapping[str, Callable[[], bytes]]) -> None:
+        MEMBERS.expect(name, len(reads))
+        self.name = name
+        self._reads = {inside: read for inside, read in reads.items() if not _is_litter(inside)}
+
+    def __getitem__(self, inside: str) -> bytes:
+        return self._reads[inside]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._reads)
+
+    def __len__(self) -> int:
+        return len(self._reads)
+
+    def find(self, base: str) -> str | None:
+        """Return the one file of this name, in whatever folder and letter case; None where there is none or several."""
+        found = [inside for inside in self if inside.rpartition("/")[2].casefold() == base.casefold()]
+        return found[0] if len(found) == 1 else None
+
+
+def is_zip(data: bytes) -> bool:
+    """Return whether a file begins as a zip archive does."""
+    return data.startswith(_MAGIC)
+
+
+def open_zip(name: str, data: bytes) -> Members:
+    """Return the files of a zip archive.
+
+    Raises
+    ------
+    InputError
+        If the archive is damaged, or unpacks to more than a file may.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    except Exception as error:  # a damaged directory surfaces as whatever the code that meets it raises
+        message = f"{name}: damaged ({error}), though it begins like a spreadsheet or a zip archive: save the sheet as "
+        message += "CSV, or pack the archive anew"
+        raise InputError(message) from error
+    UNPACKED.expect(name, sum(entry.file_size for entry in entries))
+
+    def reading(entry: zipfile.ZipInfo) -> Callable[[], bytes]:
+        def read() -> bytes:
+            try:
+                return archive.read(entry)
+            except Exception as error:  # damaged, encrypted, or packed in a way that Python does not know
+                message = f"{name}: {entry.filename} cannot be unpacked ({error}); pack the archive anew"
+                raise InputError(message) from error
+
+        return read
+
+    return Members(name, {entry.filename: reading(entry) for entry in entries})
+
+
+def open_folder(path: str | os.PathLike[str]) -> Members:
+    """Return the files of a folder, those in folders inside it left out.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be read.
+    """
+    name = os.fspath(path)
+    try:
+        files = sorted(entry for entry in Path(path).iterdir() if entry.is_file())
+        UNPACKED.expect(name, sum(file.stat().st_size for file in files if not _is_litter(file.name)))
+    except OSError as error:
+        message = f"{name}: cannot be read ({error.strerror or error})"
+        raise InputError(message) from error
+    return Members(name, {file.name: partial(read_bytes, file) for file in files})
+
+
+def _is_litter(inside: str) -> bool:
+    return any(part.startswith(_LITTER) for part in inside.split("/"))

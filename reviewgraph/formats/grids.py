@@ -1,0 +1,213 @@
+"""A table in memory: rows of text from spreadsheets, JSON, XML and archives, each with the place it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import normalise
+from reviewgraph.formats.limits import COLUMNS
+from reviewgraph.formats.problems import Problems, quote
+from reviewgraph.formats.tables import Column, Rows, Table
+
+
+class Line(NamedTuple):
+    """A row: its cells, and how a message names it."""
+
+    cells: list[str]
+    place: str
+
+
+class Grid(Table):
+    """A table of rows of text.
+
+    Parameters
+    ----------
+    name
+        How messages name it: the file, and perhaps the sheet.
+    header
+        The names of the columns.
+    lines
+        The rows below it. One that is short has empty cells at its end; blank ones are left out.
+
+    Raises
+    ------
+    InputError
+        If there are more columns than a table may have.
+
+    Examples
+    --------
+    >>> from reviewgraph.formats.problems import Problems
+    >>> grid = Grid("a.xlsx", ["paper", "score"], [Line(["7"], "a.xlsx, row 2"), Line([""], "a.xlsx, row 3")])
+    >>> [column.values for column in grid.read([0, 1], Problems()).columns]
+    [['7'], ['']]
+    """
+
+    decimal_comma = False
+
+    def __init__(self, name: str, header: Sequence[str], lines: Iterable[Line]) -> None:
+        COLUMNS.expect(name, len(header))
+        self.name = name
+        self.header = list(header)
+        self.lines = [line for line in lines if any(map(str.strip, line.cells))]
+        #: What a person should know about how it was made.
+        self.notes: list[str] = []
+        #: What stands behind short names of columns, for questions which one is meant.
+        self.explained: dict[str, str] = {}
+
+    def place(self, line: int) -> str:
+        """Return how a message names a row."""
+        return self.lines[line - 1].place
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        """Return the columns at these positions; rows that are too long are left out and noted as problems."""
+        width = len(self.header)
+        longer = [number for number, line in enumerate(self.lines, 1) if any(map(str.strip, line.cells[width:]))]
+        problems.add_rows(
+            file,
+            longer,
+            lambda n: f"{self.place(longer[n])}: expected {width} cells as in the header, found a further one",
+        )
+        odd = set(longer)
+        kept = [number for number in range(1, len(self.lines) + 1) if number not in odd]
+        return Rows([self._column(place, kept) for place in positions], kept)
+
+    def position(self, name: str) -> int | None:
+        """Return the position of the column of a name, up to normalisation; None where there is none.
+
+        Raises
+        ------
+        InputError
+            If several columns have the name.
+        """
+        places = [place for place, text in enumerate(self.header) if normalise(text) == normalise(name)]
+        if len(places) > 1:
+            message = f"{self.name}: {len(places)} columns are called {quote(name)}; rename all but the one that counts"
+            raise InputError(message)
+        return places[0] if places else None
+
+    def column(self, column: str | int) -> list[str]:
+        """Return the cells of a column by position or name, empty ones where there is none of the name.
+
+        Raises
+        ------
+        InputError
+            If several columns have the name.
+        """
+        place = self.position(column) if isinstance(column, str) else column
+        if place is None:
+            return [""] * len(self.lines)
+        return [line.cells[place] if place < len(line.cells) else "" for line in self.lines]
+
+    def with_column(self, name: str, cells: Iterable[str]) -> Grid:
+        """Return the table with a further column, the last."""
+        width = len(self.header)
+        rows = ([*line.cells[:width], *[""] * (width - len(line.cells))] for line in self.lines)
+        lines = (Line([*row, cell], line.place) for row, cell, line in zip(rows, cells, self.lines, strict=True))
+        return self._like(Grid(self.name, [*self.header, name], lines))
+
+    def with_lines(self, lines: Iterable[Line]) -> Grid:
+        """Return the table with other rows."""
+        return self._like(Grid(self.name, self.header, lines))
+
+    def _like(self, other: Grid) -> Grid:
+        other.notes, other.explained = list(self.notes), dict(self.explained)
+        return other
+
+    def _column(self, place: int, kept: Sequence[int]) -> Column:
+        known: dict[str, int] = {}
+        cells = (self.lines[number - 1].cells for number in kept)
+        texts = (row[place] if place < len(row) else "" for row in cells)
+        codes = np.fromiter((known.setdefault(text, len(known)) for text in texts), np.int64, len(kept))
+        return Column(codes, list(known))
+
+
+class Combined(Table):
+    """A table with a further column, made of two others cell by cell; as quick for millions of rows as the table is.
+
+    Parameters
+    ----------
+    table
+        The table.
+    name
+        What the new column is called; it is the last.
+    sources
+        The positions of the two columns.
+    combine
+        Returns the new cell from the two.
+    """
+
+    def __init__(self, table: Table, name: str, sources: tuple[int, int], combine: Callable[[str, str], str]) -> None:
+        self.table, self.sources, self.combine = table, sources, combine
+        self.name, self.header, self.decimal_comma = table.name, [*table.header, name], table.decimal_comma
+
+    def place(self, line: int) -> str:
+        """Return how a message names a line."""
+        return self.table.place(line)
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        """Return the columns at these positions, the new one among them if it is asked for."""
+        new = len(self.header) - 1
+        own = [position for position in positions if position != new]
+        rows = self.table.read([*own, *self.sources], problems, file)
+        *columns, one, other = rows.columns
+        if new in positions:
+            # Each pair of distinct cells is combined once.
+            pairs, inverse = np.unique(one.codes * len(other.values) + other.codes, return_inverse=True)
+            cells = [
+                self.combine(one.values[a], other.values[b]) for a, b in (divmod(p, len(other.values)) for p in pairs)
+            ]
+            known = {cell: code for code, cell in enumerate(dict.fromkeys(cells))}
+            codes = np.array([known[cell] for cell in cells], np.int64)[inverse]
+            columns.insert(list(positions).index(new), Column(codes, list(known)))
+        return Rows(columns, rows.lines)
+
+
+def to_grid(table: Table) -> Grid:
+    """Return any table as one in memory, all rows of one width.
+
+    Raises
+    ------
+    InputError
+        If rows are ragged.
+    """
+    problems = Problems()
+    rows = table.read(range(len(table.header)), problems)
+    problems.raise_any()
+    columns = [list(map(column.values.__getitem__, column.codes.tolist())) for column in rows.columns]
+    lines = zip(map(list, zip(*columns, strict=True)), map(table.place, rows.lines), strict=True)
+    return Grid(table.name, table.header, (Line(cells, place) for cells, place in lines))
+
+
+def from_records(name: str, records: Sequence[dict[str, Any]], noun: str = "record") -> Grid:
+    """Return objects as a table, with a column for each key in the order in which they first stand.
+
+    >>> from_records("a.json", [{"paper": 7}, {"score": 4.5, "done": None}]).header
+    ['paper', 'score', 'done']
+    """
+    header = list(dict.fromkeys(key for record in records for key in record))
+    lines = (
+        Line([as_text(record.get(key)) for key in header], f"{name}: {noun} {number}")
+        for number, record in enumerate(records, 1)
+    )
+    return Grid(name, header, lines)
+
+
+def as_text(value: Any) -> str:
+    """Return a value of a spreadsheet or of JSON as the text of a cell; several are parted by semicolons.
+
+    >>> as_text(7.0), as_text(4.5), as_text(None), as_text(True), as_text(["a", "b"])
+    ('7', '4.5', '', 'true', 'a;b')
+    """
+    if value is None or isinstance(value, dict):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53:
+        return str(int(value))
+    if isinstance(value, list | tuple):
+        return ";".join(map(as_text, value))
+    return str(value)

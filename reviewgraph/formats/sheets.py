@@ -1,0 +1,76 @@
+"""Which sheet of a spreadsheet holds the table, and in which of its rows the header stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.grids import Grid, Line
+from reviewgraph.formats.headers import normalise, recognised
+from reviewgraph.formats.problems import quote, quote_all
+from reviewgraph.formats.systems.known import Wanted, recognise
+from reviewgraph.formats.tables import Table
+from reviewgraph.formats.workbooks import Sheet
+
+#: Rows in which a header is looked for; some systems write a title above it.
+LOOKED_AT = 10
+
+
+def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) -> Table:
+    """Return the table of the one sheet that has the columns looked for, or of several that have the same header.
+
+    Parameters
+    ----------
+    name
+        The file.
+    sheets
+        All its sheets.
+    part
+        The title of the one that is meant; empty where its columns say it.
+    wanted
+        What is looked for.
+
+    Raises
+    ------
+    InputError
+        If there is no such sheet, none that holds anything, or it is not clear which one is meant.
+    """
+    titles = [sheet.title for sheet in sheets]
+    grids = [_grid(name, sheet, wanted) for sheet in sheets if sheet.rows and part in ("", sheet.title)]
+    if not grids:
+        what = f"there is no sheet {quote(part)}" if part and part not in titles else "the sheet holds nothing"
+        message = f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}"
+        raise InputError(message)
+    fitting = [grid for grid in grids if _fits(grid, wanted)] if len(grids) > 1 else grids
+    if len({tuple(map(normalise, grid.header)) for grid in fitting}) != 1:
+        message = (
+            f"{name}: the table may be in any of the sheets {quote_all(titles)}; "
+            f"say which one, for example {name}#{titles[0]}"
+        )
+        raise InputError(message)
+    # The header of the first one: a sheet a track has the same columns on each.
+    return recognise(_joined(name, fitting), wanted)
+
+
+def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
+    merits = [_merit(cells, wanted) for _, cells in sheet.rows[:LOOKED_AT]]
+    top = merits.index(max(merits))
+    place = f"{name}, sheet {sheet.title}"
+    lines = (Line(cells, f"{place}, row {number}") for number, cells in sheet.rows[top + 1 :])
+    return Grid(place, sheet.rows[top][1], lines)
+
+
+def _merit(cells: Sequence[str], wanted: Wanted) -> tuple[bool, int]:
+    known = any(export.fits(cells) for export in wanted.exports("table"))
+    return known, recognised(cells, wanted.roles, wanted.columns)
+
+
+def _fits(grid: Grid, wanted: Wanted) -> bool:
+    required = [role for role in wanted.roles if role.required]
+    known, _ = _merit(grid.header, wanted)
+    return known or recognised(grid.header, required, wanted.columns) == len(required)
+
+
+def _joined(name: str, grids: Sequence[Grid]) -> Grid:
+    first = grids[0]
+    return Grid(name if len(grids) > 1 else first.name, first.header, [line for grid in grids for line in grid.lines])

@@ -1,0 +1,237 @@
+"""OpenReview: notes, edges and groups as its API returns them, and the files of its matcher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.grids import Grid, Line, from_records
+from reviewgraph.formats.headers import SCORE, normalise
+from reviewgraph.formats.problems import quote_all
+from reviewgraph.formats.systems.aliases import ALIAS, MEMBER, is_alias
+from reviewgraph.formats.systems.export import Export, Rule, System, Use
+from reviewgraph.formats.trees import objects
+from reviewgraph.formats.values import parse_number
+
+NAME = "openreview"
+_EXTRAS = ("title", "number", "confidence", "reviewer_confidence", "signature", "forum", "label", "invitation")
+
+#: What edges are for, by the last part of their invitation.
+_ASSIGNED = ("assignment", "proposed_assignment", "invite_assignment")
+_SCORED = ("affinity_score", "aggregate_score")
+_NO_REVIEWS = ("meta", "ethics", "senior")
+
+
+def _listed(content: Any, name: str) -> list[dict[str, Any]]:
+    """Return a list of objects, or the one that an answer of the API holds under a name."""
+    return objects(content.get(name) if isinstance(content, dict) else content)
+
+
+def _invitations(note: dict[str, Any]) -> Iterator[str]:
+    """Return the last parts of a note's or an edge's invitations, in lower case; API 1 has one, API 2 several."""
+    given = note.get("invitations", note.get("invitation"))
+    for invitation in given if isinstance(given, list) else [given]:
+        if isinstance(invitation, str):
+            yield invitation.rpartition("/-/")[2].casefold()
+
+
+def _is_review(note: dict[str, Any]) -> bool:
+    return any(
+        name.endswith("review") and not any(other in name for other in _NO_REVIEWS) for name in _invitations(note)
+    )
+
+
+def _is_submission(note: dict[str, Any]) -> bool:
+    return any(name.endswith("submission") for name in _invitations(note))
+
+
+def _notes(content: Any) -> list[dict[str, Any]]:
+    """Return all notes that are not deleted, the replies inside others with them."""
+    found = [note for note in _listed(content, "notes") if isinstance(note.get("content"), dict)]
+    for note in list(found):
+        details = note.get("details")
+        for replies in ("directReplies", "replies"):
+            found += objects(details.get(replies)) if isinstance(details, dict) else []
+    return [note for note in found if not note.get("ddate") and isinstance(note.get("content"), dict)]
+
+
+def _value(entry: Any) -> Any:
+    """Return a value of a note's content, which API 2 wraps."""
+    return entry.get("value") if isinstance(entry, dict) else entry
+
+
+def _reviews(name: str, content: Any) -> Grid | None:
+    """Return the review notes, with those fields of their content that begin with a number or are usual scores."""
+    notes = _notes(content)
+    reviews = {note.get("id", number): note for number, note in enumerate(notes) if _is_review(note)}
+    if not reviews:
+        return None
+    titles = {note.get("id"): _value(note["content"].get("title")) for note in notes if _is_submission(note)}
+    fields = {key for note in reviews.values() for key, entry in note["content"].items() if _may_score(key, entry)}
+    records = [
+        {
+            "forum": note.get("forum"),
+            "signature": note.get("signatures"),
+            "title": titles.get(note.get("forum")),
+            **{key: _value(entry) for key, entry in note["content"].items() if key in fields},
+        }
+        for note in reviews.values()
+    ]
+    return from_records(name, records, "review")
+
+
+def _may_score(key: str, entry: Any) -> bool:
+    value = _value(entry)
+    if key == "title":
+        return False
+    if normalise(key) in SCORE.names:
+        return True
+    return isinstance(value, int | float | str) and parse_number(str(value)) is not None
+
+
+def _papers(name: str, content: Any) -> Grid | None:
+    found = [note for note in _notes(content) if _is_submission(note)]
+    records = [{"forum": note.get("id"), "title": _value(note["content"].get("title"))} for note in found]
+    return from_records(name, records, "submission") if records else None
+
+
+def _edges(content: Any) -> list[dict[str, Any]]:
+    """Return edges that are not deleted, groups of edges taken apart."""
+    given = _listed(content, "edges") or _listed(content, "groupedEdges")
+    if given and all(isinstance(one.get("id"), dict) and "values" in one for one in given):
+        given = [{**one["id"], **edge} for one in given for edge in objects(one["values"])]
+    fitting = given and all("head" in one and "tail" in one for one in given)
+    return [edge for edge in given if not edge.get("ddate")] if fitting else []
+
+
+def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: Any) -> Grid | None:
+    """Return the edges of some invitations, those of no invitation where there is none."""
+    found = [edge for edge in _edges(content) if set(names) & set(_invitations(edge) or ())]
+    if not found:
+        return None
+    runs = sorted({str(edge.get("label")) for edge in found if "proposed_assignment" in _invitations(edge)})
+    if len(runs) > 1:
+        message = (
+            f"{name}: proposed assignments of {len(runs)} runs of the matcher ({quote_all(runs, 6)}); keep the edges "
+            "of one, for example client.get_all_edges(invitation=..., label=...)"
+        )
+        raise InputError(message)
+    records = [
+        {head: edge["head"], tail: edge["tail"], "weight": edge.get("weight"), "label": edge.get("label")}
+        for edge in found
+    ]
+    return from_records(name, records, "edge")
+
+
+def _bare_edges(name: str, content: Any) -> Grid | None:
+    found = [edge for edge in _edges(content) if not list(_invitations(edge))]
+    keys = ("head", "tail", "weight", "label")
+    return from_records(name, [{key: edge.get(key) for key in keys} for edge in found], "edge") if found else None
+
+
+def _matched(name: str, content: Any) -> Grid | None:
+    """Return what the matcher writes: a list of users with their scores by paper."""
+    if not isinstance(content, dict) or not content:
+        return None
+    if not all(objects(users) and all("user" in user for user in users) for users in content.values()):
+        return None
+    records = [
+        {"paper": paper, "user": user["user"], "aggregate_score": user.get("aggregate_score")}
+        for paper, users in content.items()
+        for user in users
+    ]
+    return from_records(name, records, "assignment")
+
+
+def _groups(name: str, content: Any) -> Grid | None:
+    """Return who stands behind each anonymous group: an object of names, or groups with one member each."""
+    if isinstance(content, dict) and content and all(isinstance(person, str) for person in content.values()):
+        pairs = list(content.items())
+    else:
+        groups = _listed(content, "groups")
+        if not groups or not all("members" in group for group in groups):
+            return None
+        pairs = [
+            (str(group.get("id")), str(group["members"][0]))
+            for group in groups
+            if isinstance(group["members"], list) and len(group["members"]) == 1
+        ]
+    known = [(alias, person) for alias, person in pairs if is_alias(alias) and not is_alias(person)]
+    return from_records(name, [{ALIAS: alias, MEMBER: person} for alias, person in known], "group") if known else None
+
+
+def _headerless(width: int, header: Sequence[str], name: str, rows: Sequence[Line]) -> Grid | None:
+    """Return rows without a header: a number in the last cell of each, a profile in the cell before it."""
+    if not all(len(line.cells) == width and parse_number(line.cells[-1]) is not None for line in rows):
+        return None
+    return Grid(name, header, rows) if any(line.cells[-2].startswith("~") for line in rows) else None
+
+
+def _json(what: str, extract: Callable[[str, Any], Grid | None], *uses: Use, **options: Any) -> Export:
+    return Export(NAME, what, uses, container="json", extract=extract, extras=_EXTRAS, **options)
+
+
+def _edge_export(what: str, names: Collection[str], *uses: Use, head: str = "head", tail: str = "tail") -> Export:
+    return _json(f"OpenReview's {what}", partial(_edges_of, names, head, tail), *uses)
+
+
+_PAIRED = {"item": ("head",), "reviewer": ("tail",)}
+_CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1)
+
+OPENREVIEW = System(
+    NAME,
+    "OpenReview",
+    (
+        _json(
+            "OpenReview's reviews",
+            _reviews,
+            Use("reviews", {"item": ("forum",), "reviewer": ("signature",)}),
+        ),
+        _json("OpenReview's submissions", _papers, Use("papers", {"item": ("forum",)})),
+        _edge_export(
+            "edges of assignment",
+            _ASSIGNED,
+            Use("assignments", _PAIRED),
+            Use("papers", {"item": ("head",)}),
+            Use("affinities", {**_PAIRED, "affinity": ("weight",)}),
+        ),
+        _edge_export("edges of conflict", ("conflict",), Use("conflicts", _PAIRED)),
+        _edge_export("edges of bids", ("bid",), Use("bids", {**_PAIRED, "bid": ("label",)})),
+        _edge_export("edges of affinity", _SCORED, Use("affinities", {**_PAIRED, "affinity": ("weight",)})),
+        _edge_export(
+            "quotas",
+            ("custom_max_papers",),
+            Use("reviewers", {"reviewer": ("tail",), "load": ("weight",)}),
+            head="group",
+        ),
+        _edge_export(
+            "demands", ("custom_user_demands",), Use("papers", {"item": ("head",), "demand": ("weight",)}), tail="group"
+        ),
+        _json(
+            "edges of OpenReview without an invitation",
+            _bare_edges,
+            Use("assignments", _PAIRED),
+            Use("conflicts", _PAIRED),
+            Use("bids", {**_PAIRED, "bid": ("label",)}),
+            Use("affinities", {**_PAIRED, "affinity": ("weight",)}),
+        ),
+        _json("the assignment of OpenReview's matcher", _matched, Use("assignments"), Use("affinities")),
+        _json("OpenReview's groups", _groups, Use("names")),
+        Export(
+            NAME,
+            "scores or constraints for OpenReview's matcher",
+            (Use("affinities", {"affinity": ("weight",)}), Use("conflicts", rules=(_CONFLICT,))),
+            container="lines",
+            extract=partial(_headerless, 3, ("paper", "reviewer", "weight")),
+        ),
+        Export(
+            NAME,
+            "quotas for OpenReview's matcher",
+            (Use("reviewers"),),
+            container="lines",
+            extract=partial(_headerless, 2, ("reviewer", "load")),
+        ),
+    ),
+)

@@ -1,0 +1,74 @@
+"""START (Softconf): lines of assignments, quotas, and the matrix of bids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from reviewgraph.formats.grids import Grid, Line
+from reviewgraph.formats.systems.export import Export, Rule, System, Use
+
+NAME = "start"
+_LINE = re.compile(r"\s*[^\s:,;]+(?::[^\s:,;]+)+:?\s*")
+#: What the numbers of a matrix of bids say.
+_BIDS = {"1": "yes", "2": "maybe", "3": "no", "4": "conflict"}
+
+
+def _assignments(name: str, rows: Sequence[Line]) -> Grid | None:
+    """Return a row for each user of the lines ``submission:user:user``."""
+    if not all(len(line.cells) == 1 and _LINE.fullmatch(line.cells[0]) for line in rows):
+        return None
+    pairs = (
+        Line([submission.strip(), user.strip()], line.place)
+        for line in rows
+        for submission, *users in [line.cells[0].split(":")]
+        for user in users
+        if user.strip()
+    )
+    return Grid(name, ["submission", "user"], pairs)
+
+
+def _matrix(name: str, rows: Sequence[Line]) -> Grid | None:
+    """Return a row for each bid of the matrix, submissions down and users across."""
+    users, *below = rows
+    bids = [cell.strip() for line in below for cell in line.cells[1:]]
+    if len(users.cells) < 2 or not any(bids) or not set(bids) <= {"", *_BIDS} or _BIDS.keys() & set(users.cells[1:]):
+        return None
+    return Grid(
+        name,
+        ["submission", "user", "bid"],
+        (
+            Line([line.cells[0], user, _BIDS[cell.strip()]], line.place)
+            for line in below
+            for user, cell in zip(users.cells[1:], line.cells[1:], strict=True)
+            if cell.strip() and user.strip()
+        ),
+    )
+
+
+START = System(
+    NAME,
+    "START",
+    (
+        Export(
+            NAME, "START's assignments", (Use("assignments"), Use("papers")), container="lines", extract=_assignments
+        ),
+        Export(
+            NAME,
+            "START's quotas",
+            (Use("reviewers", {"reviewer": ("Username",), "load": ("Quota for Review",)}),),
+            ("username", "quota_for_review"),
+        ),
+        Export(
+            NAME,
+            "START's bids",
+            (
+                Use("bids"),
+                Use("conflicts", rules=(Rule("bid", lambda cell: cell == "conflict"),)),
+            ),
+            container="lines",
+            extract=_matrix,
+            shy="kind",
+        ),
+    ),
+)

@@ -1,0 +1,110 @@
+"""What is wrong with an export is said where it is wrong."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import zipfile
+
+import pytest
+
+from reviewgraph import read_reviews
+from reviewgraph.formats.opening import open_table
+from tests.reviewgraph.formats.exports import SCORES, as_csv, as_json, as_xlsx, as_zip, easychair_files
+from tests.reviewgraph.formats.test_exports import found
+from tests.reviewgraph.formats.test_limits import HEAD, with_sheet
+from tests.reviewgraph.reading_cases import refused, rows
+
+MEMBER = {"columns": {"reviewer": "PC member"}}
+NARROW = ["pid", "email", "field", "data"]
+
+
+def easychair(**changed):
+    files = easychair_files()
+    return as_zip(
+        {name: changed.get(name.removesuffix(".csv"), lambda data: data)(data) for name, data in files.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            easychair(review=lambda data: data.replace(b"submission #", b"paper", 1)),
+            "reviews.csv#review.csv: no column 'submission #'; found the columns '#', 'paper'",
+        ),
+        (
+            as_zip({"review.csv": as_csv((), [["1", "3", "11", "Ann", "1"]])}),
+            "reviews.csv#review.csv: no header, and expected 9 to 16 columns, found 5",
+        ),
+        (
+            easychair(review=lambda data: data.replace(b"Ann Lee,1,1,", b"Ann Lee,1,new,", 1)),
+            "version: expected a whole number, found 'new'",
+        ),
+        (
+            as_csv(NARROW, [["1", "a", "Overall merit", "3"], ["1", "a", "Overall merit", "4"]]),
+            "reviews.csv:3: the field 'Overall merit' stands twice in one review",
+        ),
+        (as_csv([*NARROW, "data"], [["1", "a", "Overall merit", "3", "4"]]), "2 columns are called 'data'"),
+        (as_csv(NARROW, [["1", "a", "Overall merit"]]), "reviews.csv:2: expected 4 cells as in the header, found 3"),
+        (as_json({"a": [], "b": []}), "JSON of another shape"),
+    ],
+)
+def test_what_is_wrong_is_said_of_the_place(write, data, message):
+    assert message in refused(write(data), **MEMBER)
+
+
+def test_a_row_longer_than_the_header_is_refused(write):
+    message = refused(write(as_xlsx({"S": [HEAD, [1, "a", 3, "x"]]})))
+    assert "row 2: expected 3 cells as in the header, found a further one" in message
+
+
+def test_an_archive_with_a_damaged_file_is_refused_by_its_name(write):
+    packed = bytearray(as_zip({"a.csv": b"paper,email\n1,a\n" * 50}))
+    packed[45:50] = b"xxxxx"
+    message = refused(write(bytes(packed), "one.zip"))
+    assert "one.zip: a.csv cannot be unpacked" in message
+
+
+def test_a_file_that_is_not_in_the_archive_is_asked_for(write):
+    write(as_zip({"a.csv": b"paper,email\n1,a\n"}), "one.zip")
+    assert "one.zip: there is no file 'b.csv' inside; found 'a.csv'" in refused("one.zip#b.csv")
+    assert refused("none.zip#b.csv").startswith("none.zip#b.csv: no such file")
+
+
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
+    def iterdir(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("reviewgraph.formats.archives.Path.iterdir", iterdir)
+    assert refused(tmp_path) == f"{tmp_path}: cannot be read (Permission denied)"
+
+
+def test_formulas_count_with_the_value_they_had(write):
+    computed = with_sheet(rb'<c r="C2" t="n"><v>3</v>', rb'<c r="C2"><f>1+2</f><v>3</v>')
+    assert rows(read_reviews(write(computed))) == [("a", "1", 3.0)]
+
+
+def test_dates_of_a_sheet_are_labels_as_they_are_written(write):
+    day = datetime.date(2026, 5, 1)
+    assert read_reviews(write(as_xlsx({"S": [HEAD, [day, "a", True]]})), columns={"score": ""}).items == (
+        "2026-05-01T00:00:00",
+    )
+
+
+def test_one_table_of_easychair_knows_members_by_their_numbers(write):
+    numbers = {"ann@x.org": "11", "bob@x.org": "12", "cid@x.org": "13"}
+    reviews = read_reviews(write(easychair_files()["review.csv"]), **MEMBER)
+    assert found(reviews) == {**{(numbers[who], of): score for (who, of), score in SCORES.items()}, ("11", "20"): 3}
+    assert read_reviews("reviews.csv", columns={"reviewer": "member #", "score": "Overall"}).n_reviews == 8
+
+
+def test_archives_of_two_tables_serve_for_what_they_have(write):
+    files = easychair_files()
+    only = as_zip({name: files[name] for name in ("review.csv", "bidding.csv")})
+    assert open_table(write(only), (), {}, lambda note: None, kind="bids").header[-1] == "PC member"
+    assert found(read_reviews(write(as_zip({"review.csv": files["review.csv"]})), **MEMBER))[("11", "3")] == 4
+    with zipfile.ZipFile(io.BytesIO(only)) as archive:
+        assert len(archive.namelist()) == 2
+    message = refused(write(as_zip({"bidding.csv": files["bidding.csv"], "x.csv": b""})))
+    assert "this is EasyChair's bids, which holds bids; expected a file of reviews" in message

@@ -1,0 +1,128 @@
+"""Files made to blow up are refused with the limit they are beyond, quickly and in little memory."""
+
+from __future__ import annotations
+
+import io
+import re
+import tracemalloc
+import zipfile
+
+import openpyxl
+import pytest
+
+from reviewgraph import read_reviews
+from reviewgraph.formats import limits
+from reviewgraph.formats.archives import open_folder
+from tests.reviewgraph.formats.exports import as_json, as_spreadsheet_xml, as_xlsx, as_zip
+from tests.reviewgraph.reading_cases import refused, rows
+
+HEAD = ["paper", "email", "rating"]
+
+
+def with_sheet(old, new):
+    """A workbook with its sheet's XML changed."""
+    with zipfile.ZipFile(io.BytesIO(as_xlsx({"S": [HEAD, [1, "a", 3]]}))) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    sheet = next(name for name in files if name.startswith("xl/worksheets/"))
+    assert re.search(old, files[sheet])
+    return as_zip({**files, sheet: re.sub(old, new, files[sheet])})
+
+
+def xml_rows(row):
+    return as_spreadsheet_xml({"S": [HEAD]}).replace(b"</Table>", row + b"</Table>")
+
+
+ENTITIES = b'<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;">]>'
+WIDE = [f"c{number}" for number in range(10_000)]
+
+BOMBS = {
+    "ten thousand columns of text": (",".join(WIDE).encode() + b"\n", "5,000 columns of a table, found 10,000"),
+    "ten thousand columns of a sheet": (as_xlsx({"S": [WIDE]}), "5,000 columns of a table, found 10,000"),
+    "ten thousand names in JSON": (
+        as_json([{"object": "review", "pid": 1, "rid": 1, **dict.fromkeys(WIDE, 1)}]),
+        "5,000 columns of a table",
+    ),
+    "a zip that unpacks to a gigabyte": (as_zip({"a.csv": b"0" * (300 << 20)}), "268,435,456 bytes unpacked"),
+    "a zip of many files": (as_zip({f"{number}": b"" for number in range(10_001)}), "10,000 files in an archive"),
+    "a far cell": (with_sheet(rb'r="C2"', b'r="ZZZ2"'), "5,000 columns of a table"),
+    "a far row of XML": (xml_rows(b'<Row ss:Index="99999999"/>'), "1,048,576 rows of a sheet"),
+    "a far cell of XML": (xml_rows(b'<Row><Cell ss:Index="9999999"/></Row>'), "5,000 columns of a table"),
+    "a wide cell of XML": (xml_rows(b'<Row><Cell ss:MergeAcross="9999999"/></Row>'), "5,000 columns of a table"),
+    "entities": (as_spreadsheet_xml({"S": [HEAD]}).replace(b"<Workbook", ENTITIES + b"<Workbook"), "can blow up"),
+    "JSON within JSON": (b"[" * 200 + b"]" * 200, "100 levels of objects within objects"),
+    "JSON within JSON without end": (b"[" * 100_000, "100 levels of objects within objects"),
+}
+
+
+@pytest.mark.parametrize("data,message", BOMBS.values(), ids=BOMBS)  # noqa: PT006
+def test_bombs_are_refused_by_the_name_of_their_limit(write, data, message):
+    name = write(data)
+    tracemalloc.start()
+    found = refused(name)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert message in found
+    assert "found" in found or "blow up" in found
+    assert most < 200 << 20
+
+
+def test_a_size_that_is_only_declared_does_no_harm(write):
+    book = with_sheet(rb'<dimension ref="[^"]*"', b'<dimension ref="A1:XFD1048576"')
+    assert rows(read_reviews(write(book))) == [("a", "1", 3.0)]
+
+
+def test_rows_that_are_left_out_are_counted(write, monkeypatch):
+    name = write(with_sheet(rb'<row r="2"', b'<row r="999999999"'))
+    monkeypatch.setattr("reviewgraph.formats.workbooks.ROWS", limits.ROWS._replace(most=10_000))
+    assert "the limit is 10,000 rows of a sheet, found 10,001 or more" in refused(name)
+
+
+def test_cells_of_a_sheet_are_counted_empty_or_not(write, monkeypatch):
+    name = write(as_xlsx({"S": [HEAD, *[[1, "a", 3]] * 10]}))
+    monkeypatch.setattr("reviewgraph.formats.workbooks.CELLS", limits.CELLS._replace(most=20))
+    assert "the limit is 20 cells of a sheet, found 21 or more" in refused(name)
+
+
+def test_folders_have_the_limits_of_archives(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("paper,email\n1,a\n")
+    (tmp_path / ".hidden").write_bytes(b"")
+    assert list(open_folder(tmp_path)) == ["a.csv"]
+    monkeypatch.setattr("reviewgraph.formats.archives.UNPACKED", limits.UNPACKED._replace(most=3))
+    assert "the limit is 3 bytes unpacked" in refused(tmp_path)
+
+
+def test_a_formula_whose_value_nobody_knows_is_no_missing_score(write):
+    message = refused(write(as_xlsx({"S": [HEAD, [1, "a", "=1+2"]]}), "book.xlsx"))
+    assert "sheet S, row 2: the formula '=1+2' has no value" in message
+    book, data = openpyxl.load_workbook(io.BytesIO(as_xlsx({"S": [HEAD, [1, "a", 3]]}))), io.BytesIO()
+    book.save(data)
+    assert rows(read_reviews(write(data.getvalue()))) == [("a", "1", 3.0)]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'[{"pid": 1, "pid": 2}]', "the name 'pid' stands twice in one object"),
+        (b'[{"pid": NaN}]', "NaN is not a number"),
+        (b'[{"pid": 1', "reviews.csv:1: the JSON is damaged"),
+        (b'[{"pid": "\xff"}]', "the JSON is damaged"),
+        (b'{"a": 1}', "found JSON of another shape"),
+        (b"<a><b></a>", "the XML is damaged"),
+        (b"<a/>", "found XML of <a>"),
+        (b"<Workbook/>", "the sheet holds nothing; found the sheets none"),
+        (xml_rows(b'<Row ss:Index="1"/>'), "expected an index of 2 or more, found '1'"),
+        (as_zip({}), "found an archive with nothing in it"),
+    ],
+)
+def test_damaged_files_are_told_as_such(write, data, message):
+    assert message in refused(write(data))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_json_and_xml_may_have_a_mark_of_their_encoding(write, encoding):
+    text = '[{"object": "review", "pid": 1, "reviewer_email": "a", "status": "complete", "S01": 3}]'
+    assert rows(read_reviews(write(text.encode(encoding)), columns={"score": "S01"})) == [("a", "1", 3.0)]
+    lines = "\n".join([text[1:-1], text[1:-1].replace("1,", "2,")])
+    assert read_reviews(write(lines.encode(encoding)), columns={"score": "S01"}).n_items == 2
+    xml = '<assignments><submission submissionId="1"><user email="a"/></submission></assignments>'
+    assert rows(read_reviews(write(xml.encode(encoding)))) == [("a", "1", None)]

@@ -1,0 +1,318 @@
+"""What is asked, said and refused of systems' files, and what the files beside the reviews serve for."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviewgraph import InputError, read_reviews
+from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
+from reviewgraph.formats.opening import open_table
+from reviewgraph.formats.problems import Problems
+from reviewgraph.formats.systems.aliases import is_alias
+from reviewgraph.formats.systems.export import ACCEPTED
+from reviewgraph.formats.systems.known import FORMATS, SYSTEMS
+from tests.reviewgraph.formats.exports import (
+    BIDS,
+    CONFLICTS,
+    EVERY,
+    FORUMS,
+    PAPERS,
+    REVIEWERS,
+    SCORES,
+    as_csv,
+    as_json,
+    as_xlsx,
+    as_zip,
+    easychair_files,
+    edges,
+    groups,
+    note_of,
+    profile,
+    review_notes,
+    signature,
+)
+from tests.reviewgraph.formats.test_exports import found
+from tests.reviewgraph.reading_cases import refused
+
+KNOWN = {"item": ITEM, "reviewer": REVIEWER, "title": TITLE}
+BY_NAME = {export.name: export for export in EVERY}
+
+
+def table(path, kind, *names, format=None):  # noqa: A002
+    """The rows of a side file as its reader finds them."""
+    roles = [KNOWN.get(name) or Role(name, required=False) for name in names]
+    opened = open_table(path, roles, {}, lambda note: None, kind=kind, format=format)
+    places = locate(opened.header, roles, opened.columns, opened.name, lambda note: None)
+    problems = Problems()
+    rows = opened.read([places[name] for name in names], problems)
+    problems.raise_any()
+    return list(zip(*([column.values[code] for code in column.codes] for column in rows.columns), strict=True))
+
+
+HOTCRP_PREFS = as_csv(
+    ["paper", "title", "given_name", "family_name", "email", "conflict", "preference", "topic_score"],
+    [
+        *(
+            ["7", "T", "Ann", "Lee", "ann@x.org", "conflict", "", "1"],
+            ["12", "T", "Bob", "Ray", "bob@x.org", "yes", 5, 2],
+        ),
+        ["3", "T", "Ann", "Lee", "ann@x.org", "", "-20", "3"],
+    ],
+)
+CHANGED_PREFS = as_csv(
+    ["paper", "title", "first", "last", "email", "preference", "topic_score", "conflict"],
+    [["7", "T", "Ann", "Lee", "ann@x.org", "", "1", "conflict"], ["3", "T", "Ann", "Lee", "ann@x.org", "-20", "3", ""]],
+)
+
+
+def test_preferences_of_hotcrp_are_bids_conflicts_and_affinities(write):
+    name = write(HOTCRP_PREFS)
+    assert table(name, "conflicts", "reviewer", "item") == CONFLICTS
+    assert table(name, "bids", "reviewer", "item", "bid")[1:] == [
+        *(("bob@x.org", "12", "conflict"), ("ann@x.org", "3", "-20"))
+    ]
+    with pytest.raises(InputError, match='--columns "affinity=preference"'):
+        table(name, "affinities", "reviewer", "item", "affinity")
+    assert [row[0] for row in table(name, "papers", "item")] == ["7", "12", "3"]
+    assert table(write(CHANGED_PREFS), "bids", "item", "bid") == [("7", "conflict"), ("3", "-20")]
+    assert table(write(CHANGED_PREFS), "conflicts", "item") == [("7",)]
+
+
+def test_columns_made_of_others_keep_their_place(write):
+    rows = table(write(HOTCRP_PREFS), "bids", "bid", "reviewer", "preference")
+    assert rows[:2] == [("conflict", "ann@x.org", ""), ("conflict", "bob@x.org", "5")]
+
+
+def test_conflicts_of_each_system(write):
+    forums = [(profile(email), note_of(paper)) for email, paper in CONFLICTS]
+    hotcrp = as_csv(["paper", "title", "email", "conflicttype"], [[p, "T", e, "Author"] for e, p in CONFLICTS])
+    assert table(write(hotcrp), "conflicts", "reviewer", "item") == CONFLICTS
+    bulk = as_csv(
+        ["paper", "action", "email"], [*([p, "conflict", e] for e, p in CONFLICTS), [3, "primary", "z@x.org"]]
+    )
+    assert table(write(bulk), "conflicts", "reviewer", "item") == CONFLICTS
+    cmt = as_csv(["# Paper ID", "Reviewer Email"], [[p, e] for e, p in CONFLICTS], "\t")
+    assert table(write(cmt), "conflicts", "reviewer", "item") == CONFLICTS
+    posted = as_json(edges("Conflict", {pair: {"weight": -1, "label": "Conflict"} for pair in CONFLICTS}))
+    assert table(write(posted), "conflicts", "reviewer", "item") == forums
+    matcher = as_csv((), [*([paper, person, -1] for person, paper in forums), ["other", "~Z1", 1]])
+    assert table(write(matcher), "conflicts", "reviewer", "item") == forums
+    start = as_csv(["", *REVIEWERS], [[p, *(4 if (e, p) in CONFLICTS else 2 for e in REVIEWERS)] for p in PAPERS])
+    assert sorted(table(write(start), "conflicts", "reviewer", "item")) == sorted(CONFLICTS)
+
+
+def test_bids_of_each_system(write):
+    wanted = [(*pair, word) for pair, word in BIDS.items()]
+    assert table(write(as_zip(easychair_files())), "bids", "reviewer", "item", "bid") == wanted
+    assert table(write(as_zip(easychair_files(headers=False))), "bids", "reviewer", "item", "bid") == wanted
+    alone = table(write(easychair_files()["bidding.csv"]), "bids", "reviewer", "item", "bid")
+    assert alone == [("11", "3", "yes"), ("12", "4", "no"), ("13", "12", "maybe")]
+    start = [[p, *({"yes": 1, "maybe": 2, "no": 3}.get(BIDS.get((e, p)), "") for e in REVIEWERS)] for p in PAPERS]
+    assert sorted(table(write(as_csv(["", *REVIEWERS], start)), "bids", "reviewer", "item", "bid")) == sorted(wanted)
+    said = as_json(edges("Bid", {pair: {"label": "High", "weight": None} for pair in BIDS}))
+    assert table(write(said), "bids", "item", "bid") == [(note_of(paper), "High") for _, paper in BIDS]
+    xml = "".join(
+        f'<submission submissionId="{p}"><user email="{e}" bid="3 - {w}"/></submission>' for e, p, w in wanted
+    )
+    assert table(write(f"<bids>{xml}</bids>"), "bids", "reviewer", "item", "bid") == [
+        (email, paper, f"3 - {word}") for email, paper, word in wanted
+    ]
+
+
+def test_affinities_loads_and_demands(write):
+    scores = {("ann@x.org", "3"): {"weight": 0.25}}
+    person, paper = profile("ann@x.org"), note_of("3")
+    for content in (
+        as_json(edges("Affinity_Score", scores)),
+        as_json(edges("Aggregate_Score", scores)),
+        as_json({paper: [{"user": person, "aggregate_score": 0.25}]}),
+        as_csv((), [[paper, person, 0.25], [paper, person, 0.25]]),
+    ):
+        rows = table(write(content), "affinities", "reviewer", "item", *["aggregate_score"] * (content[:1] == b"{"))
+        assert rows[0][:2] == (person, paper)
+    tpms = as_csv(["Paper ID", "Email", "TPMS Score"], [["3", "ann@x.org", "0.25"]])
+    assert table(write(tpms), "affinities", "reviewer", "item", "affinity") == [("ann@x.org", "3", "0.25")]
+    quotas = as_json([{"invitation": "V/-/Custom_Max_Papers", "head": "V/Reviewers", "tail": person, "weight": 4}])
+    assert table(write(quotas), "reviewers", "reviewer", "load") == [(person, "4")]
+    assert table(write(f"{person},4\n"), "reviewers", "reviewer", "load") == [(person, "4")]
+    demands = as_json([{"invitation": "V/-/Custom_User_Demands", "head": paper, "tail": "V/Reviewers", "weight": 2}])
+    assert table(write(demands), "papers", "item", "demand") == [(paper, "2")]
+    assert table(write("Username,Quota for Review\nann,4\n"), "reviewers", "reviewer", "load") == [("ann", "4")]
+    users = "# First Name\tLast Name\tE-mail\tOrganization\tCountry\nAnn\tLee\tann@x.org\tX\tY\n"
+    assert table(write(users), "reviewers", "reviewer", "institution") == [("ann@x.org", "X")]
+
+
+def test_papers_of_each_system(write):
+    papers = list(PAPERS)
+    assert {item for (item,) in table(write(BY_NAME["pcassignments.csv"].data), "papers", "item")} == set(papers)
+    assert table(write(as_zip(easychair_files())), "papers", "item", "title") == list(PAPERS.items())
+    notes = write(BY_NAME["v2.json"].data)
+    assert table(notes, "papers", "item", "title") == [(note_of(paper), title) for paper, title in PAPERS.items()]
+    cmt = as_csv(
+        ["Paper ID", "Paper Title", "Reviewer Emails", "Status"],
+        [["3", "T", "ann@x.org; bob@x.org", "Open"], ["4", "U", "", "Desk Rejected"]],
+    )
+    assert table(write(cmt), "papers", "item", "title") == [("3", "T")]
+    assert table(write(cmt), "assignments", "reviewer", "item") == [("ann@x.org", "3"), ("bob@x.org", "3")]
+    assert {item for (item,) in table(write(BY_NAME["Reviews.xls"].data), "papers", "item")} == set(papers)
+
+
+def test_what_a_file_is_taken_for_is_said_in_one_line(write):
+    def notes(name, data, **options):
+        said = []
+        read_reviews(write(data, name), note=said.append, **options)
+        return said
+
+    assert notes("a.csv", BY_NAME["pcassignments.csv"].data)[-1] == (
+        "a.csv: read as HotCRP's PC assignments; external reviewers are not in HotCRP's pcassignments.csv"
+    )
+    assert notes("a.json", BY_NAME["wide.csv"].data)[1] == "a.json: 1 review not submitted, read as planned"
+    form = notes("form.csv", BY_NAME["form.csv"].data)
+    assert "the item is read from 'Which paper do you review?'; the score is read from 'Your overall score'" in form[0]
+    zipped = notes("data.zip", BY_NAME["data.zip"].data, columns={"reviewer": "PC member"})
+    assert [note.split(": ")[1] for note in zipped] == [
+        "read as EasyChair's reviews",
+        "1 row left out, of submissions that are deleted or rejected without review",
+        "1 earlier version of reviews left out",
+    ]
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_the_system_of_a_table_is_known_and_can_be_named(write, system):
+    for export in EVERY:
+        taken = []
+        read_reviews(write(export.data, export.name), **export.options, opened=taken.append)
+        if taken[0].source and taken[0].source.system == system.name:
+            break
+    options = {**export.options, "format": system.name}
+    assert found(read_reviews(export.name, **options)) == export.reviews
+    assert f"expected a file of {system.title}" in refused(write("who,item,x\nann,q,?\n"), format=system.name)
+
+
+def test_formats_that_do_not_exist_are_refused(write):
+    assert refused(write("reviewer,item\na,1\n"), format="conftool").startswith(
+        f"format: expected one of {', '.join(FORMATS)}, found 'conftool'"
+    )
+
+
+def test_a_gradebook_by_reviewers_is_pointed_out_and_read_by_its_name(write):
+    notes = []
+    name = write(BY_NAME["matrix.csv"].data)
+    with pytest.raises(InputError, match="no reviewer column"):
+        read_reviews(name, note=notes.append)
+    assert notes == ["reviews.csv: if each column holds the scores of one reviewer, say --format gradebook"]
+    assert read_reviews(name, format="gradebook", note=notes.append).n_reviewers == 3
+    assert notes[-1] == "reviews.csv: the reviewers are the columns 'ann@x.org', 'bob@x.org', 'cid@x.org'"
+    odd = write("Student,Total,Section,ann,bob\n1,9,x,4,?\n2,8,y,,5\n")
+    assert "the score '?' is not a number" in refused(odd, format="gradebook")
+    odd = write("Student,Total,Section,ann,bob\n1,9,x,4,\n2,8,y,,5\n")
+    assert found(read_reviews(odd, format="gradebook")) == {("ann", "1"): 4, ("bob", "2"): 5}
+
+
+def test_numbered_columns_that_do_not_pair_are_refused(write):
+    assert "number 2 lacks one of the two" in refused(write("Student,Grader 1,Grade 1,Grader 2\n1,a,3,b\n"))
+    name = write("Student,Grader 1,Grader 2\n1,a,b\n")
+    assert found(read_reviews(name)) == {("a", "1"): None, ("b", "1"): None}
+
+
+def test_a_table_may_be_taken_as_it_stands(write):
+    name = write("paper,action,email\n1,clearreview,#pc\n")
+    assert found(read_reviews(name, format="table")) == {("#pc", "1"): None}
+
+
+def test_a_file_that_serves_for_something_else_is_refused(write):
+    name = write("paper,title,email,conflicttype\n3,T,a,Author\n")
+    message = refused(name)
+    assert "HotCRP's PC conflicts, which holds conflicts" in message
+    assert "--format table" in message
+    assert found(read_reviews(name, format="table")) == {("a", "3"): None}
+
+
+def test_scores_of_which_there_are_several_are_asked_for(write):
+    xls = BY_NAME["Reviews.xls"]
+    message = refused(write(xls.data, xls.name))
+    assert "'Q10' (Please provide an \"overall score\" for t…), 'Q11' ([Confidence] How sure are you?)" in message
+    assert message.endswith('--columns "score=Q10"')
+    message = refused(write(BY_NAME["reviews.json"].data))
+    assert "'S01', 'S02'" in message
+    assert '--columns "score=S01"' in message
+    assert not read_reviews("reviews.csv", columns={"score": ""}).scored.any()
+
+
+def test_the_rater_of_easychair_is_asked_for_where_members_and_writers_differ(write):
+    message = refused(write(BY_NAME["data.zip"].data))
+    assert "the reviewer may be any of the columns 'PC member', 'sub-reviewer'" in message
+    assert '--columns "reviewer=PC member"' in message
+    files = easychair_files()
+    alone = {name: data.replace(b"Sue,Sub,sue@x.org,99", b",,,") for name, data in files.items()}
+    assert found(read_reviews(write(as_zip(alone)))) == SCORES
+
+
+def test_a_folder_is_read_as_the_archive_is(tmp_path):
+    for name, data in easychair_files().items():
+        (tmp_path / name).write_bytes(data)
+    assert found(read_reviews(tmp_path, columns={"reviewer": "PC member"})) == SCORES
+
+
+def test_signatures_that_change_are_refused_and_resolved_by_groups(write):
+    notes = review_notes(2, "rating", int, signature)
+    message = refused(write(as_json(notes)))
+    assert "7 reviewers are signatures that change from paper to paper" in message
+    assert "(Submission3/Reviewer_Ann3, " in message
+    assert "get_all_groups" in message
+    write(groups(), "groups.json")
+    assert found(read_reviews("reviews.csv", "groups.json")) == FORUMS
+    assert read_reviews("reviews.csv", columns={"reviewer": "signature"}).n_reviewers == len(SCORES)
+    twice = as_json([{"id": signature("ann@x.org", "3"), "members": [who]} for who in ("~A1", "~B1")])
+    assert "expected one person behind" in refused("reviews.csv", write(twice, "groups.json"))
+
+
+@pytest.mark.parametrize("bare", ["AnonReviewer{}", "Reviewer_x{}bC"])
+def test_signatures_without_their_paper_are_refused_in_tables_too(write, bare):
+    rows = "".join(f"{number},{bare.format(number)},3\n" for number in range(1, 4))
+    assert "signatures that change" in refused(write(f"forum,reviewer,rating\n{rows}"))
+
+
+def test_labels_that_look_like_signatures_are_reviewers_where_they_come_again(write):
+    rows = "".join(f"{paper},Reviewer_{who},3\n" for paper in range(3) for who in ("Anna", "Bert"))
+    assert read_reviews(write(f"paper,reviewer,rating\n{rows}")).n_reviewers == 2
+    assert not is_alias("Reviewer_Anna")
+
+
+def test_proposed_assignments_of_several_runs_are_asked_for(write):
+    runs = [*edges("Proposed_Assignment", {("ann@x.org", "3"): {}}, label="one")]
+    runs += edges("Proposed_Assignment", {("ann@x.org", "4"): {}}, label="two")
+    assert "2 runs of the matcher ('one', 'two')" in refused(write(as_json(runs)))
+
+
+def test_sheets_of_which_several_may_hold_the_table_are_asked_for(write):
+    rows = [["paper", "email", "rating"], [1, "a", 3]]
+    name = write(as_xlsx({"Ours": rows, "Theirs": [[*rows[0], "round"], [*rows[1], 2]]}), "book.xlsx")
+    assert refused(name).endswith("say which one, for example book.xlsx#Ours")
+    assert found(read_reviews("book.xlsx#Theirs")) == {("a", "1"): 3.0}
+    assert "there is no sheet 'None'" in refused("book.xlsx#None")
+
+
+def test_a_file_inside_an_archive_can_be_named(write):
+    files = {"a.csv": b"paper,email\n1,a\n", "b.csv": b"paper,email\n2,a\n"}
+    name = write(as_zip(files), "both.zip")
+    assert "as in both.zip#NAME" in refused(name)
+    assert found(read_reviews("both.zip#b.csv")) == {("a", "2"): None}
+    assert found(read_reviews(write(as_zip({"a.csv": files["a.csv"]}), "one.zip"))) == {("a", "1"): None}
+
+
+def test_problems_name_the_sheet_and_the_row(write):
+    rows = [["paper", "email", "rating"], [1, "a", 3], [], [2, "a", "?"]]
+    assert refused(write(as_xlsx({"Ours": rows}), "book.xlsx")).startswith(
+        "book.xlsx, sheet Ours, row 4: the score '?'"
+    )
+    assert "reviews.csv: review 1: the item is empty" in refused(
+        write(as_json([{"object": "review", "pid": "", "reviewer_email": "a", "status": "complete"}]))
+    )
+
+
+def test_every_use_is_of_a_kind_that_can_be_wanted():
+    for system in SYSTEMS:
+        for export in system.exports:
+            assert {use.kind for use in export.uses} <= {*ACCEPTED, "names"}, export.what
+            assert export.system == system.name
