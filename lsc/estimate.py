@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Result
 from reviewgraph.reviews import FloatArray, Reviews
+from reviewgraph.sides.given import Valued
 from reviewgraph.words import counted
 
 
@@ -85,7 +86,7 @@ class Estimate(Result):
             raise InputError(message)
         return [self.items[i] for i in order[:n].tolist()]
 
-    def on_scale_of(self, references: Mapping[Any, float]) -> ReferenceLine:
+    def on_scale_of(self, references: Valued) -> ReferenceLine:
         """Return the items' places on the scale of some references: a straight line through them, drawn afterwards.
 
         The estimate stays as it is. The line leads to the items of the largest group and goes through its references.
@@ -93,7 +94,8 @@ class Estimate(Result):
         Parameters
         ----------
         references
-            Known quality of three items or more, in the direction in which the scores came.
+            Known quality of three items or more, a mapping, a Series or a data frame, in the direction in which the
+            scores came.
 
         Raises
         ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,28 +23,31 @@ from lsc.references import known_values
 from reviewgraph.chances import probability_in_top
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
+from reviewgraph.formats.side import WEIGHT
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray, Reviews
-from reviewgraph.words import listed
+from reviewgraph.sides.given import numbered_pairs
+from reviewgraph.sides.matching import match_pairs
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from lsc.inference.beliefs import Reviewers
+    from reviewgraph.columns import Columns
+    from reviewgraph.sides.given import Numbered, Valued
 
 #: Columns that are one key, ``interval``, of an object.
 _FLAT = ("interval_low", "interval_high")
 #: Scores of a table below which nothing tells how noisy they are.
 LEAST_SCORES = 3
-#: Entries of an argument that name no review which a message shows.
-EXAMPLES = 3
 #: Probability that the intervals of the command and of ``to_dict`` hold.
 LEVEL = 0.9
 
 
 def posterior(
     reviews: Reviews,
-    weights: Mapping[tuple[Label, Label], float] | FloatArray | None = None,
-    references: Mapping[Label, float] | None = None,
+    weights: Numbered | FloatArray | None = None,
+    references: Valued | None = None,
     seed: int = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> PosteriorEstimate:
@@ -64,12 +67,13 @@ def posterior(
     reviews
         With scores; planned reviews are left out.
     weights
-        Positive numbers that may say how much a review is worth (a confidence, an expertise), by (reviewer, item) or
-        by row of ``reviews``, shape (E,); how much they say is learned. None by default.
+        Positive numbers that may say how much a review is worth (a confidence, an expertise), by (reviewer, item) in
+        a mapping, a Series or a data frame, or by row of ``reviews``, shape (E,); how much they say is learned. None by
+        default.
     references
-        Known quality of some items: measurements with a noise of their own, never equalities. The scale of three or
-        more is learned; fewer are read as scores. Qualities stay on the scale of a typical reviewer:
-        :meth:`~lsc.estimate.Estimate.on_scale_of` takes them to that of references.
+        Known quality of some items, in a mapping, a Series or a data frame: measurements with a noise of their own,
+        never equalities. The scale of three or more is learned; fewer are read as scores. Qualities stay on the scale
+        of a typical reviewer: :meth:`~lsc.estimate.Estimate.on_scale_of` takes them to that of references.
     seed
         Of the random probes that estimate traces, 0 by default.
     progress
@@ -103,7 +107,7 @@ def posterior(
     if not rows.size:
         message = "reviews: expected scores, found none; calibrate after the scores have arrived"
         raise InputError(message)
-    known = reviews.printed(known_values(reviews, references or {}))
+    known = reviews.printed(known_values(reviews, {} if references is None else references))
     item = np.flatnonzero(np.isfinite(known))
     weight = _weights(reviews, rows, weights)
     found = infer(
@@ -309,17 +313,17 @@ class PosteriorEstimate(Estimate):
 
 
 def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | None:
-    """Return the weight of each scored review, 1 where a mapping names none."""
+    """Return the weight of each scored review, 1 where pairs with numbers name none."""
     if weights is None:
         return None
-    if not isinstance(weights, Mapping):
+    if isinstance(weights, np.ndarray | list):
         given = np.asarray(weights, np.float64)
         if given.shape != (reviews.n_reviews,):
             message = f"weights: expected one a review, shape ({reviews.n_reviews},), found shape {given.shape}"
             raise InputError(message)
         found = given[rows]
     else:
-        found = _weights_by_pair(reviews, weights)[rows]
+        found = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role))[rows]
     wrong = np.flatnonzero(~np.isfinite(found) | (found <= 0))
     if wrong.size:
         row = rows[wrong[0]]
@@ -329,16 +333,18 @@ def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | Non
     return np.asarray(found)
 
 
-def _weights_by_pair(reviews: Reviews, weights: Mapping[tuple[Label, Label], float]) -> FloatArray:
-    """Return the weight of each review, shape (E,); planned reviews may have one too."""
-    coded = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
-    pairs = [(reviews.reviewers[j], reviews.items[i]) for j, i in coded]
-    known = set(pairs)
-    strange = [pair for pair in weights if pair not in known]
-    if strange:
-        message = (
-            f"weights: expected (reviewer, item) pairs of the reviews, found {len(strange)} of {len(weights)} that no "
-            f"review has: {listed(strange, EXAMPLES)}; check their spelling, or leave them out"
-        )
+def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:
+    """Return the weight of each review, shape (E,); planned reviews may have one too, as may pairs without a review."""
+    reviewer, item = match_pairs(weights, reviews.reviewer_code, reviews.item_code, "weights")
+    score = np.asarray(weights.score)
+    given = (reviewer >= 0) & (item >= 0) & ~np.isnan(score)
+    key = reviews.reviewer * reviews.n_items + reviews.item
+    wanted = (reviewer * reviews.n_items + item)[given]
+    place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
+    there = key[place] == wanted
+    if wanted.size and not there.any():
+        message = f"weights: expected pairs that are reviews, found none among {counted(wanted.size, 'pair')}"
         raise InputError(message)
-    return np.array([float(weights.get(pair, 1.0)) for pair in pairs])
+    found = np.ones(reviews.n_reviews)
+    found[place[there]] = score[given][there]
+    return found

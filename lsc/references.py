@@ -2,42 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import ITEM
+from reviewgraph.formats.side import QUALITY
 from reviewgraph.reviews import FloatArray, Reviews
+from reviewgraph.sides.given import by_label
+from reviewgraph.sides.matching import match_labels
+
+if TYPE_CHECKING:
+    from reviewgraph.sides.given import Valued
 
 #: A line through fewer papers than this fits whatever their values are.
 LEAST_REFERENCES = 3
 
 
-def known_values(reviews: Reviews, references: Mapping[Any, float]) -> FloatArray:
+def known_values(reviews: Reviews, references: Valued, name: str = "references") -> FloatArray:
     """Return the value of each item, shape (N,), in the direction in which the scores came; NaN where none is known.
+
+    Parameters
+    ----------
+    reviews
+        The table.
+    references
+        Value by item: a mapping, a Series, a data frame or pairs.
+    name
+        The argument, for messages; ``references`` by default.
 
     Raises
     ------
     InputError
-        If a reference is not among the items, or its value is not finite.
+        If no reference is among the items, labels match as text only, or a value is not finite.
+
+    Warns
+    -----
+    LabelWarning
+        If some of the references are not among the items.
 
     Examples
     --------
     >>> known_values(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)]), {"p2": 7.0}).tolist()
     [nan, 7.0]
     """
+    given = by_label(references, name, ITEM, QUALITY.role)
+    code = match_labels(list(given), reviews.item_code, name, "paper", other=reviews.reviewer_code)
+    for label, value in given.items():
+        if value is None or not np.isfinite(value):
+            message = f"{name}: expected a finite quality, found {value} for item {label!r}"
+            raise InputError(message)
     found = np.full(reviews.n_items, np.nan)
-    for label, value in references.items():
-        code = reviews.item_code.get(label)
-        if code is None:
-            message = f"references: expected an item of the reviews, found {label!r}; check its spelling"
-            raise InputError(message)
-        if not np.isfinite(value):
-            message = f"references: expected a finite quality, found {value} for item {label!r}"
-            raise InputError(message)
-        found[code] = value
+    found[code[code >= 0]] = np.array(list(given.values()), np.float64)[code >= 0]
     return found
 
 

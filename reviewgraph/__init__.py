@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reviewgraph.errors import DuplicateReview as DuplicateReview
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
     from reviewgraph.errors import InputError as InputError
+    from reviewgraph.errors import LabelWarning as LabelWarning
     from reviewgraph.errors import ReviewGraphError as ReviewGraphError
     from reviewgraph.exchange.multigraph import from_review_multigraph as from_review_multigraph
     from reviewgraph.exchange.multigraph import overlap as overlap
@@ -53,6 +54,7 @@ _HOME = {
     "ImpossibleDesign": "errors",
     "InputError": "errors",
     "Keeps": "fragility.keeping",
+    "LabelWarning": "errors",
     "Recoverability": "recoverable",
     "Report": "checking",
     "ReviewGraphError": "errors",

@@ -8,6 +8,8 @@
     │   └── ImpossibleDesign  sizes for which no assignment of the kind asked for exists
     └── CertificateError      a certificate that does not prove what it claims
 
+    LabelWarning              labels beside the reviews that they do not know  (a UserWarning)
+
 Every message names the place, what was expected, what was found and what to do.
 """
 
@@ -32,3 +34,7 @@ class ImpossibleDesign(InputError):
 
 class CertificateError(ReviewGraphError):
     """A certificate that does not prove what it claims; the message names the step."""
+
+
+class LabelWarning(UserWarning):
+    """Part of the labels of conflicts, loads, affinities and the like is unknown to the reviews; the message counts."""

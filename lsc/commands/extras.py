@@ -76,15 +76,15 @@ class Extras:
         return {} if self.line is None else {"scaled": self.line.value.tolist()}
 
 
-def read_known(reviews: Reviews, path: str) -> dict[str, float]:
-    """Read papers of known quality; those that are not in the reviews are refused before the work begins."""
+def read_known(reviews: Reviews, path: str) -> dict[Any, float]:
+    """Read papers of known quality, those of the reviews; a file of others is refused before the work begins."""
+    import numpy as np
+
     from lsc.references import known_values
     from reviewgraph.formats.side import read_references
 
-    with _as_option():
-        found = read_references(path, note=say)
-        known_values(reviews, found)
-    return found
+    value = known_values(reviews, read_references(path, note=say), "on_scale_of")
+    return {reviews.items[code]: float(value[code]) for code in np.flatnonzero(~np.isnan(value)).tolist()}
 
 
 @contextmanager

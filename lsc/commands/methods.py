@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
 
 DEFAULT, LSC = "posterior", "lsc"
+#: Whom a hypothesis is about.
+SCORED = "the reviews with a score"
 #: Options that only one method knows, by the name of the parameter, with what they are called.
 OF_LSC = {
     "hypothesis": "--hypothesis",
@@ -71,13 +73,12 @@ def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisL
     if path is None:
         return default
     from reviewgraph.formats.side import read_hypotheses
+    from reviewgraph.sides.matching import match_labels
 
     scored = set(reviews.reviewer[reviews.scored].tolist())
     everyone = {label: default for code, label in enumerate(reviews.reviewers) if code in scored}
     given = read_hypotheses(path, note=say)
+    match_labels(list(given), list(everyone), "hypotheses", "reviewer", other=reviews.item_code, where=SCORED)
     for label, name in given.items():
-        if label not in everyone:
-            message = f"hypotheses: expected reviewers of the reviews who gave a score, found {label!r}"
-            raise InputError(message)
         named(CLASSES, name, f"hypotheses: reviewer {label!r}")
-    return everyone | given
+    return everyone | {label: name for label, name in given.items() if label in everyone}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from lsc.references import known_values
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray, Reviews
+from reviewgraph.sides.given import Valued
 
 #: Reviewers are sorted as rows of one matrix while it has at most this many entries a score.
 MOST_PADDING = 4
@@ -24,7 +25,7 @@ MOST_PADDING = 4
 ROUNDING = 8
 
 Ties: TypeAlias = Literal["equal", "free"]
-References: TypeAlias = Mapping[Any, float]
+References: TypeAlias = Valued
 
 
 class Formulation(NamedTuple):
@@ -86,7 +87,7 @@ def formulate(
     if ties == "free" and np.isfinite(upper).any():
         message = "ties='free': expected no min_slope, found one; a function that rises everywhere gives no tied scores"
         raise InputError(message)
-    known = known_values(reviews, references or {})
+    known = known_values(reviews, {} if references is None else references)
     is_reference = np.isfinite(known)
     reference = np.where(is_reference, reviews.printed(known), 0.0)
     programme = Programme(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.arguments import check_level, check_numbers, check_together
@@ -26,23 +26,23 @@ from reviewgraph.results import Progress
 if TYPE_CHECKING:
     from planner.assignments.model.chances import MaxProbability
     from planner.assignments.wishes.attributes import Attributes
-    from planner.assignments.wishes.pairs import Pairs
     from planner.assignments.wishes.rules import Rule
     from reviewgraph.labels import Label
+    from reviewgraph.sides.given import Chosen, Pairs, Valued
 
 
 def assign(
     affinity: Any,
     *,
-    demand: int | Mapping[Any, int] = 3,
-    load: int | Mapping[Any, int] = 5,
-    min_load: int | Mapping[Any, int] = 0,
+    demand: int | Valued = 3,
+    load: int | Valued = 5,
+    min_load: int | Valued = 0,
     items: Iterable[Label] | None = None,
     reviewers: Iterable[Label] | None = None,
     conflicts: Pairs = (),
     fixed: Pairs = (),
-    institutions: Mapping[Any, Hashable] | None = None,
-    senior: Iterable[Label] | None = None,
+    institutions: Valued | None = None,
+    senior: Chosen | None = None,
     attributes: Attributes | None = None,
     rules: Sequence[Rule] = (),
     target: str = "double",
@@ -91,9 +91,10 @@ def assign(
     Parameters
     ----------
     affinity
-        A mapping (reviewer, item) -> number, or a reviewers x items matrix: dense with NaN for unscored pairs, or
-        sparse with what is stored; or a :class:`reviewgraph.columns.Columns` with scores, as files of pairs are read.
-        Higher is better; any finite numbers.
+        A mapping (reviewer, item) -> number, a Series over such pairs, a data frame with columns named as in files, a
+        :class:`reviewgraph.columns.Columns` with scores, or a reviewers x items matrix: dense with NaN for unscored
+        pairs, or sparse with what is stored. Higher is better; any finite numbers. Here and below unknown labels are
+        warned of, and refused where no label is known.
     demand
         Reviews of an item, exactly: one number or one for each label.
     load, min_load
@@ -101,7 +102,7 @@ def assign(
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
     conflicts
-        (reviewer, item) pairs that may not be, or a ``Columns``; unknown labels are left out.
+        (reviewer, item) pairs that may not be, or a ``Columns``, a mapping or a data frame.
     fixed
         (reviewer, item) pairs that must be, or a ``Columns``; they count in demands and loads and need no affinity.
     institutions

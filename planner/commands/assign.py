@@ -20,7 +20,6 @@ from reviewgraph.cli.options import given_options, output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 from reviewgraph.cli.progress import telling
 from reviewgraph.levels import ALL_NAMES
-from reviewgraph.words import counted
 
 #: The options on authors by name.
 AUTHORS = ("authors", "author_distance", "allow_cycles", "allow_coauthors")
@@ -121,7 +120,6 @@ def _asked(
     max_probability: str | None, perturbation: float, draws: int, probabilities: str | None, **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Read the files; returns the arguments of assigning."""
-    from planner.assignments.wishes.pairs import count_unknown
     from reviewgraph.formats import side
     from reviewgraph.precision.expected import assumptions_like
     from reviewgraph.reading import read_reviews
@@ -129,12 +127,7 @@ def _asked(
     lots = read_lots(max_probability, perturbation, draws, probabilities)
     items = side.read_items(items_file, note=say)
     reviewers = side.read_reviewers(reviewers_file, note=say)
-    # A conflict with somebody who is not here does no harm, but may be a name misspelt.
     barred = side.read_pair_codes(conflicts, note=say) if conflicts else None
-    unknown = count_unknown(barred, reviewers, items) if barred else 0
-    if barred and unknown:
-        listed = counted(barred.reviewer.size, "conflict names", "conflicts name")
-        say(f"{conflicts}: {unknown} of {listed} papers or reviewers that are not listed; ignored")
     wanted = read_wanted(
         reviewers, items, allow_unscored=options["allow_unscored"], **{name: options[name] for name in NAMES}
     )

@@ -57,12 +57,11 @@ def read_who_wrote(
     Raises
     ------
     InputError
-        If the file cannot be read, or none of its authors is a reviewer.
+        If the file cannot be read.
     Refusal
         If there are options on authors and no file.
     """
     from reviewgraph.cli.output import Refusal
-    from reviewgraph.errors import InputError
     from reviewgraph.formats.authors import read_authors
 
     rules = {"author_distance": author_distance, "allow_cycles": allow_cycles, "allow_coauthors": allow_coauthors}
@@ -74,14 +73,7 @@ def read_who_wrote(
         return {}
     table = read_authors(authors, note=say)
     strangers = sum(author not in reviewers for author in table.reviewers)
-    if strangers == len(table.reviewers):
-        named = counted(strangers, "author")
-        message = (
-            f"{authors}: none of its {named} is a reviewer (the first is {table.reviewers[0]!r}); expected the labels "
-            "that the reviewers' file uses"
-        )
-        raise InputError(message)
-    if strangers:
+    if 0 < strangers < len(table.reviewers):
         of = counted(len(table.reviewers), "author")
         say(f"{authors}: {strangers} of {of} are no reviewers; fine if they do not review, else mind the spelling")
     return {"authors": table, **rules}

@@ -13,8 +13,6 @@ from reviewgraph.words import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from reviewgraph.reviews import Reviews
-
     Command = Callable[..., Any]
 
 OPTIONS = (
@@ -51,50 +49,33 @@ def people_options(command: Command) -> Command:
 
 
 def read_people(
-    reviews: Reviews,
     known: Collection[Any],
     affinity: str | None,
     institutions: str | None,
     senior: str | None,
     willing: str | None,
 ) -> dict[str, Any]:
-    """Read the files on people that are given; names that are unknown are counted on stderr.
+    """Read the files on people that are given; who is willing and reviews nothing yet is counted on stderr.
 
     Parameters
     ----------
-    reviews, known
-        The table, and the reviewers of it and of the capacities.
+    known
+        The reviewers of the reviews and of the capacities.
     affinity, institutions, senior, willing
         Files, or None.
     """
-    from planner.assignments.wishes.pairs import count_unknown
     from reviewgraph.formats import side
 
     given: dict[str, Any] = {}
-    everyone = set(known)
     if willing:
         given["willing"] = side.read_chosen(willing, "willing", note=say)
-        new = sum(label not in everyone for label in given["willing"])
+        new = sum(label not in known for label in given["willing"])
         if new:
             say(f"{willing}: {counted(new, 'reviewer is', 'reviewers are')} in no review; emergency reviewers")
-        everyone.update(given["willing"])
     if institutions:
         given["institutions"] = side.read_institutions(institutions, note=say)
-        _count_strangers(institutions, given["institutions"], everyone)
     if senior:
         given["senior"] = side.read_chosen(senior, "senior", note=say)
-        _count_strangers(senior, given["senior"], everyone)
     if affinity:
         given["affinity"] = side.read_affinity(affinity, note=say)
-        unknown = count_unknown(given["affinity"], everyone, reviews.items)
-        if unknown:
-            rows = counted(unknown, "row names", "rows name")
-            say(f"{affinity}: {rows} a reviewer or paper that is not in the reviews; ignored")
     return given
-
-
-def _count_strangers(path: str, labels: Collection[Any], known: set[Any]) -> None:
-    unknown = sum(label not in known for label in labels)
-    if unknown:
-        listed = counted(len(labels), "reviewer")
-        say(f"{path}: {unknown} of {listed} {'is' if unknown == 1 else 'are'} not in the reviews; ignored")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -160,31 +159,20 @@ def _side_files(
     cost: str | None,
     **people: str | None,
 ) -> dict[str, Any]:
-    """Read the side files that are given; unknown names in conflicts and costs are counted on stderr."""
-    from reviewgraph.formats.side import read_capacity, read_cost, read_pairs
+    """Read the side files that are given."""
+    from reviewgraph.formats.side import read_capacity, read_cost, read_pair_codes
 
     given: dict[str, Any] = {}
     if capacity:
         given["capacity"] = read_capacity(capacity, note=say)
-    given |= read_people(reviews, {*reviews.reviewers, *given.get("capacity", ())}, **people)
-    known = {*reviews.reviewers, *given.get("capacity", ()), *given.get("willing", ())}
+    given |= read_people({*reviews.reviewers, *given.get("capacity", ())}, **people)
     if conflicts:
-        given["conflicts"] = read_pairs(conflicts, note=say)
-        _count_unknown(conflicts, given["conflicts"], known, reviews)
+        given["conflicts"] = read_pair_codes(conflicts, note=say)
     if fixed:
-        given["fixed"] = read_pairs(fixed, note=say)
+        given["fixed"] = read_pair_codes(fixed, note=say)
     if cost:
-        given["cost"] = {pair: price for pair, price in read_cost(cost, note=say).items() if price is not None}
-        _count_unknown(cost, given["cost"], known, reviews)
+        given["cost"] = read_cost(cost, note=say)
     return given
-
-
-def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[Any], reviews: Reviews) -> None:
-    items = set(reviews.items)
-    unknown = sum(reviewer not in reviewers or item not in items for reviewer, item in pairs)
-    if unknown:
-        rows = "row names" if unknown == 1 else "rows name"
-        say(f"{path}: {unknown} {rows} a reviewer or paper that is not in the reviews; ignored")
 
 
 def _next(found: Plan, output: str | None) -> str:

@@ -8,7 +8,7 @@ import click
 
 from reviewgraph.cli.options import with_options
 from reviewgraph.cli.output import Refusal, say
-from reviewgraph.words import counted, noun
+from reviewgraph.words import noun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -77,18 +77,16 @@ def read_rules(
     Refusal
         If an option is not of the form that it has.
     """
+    from planner.assignments.wishes.pairs import LISTS
     from reviewgraph.formats import side
+    from reviewgraph.sides.matching import match_labels
 
     known = side.read_attributes(reviewers_file)
     told = {reviewers_file: known}
     rules: list[Rule] = [*map(_at_most, at_most), *map(_at_least, at_least), *map(_reward, reward)]
     if attributes:
         more = told[attributes] = side.read_attributes(attributes, note=say)
-        strangers = sum(label not in reviewers for label in more)
-        if strangers:
-            listed = counted(len(more), "reviewer")
-            be = noun(strangers, "is", "are")
-            say(f"{attributes}: {strangers} of {listed} {be} not among the reviewers; ignored")
+        match_labels(list(more), reviewers, attributes, "reviewer", where=LISTS)
         known = {label: {**known.get(label, {}), **more.get(label, {})} for label in reviewers}
     for path, values in told.items():
         _say_not_in_force(path, values, rules)

@@ -11,7 +11,6 @@ import click
 
 from reviewgraph.cli.options import with_options
 from reviewgraph.cli.output import Refusal, say
-from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -80,11 +79,7 @@ def read_wanted(
     per_change: float | None,
     allow_unscored: bool,
 ) -> Wanted:
-    """Read the files of these options; rows that name nobody who is listed are counted on stderr, or refused.
-
-    Bids may name anybody. An affinity of somebody unknown is an error, for it may be a name misspelt, but with
-    ``previous``: then it is of those who have gone.
-    """
+    """Read the files of these options; rows that name nobody who is listed are counted on stderr."""
     from reviewgraph.formats import side
 
     if per_change is not None and not previous:
@@ -94,7 +89,7 @@ def read_wanted(
     tables, wishes, barred = [], [], None
     for path, weight in map(weighed, affinity):
         table = side.read_affinity(path, note=say)
-        tables.append((_of_those_here(table, reviewers, items, path) if previous else table, weight))
+        tables.append((_of_those_here(table, reviewers, items, path), weight))
     for path, weight in map(weighed, bids):
         read = side.read_bids(path, note=say)
         wishes.append((_of_those_here(read.table, reviewers, items, path), weight))
@@ -155,11 +150,10 @@ def _merged(tables: list[tuple[Columns, float]], bids: list[tuple[Columns, float
 
 def _of_those_here(table: Columns, reviewers: Collection[str], items: Collection[str], path: str) -> Columns:
     """Leave out rows that name a reviewer or a paper that is not listed."""
-    from planner.assignments.wishes.pairs import known_rows
+    from planner.assignments.wishes.pairs import LISTS
+    from reviewgraph.sides.matching import match_pairs
 
-    here = known_rows(table, reviewers, items)
-    if not here.all():
-        rows = counted(int(here.size), "row names", "rows name")
-        say(f"{path}: {int((~here).sum())} of {rows} a paper or reviewer that is not listed; ignored")
+    reviewer, item = match_pairs(table, reviewers, items, path, where=LISTS)
+    here = (reviewer >= 0) & (item >= 0)
     score = None if table.score is None else table.score[here]
     return replace(table, reviewer=table.reviewer[here], item=table.item[here], score=score)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,15 +29,14 @@ from reviewgraph.levels import Double
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
-    from planner.plans.model.constraints import Pair
-    from planner.plans.model.prices import Affinity
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
     from planner.plans.objectives.aim import Aim
     from planner.plans.objectives.objective import Objective
     from reviewgraph.arrays import FloatArray
-    from reviewgraph.labels import IntArray, Label
+    from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
+    from reviewgraph.sides.given import Chosen, Numbered, Pairs, Valued
 
 #: Share of the time for a whole plan where a budget may be too small for one, and seconds for the best few at least.
 BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.5
@@ -50,12 +49,12 @@ def plan_extra_reviews(
     reviews: Reviews,
     target: str | None = None,
     *,
-    conflicts: Iterable[Pair] = (),
-    capacity: Mapping[Label, int] | None = None,
+    conflicts: Pairs = (),
+    capacity: Valued | None = None,
     spare: int | None = None,
-    cost: Mapping[Pair, float] | None = None,
+    cost: Numbered | None = None,
     max_per_item: int | None = None,
-    fixed: Iterable[Pair] = (),
+    fixed: Pairs = (),
     max_reviews: int | None = None,
     time_limit: float = 60.0,
     seed: int | np.random.Generator = 0,
@@ -63,11 +62,11 @@ def plan_extra_reviews(
     missing: float | None = None,
     keep: float = KEEP,
     progress: Callable[[PlanProgress], object] | None = None,
-    affinity: Affinity | None = None,
+    affinity: Numbered | None = None,
     min_affinity: float | None = None,
-    institutions: Mapping[Label, Hashable] | None = None,
-    senior: Iterable[Label] | None = None,
-    willing: Iterable[Label] | None = None,
+    institutions: Valued | None = None,
+    senior: Chosen | None = None,
+    willing: Chosen | None = None,
     min_reviews: int = 0,
     objective: str = Level.name,
     draws: FloatArray | None = None,
@@ -92,7 +91,9 @@ def plan_extra_reviews(
         ``survives-review``: ``double`` after any one reviewer, or review, old or new, fails to arrive. By default
         ``double``, and none where another objective is given.
     conflicts
-        Pairs (reviewer, item) that may not be; unknown names do no harm.
+        Pairs (reviewer, item) that may not be. This and what follows comes as pairs, a mapping, a Series or a data
+        frame of pandas, polars or the like, with columns named as in files. Unknown names are warned of, and refused
+        where no name is known.
     capacity
         Extra reviews by reviewer; names that are new are emergency reviewers. Without it loads are unlimited.
     spare
@@ -121,7 +122,7 @@ def plan_extra_reviews(
     progress
         Called with a :class:`PlanProgress` whenever the plan or the bound gets better.
     affinity
-        How well a reviewer fits an item: a mapping (reviewer, item) -> number, or a
+        How well a reviewer fits an item: a mapping (reviewer, item) -> number, a Series or data frame, or a
         :class:`reviewgraph.columns.Columns` with scores. Among plans of one length the one of most affinity is sought:
         a pair costs what it is below the highest affinity, so ``cost`` may not be given too. Pairs without an affinity
         (or NaN) count 0.
@@ -157,7 +158,7 @@ def plan_extra_reviews(
     InputError
         If an objective lacks scores, ``select`` or ``max_reviews``, ``select`` is given to one that selects nothing,
         an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both, or
-        affinities, institutions or seniors name nobody that we know.
+        conflicts, costs, affinities, institutions or seniors name nobody that we know, or labels match as text only.
 
     Notes
     -----

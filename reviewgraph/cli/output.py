@@ -8,12 +8,14 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from reviewgraph.errors import InputError, ReviewGraphError
+from reviewgraph.errors import InputError, LabelWarning, ReviewGraphError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,17 +30,35 @@ class Refusal(click.ClickException):
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
     """Make a callback end with one message and exit status 2 where the library refuses its input.
 
-    An argument that the message begins with is told as the option it came by, with its file or value.
+    An argument that the message begins with is told as the option it came by, with its file or value. Labels that do
+    not match, of which the library warns, are said on stderr.
     """
 
     @functools.wraps(callback)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return callback(*args, **kwargs)
+            with _saying_what_does_not_match():
+                return callback(*args, **kwargs)
         except ReviewGraphError as error:
             raise Refusal(_by_option(str(error))) from error
 
     return wrapped
+
+
+@contextmanager
+def _saying_what_does_not_match() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LabelWarning)
+        otherwise = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, LabelWarning):
+                say(_by_option(str(message)))
+            else:
+                otherwise(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def _by_option(message: str) -> str:

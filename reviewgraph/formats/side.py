@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
 
 Note = Callable[[str], object]
-Pair = tuple[str, str]
 
 
 class Item(NamedTuple):
@@ -164,21 +163,23 @@ def _say_nothing(message: str) -> None:
     pass
 
 
-_DEMAND = _whole("demand", "reviews_needed", "num_reviews", "user_demand")
-_LOAD = _whole("load", "max_load", "max_papers", "max_reviews", "quota", "maximum")
-_MIN_LOAD = _whole("min_load", "min_papers", "min_reviews", "minimum")
-_INSTITUTION = _text(Role("institution", ("affiliation", "organization", "organisation"), required=False))
-_AFFINITY = _number("affinity", "affinity_score", "similarity", "aggregate_score", "preference", "score", "weight")
-_BID = Field(Role("bid", ("preference", "label"), required=False), parse_bid, EXPECTED)
-_SPARE = _whole("spare", "capacity", "spare_capacity", "extra", required=True)
-_COST = _number("cost", "price")
-_PROBABILITY = _number("probability", "missing", "chance")
-_WEIGHT = _number("weight", "confidence", "expertise", "revexp")
-_HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
-_QUALITY = _number("quality", "true_quality", "reference", "truth")
-_TRUTH = _number("truth", "true_quality", "quality")
-_CHOSEN = {name: Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing")}
-_SYNONYMOUS = (_INSTITUTION.role, _CHOSEN["senior"].role)
+#: The columns that side files have, beside labels.
+DEMAND = _whole("demand", "reviews_needed", "num_reviews", "user_demand")
+LOAD = _whole("load", "max_load", "max_papers", "max_reviews", "quota", "maximum")
+MIN_LOAD = _whole("min_load", "min_papers", "min_reviews", "minimum")
+INSTITUTION = _text(Role("institution", ("affiliation", "organization", "organisation"), required=False))
+AFFINITY = _number("affinity", "affinity_score", "similarity", "aggregate_score", "preference", "score", "weight")
+BID = Field(Role("bid", ("preference", "label"), required=False), parse_bid, EXPECTED)
+SPARE = _whole("spare", "capacity", "spare_capacity", "extra", required=True)
+COST = _number("cost", "price")
+PROBABILITY = _number("probability", "missing", "chance")
+WEIGHT = _number("weight", "confidence", "expertise", "revexp")
+HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
+QUALITY = _number("quality", "true_quality", "reference", "truth")
+TRUTH = _number("truth", "true_quality", "quality")
+SENIOR, WILLING = (Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing"))
+_CHOSEN = {field.role.name: field for field in (SENIOR, WILLING)}
+_SYNONYMOUS = (INSTITUTION.role, SENIOR.role)
 _REVIEWER, _ITEM = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
 
 
@@ -190,7 +191,7 @@ def read_items(path: Path, *, note: Note | None = None) -> dict[str, Item]:
     InputError
         As :func:`read_columns`; also if an item stands twice, or there is none.
     """
-    rows = read_columns(path, (_ITEM, _DEMAND, _text(TITLE)), key=("item",), note=note)
+    rows = read_columns(path, (_ITEM, DEMAND, _text(TITLE)), key=("item",), note=note)
     _expect_rows(path, rows["item"], "item")
     return {
         item: Item(demand, title or "")
@@ -207,7 +208,7 @@ def read_reviewers(path: Path, *, note: Note | None = None) -> dict[str, Reviewe
         As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``, or there is
         none.
     """
-    fields = (_REVIEWER, _LOAD, _MIN_LOAD, _INSTITUTION, _CHOSEN["senior"])
+    fields = (_REVIEWER, LOAD, MIN_LOAD, INSTITUTION, SENIOR)
     rows = read_columns(path, fields, key=("reviewer",), note=note)
     _expect_rows(path, rows["reviewer"], "reviewer")
     found = {
@@ -270,7 +271,7 @@ def read_institutions(path: Path, *, note: Note | None = None) -> dict[str, str]
     InputError
         As :func:`read_columns`; also if a reviewer stands twice, or nobody has an institution.
     """
-    found = _by_label(path, _REVIEWER, _INSTITUTION, note)
+    found = _by_label(path, _REVIEWER, INSTITUTION, note)
     known = {label: institution for label, institution in found.items() if institution}
     if not known:
         message = f"{path}: expected a column institution with names in it, found none"
@@ -302,7 +303,7 @@ def read_affinity(path: Path, *, note: Note | None = None) -> Columns:
     InputError
         As :func:`read_columns`; also if a pair stands twice.
     """
-    return _scored_pairs(path, _AFFINITY, note)
+    return _scored_pairs(path, AFFINITY, note)
 
 
 def read_probabilities(path: Path, *, note: Note | None = None) -> Columns:
@@ -313,7 +314,7 @@ def read_probabilities(path: Path, *, note: Note | None = None) -> Columns:
     InputError
         As :func:`read_columns`; also if a pair stands twice.
     """
-    return _scored_pairs(path, _PROBABILITY, note)
+    return _scored_pairs(path, PROBABILITY, note)
 
 
 class Bids(NamedTuple):
@@ -333,7 +334,7 @@ def read_bids(path: Path, *, note: Note | None = None) -> Bids:
     InputError
         As :func:`read_columns`; also if a pair stands twice, or nobody bids.
     """
-    columns = _read_coded(path, (_REVIEWER, _ITEM, _BID), ("reviewer", "item"), True, note)
+    columns = _read_coded(path, (_REVIEWER, _ITEM, BID), ("reviewer", "item"), True, note)
     bid, pairs = columns["bid"], _pairs(columns)
     if not any(bid.values):
         message = f"{path}: expected a column bid with {EXPECTED} in it, found none"
@@ -344,42 +345,30 @@ def read_bids(path: Path, *, note: Note | None = None) -> Bids:
     return Bids(replace(pairs, score=value[bid.codes]), conflicts)
 
 
-def read_cost(path: Path, *, note: Note | None = None) -> dict[Pair, float]:
-    """Return cost by pair, from a file ``item,reviewer,cost``.
+def read_cost(path: Path, *, note: Note | None = None) -> Columns:
+    """Return costs as codes, from a file ``item,reviewer,cost``.
 
     Raises
     ------
     InputError
         As :func:`read_columns`; also if a pair stands twice.
     """
-    return _by_pair(path, _COST, note)
+    return _scored_pairs(path, COST, note)
 
 
-def read_weights(path: Path, *, note: Note | None = None) -> dict[Pair, float]:
-    """Return what a review may be worth by pair (a confidence, an expertise), from a file ``item,reviewer,weight``.
+def read_weights(path: Path, *, note: Note | None = None) -> Columns:
+    """Return what a review may be worth (a confidence, an expertise) as codes, from a file ``item,reviewer,weight``.
 
     Raises
     ------
     InputError
         As :func:`read_columns`; also if a pair stands twice.
     """
-    return _by_pair(path, _WEIGHT, note)
-
-
-def read_pairs(path: Path, *, note: Note | None = None) -> list[Pair]:
-    """Return the distinct (reviewer, item) pairs of a file ``item,reviewer``: conflicts, or fixed reviews.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_columns`.
-    """
-    rows = read_columns(path, (_REVIEWER, _ITEM), key=("reviewer", "item"), unique=False, note=note)
-    return list(zip(rows["reviewer"], rows["item"], strict=True))
+    return _scored_pairs(path, WEIGHT, note)
 
 
 def read_pair_codes(path: Path, *, note: Note | None = None) -> Columns:
-    """Return the pairs of :func:`read_pairs` as codes.
+    """Return the distinct pairs of a file ``item,reviewer`` as codes: conflicts, or fixed reviews.
 
     Raises
     ------
@@ -397,7 +386,7 @@ def read_capacity(path: Path, *, note: Note | None = None) -> dict[str, int]:
     InputError
         As :func:`read_columns`; also if a reviewer stands twice.
     """
-    return _by_label(path, _REVIEWER, _SPARE, note)
+    return _by_label(path, _REVIEWER, SPARE, note)
 
 
 def read_missing(path: Path, *, note: Note | None = None) -> dict[str, float]:
@@ -408,7 +397,7 @@ def read_missing(path: Path, *, note: Note | None = None) -> dict[str, float]:
     InputError
         As :func:`read_columns`; also if a reviewer stands twice.
     """
-    return _by_label(path, _REVIEWER, _PROBABILITY, note)
+    return _by_label(path, _REVIEWER, PROBABILITY, note)
 
 
 def read_hypotheses(path: Path, *, note: Note | None = None) -> dict[str, str]:
@@ -419,7 +408,7 @@ def read_hypotheses(path: Path, *, note: Note | None = None) -> dict[str, str]:
     InputError
         As :func:`read_columns`; also if a reviewer stands twice.
     """
-    return _by_label(path, _REVIEWER, _HYPOTHESIS, note)
+    return _by_label(path, _REVIEWER, HYPOTHESIS, note)
 
 
 def read_references(path: Path, *, note: Note | None = None) -> dict[str, float]:
@@ -430,7 +419,7 @@ def read_references(path: Path, *, note: Note | None = None) -> dict[str, float]
     InputError
         As :func:`read_columns`; also if an item stands twice.
     """
-    return _by_label(path, _ITEM, _QUALITY, note)
+    return _by_label(path, _ITEM, QUALITY, note)
 
 
 def read_truth(path: Path, *, note: Note | None = None) -> dict[str, float]:
@@ -441,7 +430,7 @@ def read_truth(path: Path, *, note: Note | None = None) -> dict[str, float]:
     InputError
         As :func:`read_columns`; also if an item stands twice.
     """
-    return _by_label(path, _ITEM, _TRUTH, note)
+    return _by_label(path, _ITEM, TRUTH, note)
 
 
 def _pairs(columns: dict[str, Coded]) -> Columns:
@@ -466,8 +455,3 @@ def _expect_rows(path: Path, labels: Sequence[str], role: str) -> None:
 def _by_label(path: Path, label: Field, value: Field, note: Note | None) -> dict[str, Any]:
     rows = read_columns(path, (label, value), key=(label.role.name,), note=note)
     return dict(zip(rows[label.role.name], rows[value.role.name], strict=True))
-
-
-def _by_pair(path: Path, value: Field, note: Note | None) -> dict[Pair, float]:
-    rows = read_columns(path, (_REVIEWER, _ITEM, value), key=("reviewer", "item"), note=note)
-    return dict(zip(zip(rows["reviewer"], rows["item"], strict=True), rows[value.role.name], strict=True))

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import REVIEWER
+from reviewgraph.formats.side import PROBABILITY
 from reviewgraph.fragility.fragile import FINDERS
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.levels import LEVELS
 from reviewgraph.results import Result
+from reviewgraph.sides.given import by_label
+from reviewgraph.sides.matching import match_labels
 
 if TYPE_CHECKING:
-    from reviewgraph.labels import Label
     from reviewgraph.reviews import FloatArray, Reviews
+    from reviewgraph.sides.given import Valued
 
 #: Seconds that plain Python takes for one review of one draw.
 DRAWN = 10e-6
@@ -72,7 +76,7 @@ class Keeps(Result):
 
 def keeps(
     reviews: Reviews,
-    missing: float | Mapping[Label, float],
+    missing: float | Valued,
     draws: int = 200,
     rng: np.random.Generator | None = None,
 ) -> Keeps:
@@ -83,7 +87,8 @@ def keeps(
     reviews
         Who reviews what; scores do not count. Losses are independent of each other.
     missing
-        The probability that a review fails to arrive: one number, or one by reviewer; 0 for those not named.
+        The probability that a review fails to arrive: one number, or one by reviewer, in a mapping, a Series or
+        a data frame; 0 for those not named.
     draws
         Of the losses; 200 by default.
     rng
@@ -92,7 +97,7 @@ def keeps(
     Raises
     ------
     InputError
-        If a probability is not between 0 and 1, a reviewer is unknown, or there is no draw.
+        If a probability is not between 0 and 1, no reviewer is known, or there is no draw.
 
     Notes
     -----
@@ -122,18 +127,15 @@ def keeps(
     return Keeps(tuple(Kept(level.name, share, error) for level, share, error in found), draws)
 
 
-def _by_review(reviews: Reviews, missing: float | Mapping[Label, float]) -> FloatArray:
+def _by_review(reviews: Reviews, missing: float | Valued) -> FloatArray:
     """Shape (E,): the probability that each review fails to arrive."""
     by_reviewer = np.zeros(reviews.n_reviewers)
-    if isinstance(missing, Mapping):
-        unknown = [label for label in missing if label not in reviews.reviewer_code]
-        if unknown:
-            message = f"missing: expected reviewers of the table, found {unknown[0]!r}"
-            raise InputError(message)
-        for label, chance in missing.items():
-            by_reviewer[reviews.reviewer_code[label]] = chance
-    else:
+    if isinstance(missing, Real):
         by_reviewer[:] = missing
+    else:
+        given = by_label(missing, "missing", REVIEWER, PROBABILITY.role)
+        code = match_labels(list(given), reviews.reviewers, "missing", "reviewer", other=reviews.items)
+        by_reviewer[code[code >= 0]] = np.array(list(given.values()), np.float64)[code >= 0]
     wrong = by_reviewer[~((by_reviewer >= 0) & (by_reviewer <= 1))]
     if wrong.size:
         message = f"missing: expected probabilities from 0 to 1, found {wrong[0]:g}"

@@ -61,7 +61,7 @@ def test_the_line_keeps_to_the_largest_group_and_to_the_direction_of_scores() ->
 @pytest.mark.parametrize(
     ("references", "message"),
     [
-        ({"zebra": 1.0}, "references: expected an item of the reviews, found 'zebra'"),
+        ({"zebra": 1.0}, "references: the paper is not in the reviews"),
         ({"p1": np.inf}, "references: expected a finite quality, found inf for item 'p1'"),
     ],
 )

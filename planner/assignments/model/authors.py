@@ -10,11 +10,12 @@ import numpy as np
 
 from planner.assignments.findings.authored import Authored
 from planner.assignments.wishes.couples import coauthors_together, cycles_of_two
-from planner.assignments.wishes.pairs import codes_among, table_of
+from planner.assignments.wishes.pairs import LISTS
 from planner.assignments.wishes.rivals import rivals_of
 from planner.assignments.wishes.written import Authors, Written
 from reviewgraph.errors import InputError
-from reviewgraph.words import counted
+from reviewgraph.sides.given import pairs_of
+from reviewgraph.sides.matching import match_labels
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
@@ -34,15 +35,9 @@ def written_by(authors: Authors, scored: Scored) -> Written | None:
     named = _table(authors.pairs)
     if not named.reviewer.size:
         return None
-    author, item = codes_among(named.reviewers, scored.reviewers), codes_among(named.items, scored.items)
-    for what, codes, labels in (("authors", author, named.reviewers), ("papers", item, named.items)):
-        if (codes < 0).all():
-            whose = "reviewers" if what == "authors" else "items"
-            message = (
-                f"authors: none of the {counted(len(labels), what[:-1])} ({', '.join(map(str, labels[:3]))}"
-                f"{', ...' if len(labels) > 3 else ''}) is among the {whose}; use the labels of the {whose}"
-            )
-            raise InputError(message)
+    # Authors need not review, nor papers be among those to assign, but some must.
+    author = match_labels(named.reviewers, scored.reviewers, "authors", "author", unknown="expected", where=LISTS)
+    item = match_labels(named.items, scored.items, "authors", "paper", unknown="expected", where=LISTS)
     # Who and what is not known gets codes behind the others: it may still make two reviewers co-authors.
     for codes, known in ((author, scored.reviewers), (item, scored.items)):
         new = np.flatnonzero(codes < 0)
@@ -54,7 +49,7 @@ def written_by(authors: Authors, scored: Scored) -> Written | None:
 def _table(pairs: Any) -> Any:
     if isinstance(pairs, Mapping):
         pairs = [(author, item) for item, names in pairs.items() for author in names]
-    return table_of(pairs)
+    return pairs_of(pairs, "authors")
 
 
 def check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], barred: IntArray) -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from numbers import Real
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from planner.assignments.findings.randomised import DRAWS
-from planner.assignments.wishes.pairs import codes_among, table_of
-from reviewgraph.columns import Columns
+from planner.assignments.wishes.pairs import LISTS
 from reviewgraph.errors import InputError
+from reviewgraph.formats.side import PROBABILITY
+from reviewgraph.sides.given import Numbered, numbered_pairs
+from reviewgraph.sides.matching import match_pairs
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from reviewgraph.reviews import FloatArray
 
 #: One cap for all pairs, or a cap by (reviewer, item).
-MaxProbability: TypeAlias = float | Mapping[Any, float] | Columns
+MaxProbability: TypeAlias = float | Numbered
 
 
 class Chances(NamedTuple):
@@ -37,7 +39,7 @@ class Chances(NamedTuple):
         """The cap of all pairs, None where it is a table."""
         if self.max_probability is None:
             return 1.0
-        return None if isinstance(self.max_probability, Mapping | Columns) else float(self.max_probability)
+        return float(self.max_probability) if isinstance(self.max_probability, Real) else None
 
     def check(self) -> None:
         """Refuse numbers out of range.
@@ -67,31 +69,22 @@ class Chances(NamedTuple):
             If a cap of a table is not from 0 to 1.
         """
         caps = np.ones(problem.item.size)
-        if not isinstance(self.max_probability, Mapping | Columns):
+        if self.one_cap is not None:
             caps[:] = self.one_cap
             return caps
-        table, value = _numbers(self.max_probability)
+        table = numbered_pairs(self.max_probability, "max_probability", PROBABILITY.role)
+        # Pairs without a number have no cap.
+        value = np.nan_to_num(np.asarray(table.score, np.float64), nan=1.0)
         wrong = np.flatnonzero(~((value >= 0) & (value <= 1)))
         if wrong.size:
             row = int(wrong[0])
             pair = (table.reviewers[int(table.reviewer[row])], table.items[int(table.item[row])])
             message = f"max_probability: expected numbers from 0 to 1, found {value[row]:g} for {pair!r}"
             raise InputError(message)
-        reviewer = codes_among(table.reviewers, problem.reviewers)[table.reviewer]
-        item = codes_among(table.items, problem.items)[table.item]
+        reviewer, item = match_pairs(table, problem.reviewers, problem.items, "max_probability", where=LISTS)
         key = problem.item * problem.n_reviewers + problem.reviewer
         wanted = np.where((reviewer >= 0) & (item >= 0), item * problem.n_reviewers + reviewer, -1)
         place = np.minimum(np.searchsorted(key, wanted), max(key.size - 1, 0))
         known = key[place] == wanted if key.size else np.zeros(wanted.size, np.bool_)
         caps[place[known]] = value[known]
         return caps
-
-
-def _numbers(table: Mapping[Any, float] | Columns) -> tuple[Columns, FloatArray]:
-    if isinstance(table, Columns):
-        if table.score is None:
-            message = "max_probability: expected a number for each pair, found a table of pairs without numbers"
-            raise InputError(message)
-        # Pairs without a number have no cap.
-        return table, np.nan_to_num(np.asarray(table.score, np.float64), nan=1.0)
-    return table_of(table), np.fromiter((float(value) for value in table.values()), np.float64, len(table))

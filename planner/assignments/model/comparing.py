@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner.assignments.findings.changed import Below, Changes, Concerned, Dropped, Pair, Reason
-from planner.assignments.wishes.pairs import codes_among
 from reviewgraph.labels import encode
+from reviewgraph.sides.matching import codes_among
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,55 +14,67 @@ from planner.assignments.model.problem import Problem
 from planner.assignments.model.worth import Concerns
 from planner.assignments.wishes.floors import NO_FLOORS, Floors
 from planner.assignments.wishes.groups import merged, ruled_by, rules_of, short_forms
-from planner.assignments.wishes.pairs import codes_among, codes_of, table_of
+from planner.assignments.wishes.pairs import LISTS, codes_of
 from planner.assignments.wishes.rivals import rivals_of
 from planner.assignments.wishes.written import Authors
 from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import ITEM, REVIEWER
+from reviewgraph.formats.side import DEMAND, LOAD, MIN_LOAD
+from reviewgraph.sides.given import by_label, pairs_of
+from reviewgraph.sides.matching import codes_among, match_labels
 
 if TYPE_CHECKING:
     from planner.assignments.wishes.attributes import Attributes
     from planner.assignments.wishes.groups import Ruled
-    from planner.assignments.wishes.pairs import Pairs, Scored
+    from planner.assignments.wishes.pairs import Scored
     from planner.assignments.wishes.rules import Rule
     from reviewgraph.columns import Columns
+    from reviewgraph.formats.headers import Role
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
+    from reviewgraph.sides.given import Chosen, Pairs, Valued
 
 #: Pairs that may be listed when unscored ones count too; more would fill the memory.
 MOST_PAIRS = 30_000_000
 
 
-def per_label(value: int | Mapping[Any, int], labels: Sequence[Label], name: str) -> IntArray:
-    """One whole number for each label, from one for all or a mapping.
+def per_label(value: int | Valued, labels: Sequence[Label], name: str, role: Role, column: Role) -> IntArray:
+    """One whole number for each label, from one for all or a number by label.
 
     Raises
     ------
     InputError
-        If a number is negative or not whole, or a label is missing from the mapping.
+        If a number is negative or not whole, or a label has none.
     """
-    numbers = []
-    for label in labels:
-        if isinstance(value, Mapping) and label not in value:
-            message = f"{name}: expected a number for every label, found none for {label!r}"
-            raise InputError(message)
-        number = value[label] if isinstance(value, Mapping) else value
-        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 0:
-            message = f"{name}: expected a whole number, 0 or more, found {number!r}"
-            raise InputError(message)
-        numbers.append(int(number))
-    return np.array(numbers, np.int64)
+    if isinstance(value, Real):
+        return np.full(len(labels), _whole(value, name), np.int64)
+    given = by_label(value, name, role, column)
+    what = "paper" if role is ITEM else "reviewer"
+    match_labels(list(given), labels, name, what, unknown="expected", where=LISTS)
+    missing = next((label for label in labels if label not in given), None)
+    if missing is not None:
+        message = f"{name}: expected a number for every label, found none for {missing!r}"
+        raise InputError(message)
+    return np.array([_whole(given[label], name) for label in labels], np.int64)
+
+
+def _whole(number: Any, name: str) -> int:
+    if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 0:
+        message = f"{name}: expected a whole number, 0 or more, found {number!r}"
+        raise InputError(message)
+    return int(number)
 
 
 class Wishes(NamedTuple):
     """The other arguments of :func:`planner.assign`, as given."""
 
-    demand: int | Mapping[Any, int]
-    load: int | Mapping[Any, int]
-    min_load: int | Mapping[Any, int]
+    demand: int | Valued
+    load: int | Valued
+    min_load: int | Valued
     conflicts: Pairs
     fixed: Pairs
-    institutions: Mapping[Any, Hashable] | None
-    senior: Iterable[Label] | None
+    institutions: Valued | None
+    senior: Chosen | None
     phase_one: Pairs
     allow_unscored: bool
     attributes: Attributes | None = None
@@ -90,12 +103,12 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
         raise InputError(message)
     # From here on a pair is one number, item * M + reviewer, newcomers of the first phase included.
-    scored, old = _with_first_phase(scored, table_of(wishes.phase_one))
+    scored, old = _with_first_phase(scored, pairs_of(wishes.phase_one, "phase_one"))
     N, M = len(scored.items), len(scored.reviewers)
     load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
     old_key = old[1] * M + old[0]
-    conflict = codes_of(table_of(wishes.conflicts), scored, "conflicts", strict=False)
-    fixed = codes_of(table_of(wishes.fixed), scored, "fixed", strict=True)
+    conflict = codes_of(pairs_of(wishes.conflicts, "conflicts"), scored, "conflicts")
+    fixed = codes_of(pairs_of(wishes.fixed, "fixed"), scored, "fixed", unknown="refused")
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     _check_fixed(scored, fixed, fixed_key, barred, demand, load)
     wrote = written_by(wishes.authors, scored)
@@ -144,8 +157,8 @@ def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) 
     below = new & (affinity < (-np.inf if wishes.min_affinity is None else wishes.min_affinity))
     changed, gone = np.zeros_like(new), None
     if wishes.previous is not None:
-        previous = table_of(wishes.previous)
-        reviewer, item = codes_of(previous, scored, "previous", strict=False)
+        previous = pairs_of(wishes.previous, "previous")
+        reviewer, item = codes_of(previous, scored, "previous", unknown="expected")
         changed = new & ~np.isin(keys.all, item * len(scored.reviewers) + reviewer)
         gone = missing_pairs(previous, scored, keys)
     return Concerns(below, changed, wishes.per_change, wishes.min_affinity, gone)
@@ -153,9 +166,9 @@ def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) 
 
 def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArray]:
     """Demands, loads and least loads by code; nobody must take more than she may."""
-    demand = per_label(wishes.demand, scored.items, "demand")
-    load = per_label(wishes.load, scored.reviewers, "load")
-    least = per_label(wishes.min_load, scored.reviewers, "min_load")
+    demand = per_label(wishes.demand, scored.items, "demand", ITEM, DEMAND.role)
+    load = per_label(wishes.load, scored.reviewers, "load", REVIEWER, LOAD.role)
+    least = per_label(wishes.min_load, scored.reviewers, "min_load", REVIEWER, MIN_LOAD.role)
     bad = np.flatnonzero(least > load)
     if bad.size:
         label = scored.reviewers[int(bad[0])]
@@ -166,11 +179,12 @@ def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArr
 
 def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:
     """Append the reviewers and papers that only the first phase knows, and give its pairs in codes."""
+    match_labels(first.reviewers, scored.reviewers, "phase_one", "reviewer", unknown="new", where=LISTS)
     reviewers = _newcomers(first.reviewer, first.reviewers, scored.reviewers)
     items = _newcomers(first.item, first.items, scored.items)
     if reviewers or items:
         scored = scored._replace(reviewers=(*scored.reviewers, *reviewers), items=(*scored.items, *items))
-    return scored, codes_of(first, scored, "phase_one", strict=True)
+    return scored, codes_of(first, scored, "phase_one", unknown="refused")
 
 
 def _newcomers(codes: IntArray, labels: Sequence[Label], known: Sequence[Label]) -> list[Label]:

@@ -6,21 +6,27 @@ at least and at most; of each attribute it needs so many different groups, and e
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from planner.assignments.wishes.attributes import Attribute, attribute_of, unknown
+from planner.assignments.wishes.pairs import LISTS
 from planner.assignments.wishes.rules import AtLeast, AtMost
 from reviewgraph.arrays import spread
 from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import REVIEWER
+from reviewgraph.formats.side import INSTITUTION, SENIOR
+from reviewgraph.sides.given import by_label, labels_of
+from reviewgraph.sides.matching import match_labels
 
 if TYPE_CHECKING:
     from planner.assignments.wishes.attributes import Attributes
     from planner.assignments.wishes.rules import Rule, Terms
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
+    from reviewgraph.sides.given import Chosen, Valued
 
 
 class Panels(NamedTuple):
@@ -113,6 +119,7 @@ def rules_of(reviewers: Sequence[Label], attributes: Attributes | None, rules: S
     InputError
         If a rule is about an attribute or a value that nobody has, or its number cannot be.
     """
+    match_labels(list(attributes or ()), reviewers, "attributes", "reviewer", where=LISTS)
     known: dict[str, dict[Any, Any]] = {}
     for label, values in (attributes or {}).items():
         for name, value in values.items():
@@ -131,26 +138,24 @@ def rules_of(reviewers: Sequence[Label], attributes: Attributes | None, rules: S
     return [(rule, found[rule.attribute]) for rule in dict.fromkeys(rules)]
 
 
-def short_forms(
-    reviewers: Sequence[Label], institutions: Mapping[Any, Hashable] | None, senior: Iterable[Label] | None
-) -> list[Any]:
+def short_forms(reviewers: Sequence[Label], institutions: Valued | None, senior: Chosen | None) -> list[Any]:
     """Return the rules that ``institutions`` and ``senior`` are short for, each with its attribute.
 
     Raises
     ------
     InputError
-        If ``senior`` names a reviewer who is unknown.
+        If one of the two names nobody whom we know.
     """
     asked: list[Any] = []
-    if institutions:
-        asked.append((AtMost("institution", 1), attribute_of("institution", institutions, reviewers)))
+    where = by_label({} if institutions is None else institutions, "institutions", REVIEWER, INSTITUTION.role)
+    match_labels(list(where), reviewers, "institutions", "reviewer", where=LISTS)
+    if where:
+        asked.append((AtMost("institution", 1), attribute_of("institution", where, reviewers)))
     if senior is not None:
-        chosen = set(senior)
-        strangers = chosen - set(reviewers)
-        if strangers:
-            message = f"senior: the reviewer {min(strangers, key=repr)!r} is unknown"
-            raise InputError(message)
-        yes = attribute_of("senior", {label: label in chosen for label in reviewers}, reviewers)
+        chosen = labels_of(senior, "senior", REVIEWER, SENIOR.role)
+        match_labels(chosen, reviewers, "senior", "reviewer", where=LISTS)
+        among = set(chosen)
+        yes = attribute_of("senior", {label: label in among for label in reviewers}, reviewers)
         asked.append((AtLeast("senior", 1), yes))
     return asked
 

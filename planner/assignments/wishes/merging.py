@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.assignments.wishes.pairs import Scored, codes_among, scored_pairs
+from planner.assignments.wishes.pairs import Scored, scored_pairs
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.labels import encode
+from reviewgraph.sides.matching import codes_among
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray, Label

@@ -11,9 +11,9 @@ import numpy as np
 from reviewgraph.arrays import spread
 
 if TYPE_CHECKING:
-    from planner.assignments.wishes.pairs import Pairs
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
+    from reviewgraph.sides.given import Pairs
 
 
 class Authors(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from planner.plans.model.people import People, people
 from planner.plans.model.prices import Prices, prices
 from planner.plans.model.tables import as_pairs, with_extra, with_reviewers
 from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import REVIEWER
+from reviewgraph.formats.side import SPARE, WILLING
+from reviewgraph.sides.given import by_label, labels_of, pairs_of
+from reviewgraph.sides.matching import match_labels, match_pairs
 
 if TYPE_CHECKING:
-    from planner.plans.model.prices import Affinity
+    from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
-
-    Pair: TypeAlias = tuple[Label, Label]
+    from reviewgraph.sides.given import Chosen, Numbered, Pairs, Valued
 
 #: Spare load, or room on an item, where none is stated.
 UNLIMITED = 10**9
@@ -111,43 +114,47 @@ class Constraints:
 def constrain(
     reviews: Reviews,
     *,
-    conflicts: Iterable[Pair] = (),
-    capacity: Mapping[Label, int] | None = None,
+    conflicts: Pairs = (),
+    capacity: Valued | None = None,
     spare: int | None = None,
-    cost: Mapping[Pair, float] | None = None,
+    cost: Numbered | None = None,
     max_per_item: int | None = None,
-    fixed: Iterable[Pair] = (),
-    affinity: Affinity | None = None,
+    fixed: Pairs = (),
+    affinity: Numbered | None = None,
     min_affinity: float | None = None,
-    institutions: Mapping[Label, Hashable] | None = None,
-    senior: Iterable[Label] | None = None,
-    willing: Iterable[Label] | None = None,
+    institutions: Valued | None = None,
+    senior: Chosen | None = None,
+    willing: Chosen | None = None,
     min_reviews: int = 0,
 ) -> Constraints:
     """Bring constraints given by label together.
 
-    Unknown names in ``conflicts``, ``cost``, ``affinity``, ``institutions`` and ``senior`` are of no consequence; in
-    ``fixed`` they are refused. Fixed pairs that are reviews already are dropped; the others are held to conflicts,
+    Unknown names in ``conflicts``, ``cost``, ``affinity``, ``institutions`` and ``senior`` are warned of; in ``fixed``
+    they are refused. Fixed pairs that are reviews already are dropped; the others are held to conflicts,
     loads and limits, not to the floor, institutions and who is willing.
 
     Raises
     ------
     InputError
-        If a number is not whole or negative, a cost or affinity is not finite, a fixed pair names nobody we know or
-        nothing we know, or is in conflict; as :func:`~planner.plans.model.prices.prices` and
+        If a number is not whole or negative, a cost or affinity is not finite, a fixed pair is unknown or in conflict,
+        or labels do not match (:mod:`reviewgraph.sides.matching`); as :func:`~planner.plans.model.prices.prices` and
         :func:`~planner.plans.model.people.people`.
     """
     least = (0 if capacity is not None else UNLIMITED) if spare is None else _whole(spare, "spare")
-    given = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in (capacity or {}).items()}
-    asked = None if willing is None else set(willing)
-    table = with_reviewers(reviews, [*given, *(asked - set(given) if asked else ())])
+    stated = by_label({} if capacity is None else capacity, "capacity", REVIEWER, SPARE.role)
+    given = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in stated.items()}
+    asked = None if willing is None else dict.fromkeys(labels_of(willing, "willing", REVIEWER, WILLING.role))
+    # New names are emergency reviewers, but not those that are a reviewer's written otherwise.
+    for name, labels in (("capacity", given), ("willing", asked or {})):
+        match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
+    table = with_reviewers(reviews, [*given, *(label for label in asked or () if label not in given)])
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
     for label, load in given.items():
         loads[table.reviewer_code[label]] = min(load, UNLIMITED)
     limit = UNLIMITED if max_per_item is None else _whole(max_per_item, "max_per_item")
-    closed = np.unique(np.array(list(_known(table, conflicts)), np.int64).reshape(-1))
-    kept = _fixed(table, fixed, set(closed.tolist()))
+    closed = _closed(table, pairs_of(conflicts, "conflicts"))
+    kept = _fixed(table, pairs_of(fixed, "fixed"), closed)
     if asked is not None:
         loads = _of_willing(table, loads, asked, kept)
     worth = prices(table, cost, affinity, min_affinity)
@@ -158,38 +165,31 @@ def constrain(
     return Constraints(table, loads, np.full(N, limit, np.int64), np.union1d(closed, barred), kept, worth, who)
 
 
-def _of_willing(table: Reviews, loads: IntArray, asked: set[Label], fixed: IntArray) -> IntArray:
+def _of_willing(table: Reviews, loads: IntArray, asked: Mapping[Label, Any], fixed: IntArray) -> IntArray:
     """Return the loads of those who are willing; the others have as much as they accepted already."""
     willing = np.array([label in asked for label in table.reviewers], np.bool_)
     accepted = np.bincount(fixed[:, 0], minlength=loads.size)
     return np.where(willing, loads, np.minimum(loads, accepted))
 
 
-def _fixed(table: Reviews, pairs: Iterable[Pair], closed: set[int]) -> IntArray:
-    found: dict[tuple[int, int], None] = {}
-    for reviewer, item in pairs:
-        for label, codes, what in ((reviewer, table.reviewer_code, "reviewer"), (item, table.item_code, "item")):
-            if label not in codes:
-                message = (
-                    f"fixed: {what} {label!r} is in no review; expected a pair of a reviewer (of the reviews, or of "
-                    "the capacities, or willing) and an item we know"
-                )
-                raise InputError(message)
-        j, i = table.reviewer_code[reviewer], table.item_code[item]
-        if j * table.n_items + i in closed:
-            message = (
-                f"fixed: reviewer {reviewer!r} and item {item!r} are fixed and in conflict; remove the pair from one"
-            )
-            raise InputError(message)
-        if i not in table.items_of(j):
-            found[j, i] = None
-    return as_pairs(found)
+def _closed(table: Reviews, pairs: Columns) -> IntArray:
+    """Return the pairs in conflict that we know, as ``reviewer * N + item``, ascending."""
+    reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "conflicts")
+    return np.unique((reviewer * table.n_items + item)[(reviewer >= 0) & (item >= 0)])
 
 
-def _known(table: Reviews, pairs: Iterable[Pair]) -> Iterable[int]:
-    for reviewer, item in pairs:
-        if reviewer in table.reviewer_code and item in table.item_code:
-            yield table.reviewer_code[reviewer] * table.n_items + table.item_code[item]
+def _fixed(table: Reviews, pairs: Columns, closed: IntArray) -> IntArray:
+    """Return the fixed pairs that are no reviews yet, shape (F, 2), in the order given."""
+    reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "fixed", unknown="refused")
+    clash = np.flatnonzero(np.isin(reviewer * table.n_items + item, closed))
+    if clash.size:
+        names = table.reviewers[int(reviewer[clash[0]])], table.items[int(item[clash[0]])]
+        message = (
+            f"fixed: reviewer {names[0]!r} and item {names[1]!r} are fixed and in conflict; remove the pair from one"
+        )
+        raise InputError(message)
+    listed = dict.fromkeys(zip(reviewer.tolist(), item.tolist(), strict=True))
+    return as_pairs((j, i) for j, i in listed if i not in table.items_of(j))
 
 
 def _whole(value: int, name: str) -> int:

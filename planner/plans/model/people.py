@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from reviewgraph.arrays import spread
-from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import REVIEWER
+from reviewgraph.formats.side import INSTITUTION, SENIOR
+from reviewgraph.sides.given import by_label, labels_of
+from reviewgraph.sides.matching import match_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Sequence
 
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, Reviews
+    from reviewgraph.sides.given import Chosen, Valued
 
 
 class Needs(NamedTuple):
@@ -94,13 +98,8 @@ class People:
         return np.unique(colleague * table.n_items + np.repeat(table.item, size))
 
 
-def people(
-    table: Reviews,
-    institutions: Mapping[Label, Hashable] | None,
-    senior: Iterable[Label] | None,
-    min_reviews: int,
-) -> People:
-    """Bring what is given by label together; unknown reviewers are of no consequence.
+def people(table: Reviews, institutions: Valued | None, senior: Chosen | None, min_reviews: int) -> People:
+    """Bring what is given by label together; unknown reviewers are warned of.
 
     Raises
     ------
@@ -109,25 +108,17 @@ def people(
     """
     number = np.full(table.n_reviewers, -1, np.int64)
     code: dict[Hashable, int] = {}
-    known = {label: name for label, name in (institutions or {}).items() if label in table.reviewer_code}
-    _refuse_strangers("institutions", len(institutions or {}), len(known))
-    for label, name in known.items():
-        if name:
-            number[table.reviewer_code[label]] = code.setdefault(name, len(code))
+    stated = by_label({} if institutions is None else institutions, "institutions", REVIEWER, INSTITUTION.role)
+    for reviewer, name in zip(_codes(table, list(stated), "institutions").tolist(), stated.values(), strict=True):
+        if name and reviewer >= 0:
+            number[reviewer] = code.setdefault(name, len(code))
     if senior is None:
         return People(number, None, min_reviews)
-    chosen = set(senior)
-    found = [table.reviewer_code[label] for label in chosen if label in table.reviewer_code]
-    _refuse_strangers("senior", len(chosen), len(found))
+    found = _codes(table, labels_of(senior, "senior", REVIEWER, SENIOR.role), "senior")
     is_senior = np.zeros(table.n_reviewers, np.bool_)
-    is_senior[found] = True
+    is_senior[found[found >= 0]] = True
     return People(number, is_senior, min_reviews)
 
 
-def _refuse_strangers(name: str, given: int, known: int) -> None:
-    if given and not known:
-        message = (
-            f"{name}: expected reviewers of the reviews, of the capacities or who are willing, found none among "
-            f"{given}; compare the names (letter case, name against email)"
-        )
-        raise InputError(message)
+def _codes(table: Reviews, labels: Sequence[Label], name: str) -> IntArray:
+    return match_labels(labels, table.reviewer_code, name, "reviewer", other=table.item_code)

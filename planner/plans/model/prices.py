@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
+from reviewgraph.formats.side import AFFINITY, COST
+from reviewgraph.sides.given import numbered_pairs
+from reviewgraph.sides.matching import match_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import TypeAlias
-
-    from reviewgraph.labels import IntArray, Label
+    from reviewgraph.columns import Columns
+    from reviewgraph.labels import IntArray
     from reviewgraph.reviews import FloatArray, Reviews
-
-    Pair: TypeAlias = tuple[Label, Label]
-    Affinity: TypeAlias = Columns | Mapping[Pair, float]
+    from reviewgraph.sides.given import Numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,71 +86,43 @@ class Prices:
 MOST_PAIRS = 30_000_000
 
 
-def prices(
-    table: Reviews, cost: Mapping[Pair, float] | None, affinity: Affinity | None, min_affinity: float | None
-) -> Prices:
-    """Return prices by code; pairs of unknown names are of no consequence.
+def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min_affinity: float | None) -> Prices:
+    """Return prices by code; pairs of unknown names are warned of.
 
     Raises
     ------
     InputError
         If costs and affinities are given both, or a floor without affinities; if a number is not finite (an
-        affinity may be NaN: none), or no affinity is of a pair that we know.
+        affinity may be NaN: none), a pair stands twice, or none of the pairs is of names that we know.
     """
     if affinity is None:
         if min_affinity is not None:
             message = "min_affinity: expected affinities with it, found none; give affinity, or leave the floor out"
             raise InputError(message)
-        return _costs(table, cost or {})
-    if cost:
+        return Prices() if cost is None else Prices(*_by_code(table, numbered_pairs(cost, "cost", COST.role), "cost"))
+    pairs = numbered_pairs(affinity, "affinity", AFFINITY.role)
+    if cost is not None and numbered_pairs(cost, "cost", COST.role).reviewer.size:
         message = "cost and affinity: expected one of the two, found both; affinity is a preference as costs are"
         raise InputError(message)
     if min_affinity is not None and not math.isfinite(min_affinity):
         message = f"min_affinity: expected a finite number, found {min_affinity!r}"
         raise InputError(message)
-    code, value, named = _affinities(table, affinity)
-    if named and not code.size:
-        message = (
-            f"affinity: expected reviewers and items of the reviews, found none of them in {named} pairs; compare "
-            "the names (letter case, number against text, columns exchanged)"
-        )
-        raise InputError(message)
+    code, value = _by_code(table, pairs, "affinity")
     return Prices(code, value, 0.0, max(0.0, float(value.max(initial=0.0))), min_affinity)
 
 
-def _costs(table: Reviews, cost: Mapping[Pair, float]) -> Prices:
-    found: dict[int, float] = {}
-    for (reviewer, item), price in cost.items():
-        if not math.isfinite(price):
-            message = f"cost of reviewer {reviewer!r} and item {item!r}: expected a finite number, found {price!r}"
-            raise InputError(message)
-        if reviewer in table.reviewer_code and item in table.item_code:
-            found[table.reviewer_code[reviewer] * table.n_items + table.item_code[item]] = float(price)
-    code = np.array(sorted(found), np.int64)
-    return Prices(code, np.array([found[pair] for pair in code.tolist()], np.float64))
-
-
-def _affinities(table: Reviews, affinity: Affinity) -> tuple[IntArray, FloatArray, int]:
-    """Return the known pairs that have an affinity, ascending, their affinities, and how many pairs were given."""
-    if isinstance(affinity, Columns):
-        if affinity.score is None:
-            message = "affinity: expected a number for each pair, found a table of pairs without numbers"
-            raise InputError(message)
-        reviewer = np.array([table.reviewer_code.get(label, -1) for label in affinity.reviewers], np.int64)
-        item = np.array([table.item_code.get(label, -1) for label in affinity.items], np.int64)
-        j, i, value = reviewer[affinity.reviewer], item[affinity.item], affinity.score
-    else:
-        j = np.array([table.reviewer_code.get(reviewer, -1) for reviewer, _ in affinity], np.int64)
-        i = np.array([table.item_code.get(item, -1) for _, item in affinity], np.int64)
-        value = np.array([float(number) for number in affinity.values()], np.float64)
+def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, FloatArray]:
+    """Return the known pairs that have a number, ascending, and their numbers."""
+    value = np.asarray(pairs.score, np.float64)
     if np.isinf(value).any():
-        message = "affinity: expected finite numbers (NaN where there is none), found an infinite one"
+        message = f"{name}: expected finite numbers (none, or NaN, where there is none), found an infinite one"
         raise InputError(message)
+    j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name)
     known = (j >= 0) & (i >= 0) & ~np.isnan(value)
     code = j[known] * table.n_items + i[known]
     order = np.argsort(code, kind="stable")
     code, found = code[order], value[known][order]
     if (code[1:] == code[:-1]).any():
-        message = "affinity: expected each (reviewer, item) pair once, found one twice"
+        message = f"{name}: expected each (reviewer, item) pair once, found one twice"
         raise InputError(message)
-    return code, found, value.size
+    return code, found

@@ -119,14 +119,14 @@ def test_side_files(tmp_path: Path) -> None:
         (["--select", "many"], "expected a number of papers, or a percentage"),
         (["--select", "99"], "--select: expected at most 5 papers"),
         (["--hypothesis", "wavy"], "Invalid value for '--hypothesis'"),
-        (["--references", "{folder}/unknown.csv"], "unknown.csv: expected an item of the reviews, found 'zebra'"),
+        (["--references", "{folder}/unknown.csv"], "unknown.csv: the paper is not in the reviews (paper 'zebra')"),
         (
             ["--method", "lsc", "--references", "{folder}/unknown.csv"],
-            "unknown.csv: expected an item of the reviews, found 'zebra'",
+            "unknown.csv: the paper is not in the reviews (paper 'zebra')",
         ),
         (
             ["--weights", "{folder}/strangers.csv"],
-            "strangers.csv: expected (reviewer, item) pairs of the reviews, found 1 of 1 that no review has",
+            "strangers.csv: the pair names a reviewer or paper that is not in the reviews",
         ),
         (
             ["--weights", "{folder}/negative.csv"],
@@ -144,7 +144,7 @@ def test_side_files(tmp_path: Path) -> None:
         (["--select", "2", "--error-rate", "0.5"], "Invalid value for '--error-rate'"),
         (
             ["--hypotheses", "{folder}/nobody.csv"],
-            "nobody.csv: expected reviewers of the reviews who gave a score",
+            "nobody.csv: the reviewer is not in the reviews with a score",
         ),
         (["--hypotheses", "{folder}/wavy.csv"], "wavy.csv: reviewer 'ann': expected one of linear, monotone,"),
         (["--hypotheses", "{folder}/none.csv"], "none.csv"),
@@ -391,7 +391,7 @@ def test_a_line_through_references_leads_to_their_scale_and_leaves_the_qualities
     [
         ("p0,10\np4,52\n", "--on-scale-of {known}: expected 3 or more that have a score"),
         ("p0,98\np4,52\np9,10\n", "--on-scale-of {known}: expected values that rise with quality"),
-        ("zebra,1\n", "--on-scale-of {known}: expected an item of the reviews, found 'zebra'"),
+        ("zebra,1\n", "--on-scale-of {known}: the paper is not in the reviews"),
     ],
 )
 def test_a_line_that_nothing_holds_is_refused(rows: str, message: str, tmp_path: Path) -> None:

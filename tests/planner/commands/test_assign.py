@@ -100,7 +100,7 @@ def test_conflicts_fixed_and_first_phase(folder):
     files = ["--conflicts", "conflicts.csv", "--fixed", "fixed.csv", "--phase-one", "first.csv"]
     result = run("--affinity", "affinity.csv", "--allow-unscored", *files, "--demand", "2", "--json")
     assert result.exit_code == 0
-    assert "1 of 2 conflicts name papers or reviewers that are not listed; ignored" in result.stderr
+    assert "1 of 2 pairs names a reviewer or paper that is not in the lists" in result.stderr
     pairs = {(r["item"], r["reviewer"]) for r in json.loads(result.stdout)["reviews"]}
     assert ("p2", "r3") in pairs
     assert not pairs & {("p0", "r0"), ("p0", "r1"), ("p0", "r2")}
@@ -111,7 +111,7 @@ def test_conflicts_fixed_and_first_phase(folder):
     ("arguments", "message"),
     [
         (["--affinity", "nowhere.csv"], "nowhere.csv"),
-        (["--affinity", "strange.csv"], "item 'zz' is not in items"),
+        (["--affinity", "strange.csv"], "(paper 'zz'); correct the names"),
         (["--design", "double", "--affinity", "affinity.csv"], "--design: expected loads alone with it"),
         (["--design", "double", "--load", "2"], "fails"),
         (["--survive", "--target", "none"], "survive: expected target"),
@@ -143,7 +143,7 @@ def test_many_conflicts_are_counted_as_the_naive_way_does(folder):
     rows = [("p0", "r0"), ("p1", "nobody"), ("gone", "r1"), ("gone", "nobody"), ("p1", "r1")]
     (folder / "conflicts.csv").write_text("item,reviewer\n" + "".join(f"{i},{r}\n" for i, r in rows))
     result = run("--conflicts", "conflicts.csv", "--json")
-    assert "conflicts.csv: 3 of 5 conflicts name papers or reviewers that are not listed; ignored" in result.stderr
+    assert "conflicts.csv: 3 of 5 pairs name a reviewer or paper that is not in the lists" in result.stderr
 
 
 def test_the_next_command_is_the_same_with_a_file_to_write(folder):
@@ -196,7 +196,7 @@ def test_authors_of_other_labels_are_refused(folder):
     (folder / "authors.csv").write_text("item,author\np0,somebody@else\n")
     result = run("--affinity", "affinity.csv", "--authors", "authors.csv")
     assert result.exit_code == 2
-    assert "authors.csv: none of its 1 author is a reviewer (the first is 'somebody@else')" in result.stderr
+    assert "--authors authors.csv: the author is not in the lists of papers and reviewers" in result.stderr
     result = run("--affinity", "affinity.csv", "--allow-coauthors")
     assert result.exit_code == 2
     assert "--allow-coauthors: expected --authors FILE with it" in result.stderr

@@ -35,8 +35,8 @@ def test_people_from_the_files_of_an_assignment() -> None:
     words = ("--affinity", "affinity.csv", "--institutions", "people.csv", "--min-reviews", "2", "-o", "plan.csv")
     found = run(*words)
     assert found.exit_code == 0, found.stderr
-    assert "people.csv: 1 of 4 reviewers is not in the reviews; ignored" in found.stderr
-    assert "affinity.csv: 1 row names a reviewer or paper that is not in the reviews; ignored" in found.stderr
+    assert "people.csv: 1 of 4 reviewers is not in the reviews; left out (reviewer 'dan')" in found.stderr
+    assert "affinity.csv: 1 of 6 pairs names a reviewer or paper that is not in the reviews; left out" in found.stderr
     assert found.stdout.rstrip().endswith("Next: reviewgraph check reviews.csv plan.csv --require double")
     with Path("plan.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -73,7 +73,7 @@ def test_what_papers_must_have_is_no_level_to_ask_less_of() -> None:
 @pytest.mark.parametrize(
     ("text", "words", "message"),
     [
-        ("reviewer\nzoe\n", ("--senior",), "--senior other.csv: expected reviewers of the reviews"),
+        ("reviewer\nzoe\n", ("--senior",), "--senior other.csv: the reviewer is not in the reviews"),
         ("reviewer\nann\n", ("--institutions",), "other.csv: expected a column institution with names in it"),
         ("reviewer\n", ("--willing",), "other.csv: a header but no reviewers below it"),
         ("reviewer,senior\nann,perhaps\n", ("--senior",), "other.csv:2: senior: expected yes or no, found 'perhaps'"),

@@ -40,7 +40,7 @@ def test_what_assign_wrote_is_changed_where_somebody_left_and_nowhere_else(folde
     rows = csv.DictReader((folder / "first.csv").read_text().splitlines())
     before = {(row["reviewer"], row["item"]) for row in rows}
     result = run("--affinity", "affinity.csv", "--previous", "first.csv", "--json", reviewers="fewer.csv")
-    assert "affinity.csv: 12 of 120 rows name a paper or reviewer that is not listed; ignored" in result.stderr
+    assert "affinity.csv: 12 of 120 pairs name a reviewer or paper that is not in the lists" in result.stderr
     found = json.loads(result.stdout)
     assert pairs(found) - before == {(pair["reviewer"], pair["item"]) for pair in found["changes"]["new"]}
     assert len(found["changes"]["new"]) == sum(reviewer == "r9" for reviewer, _ in before) == found["changes"]["fewest"]
@@ -48,10 +48,14 @@ def test_what_assign_wrote_is_changed_where_somebody_left_and_nowhere_else(folde
     assert found["price_percent_of_changes_and_threshold"] <= found["price_percent"] + 1e-9
 
 
-def test_an_affinity_of_nobody_is_refused_unless_somebody_may_have_left(folder):
+def test_affinities_of_some_who_are_not_listed_are_counted_and_of_nobody_refused(folder):
     result = run("--affinity", "affinity.csv", reviewers="fewer.csv")
+    assert "affinity.csv: 12 of 120 pairs name a reviewer" in result.stderr
+    assert "left out (reviewer 'r9')" in result.stderr
+    (folder / "strange.csv").write_text("item,reviewer,affinity\nP1,r1,0.5\n")
+    result = run("--affinity", "strange.csv")
     assert result.exit_code == 2
-    assert "affinity: reviewer 'r9' is not in reviewers" in result.output
+    assert "(paper 'P1'); 1 of 1 match if letter case and blanks are ignored: write 'P1' as 'p1'" in result.stderr
 
 
 def test_files_of_affinity_add_up_by_weight(folder):
@@ -74,7 +78,7 @@ def test_bids_count_beside_affinity_and_a_conflict_is_one(folder):
     found = pairs(json.loads(result.stdout))
     assert (reviewer, item) not in found
     assert ("r3", "p0") in found
-    assert "bids.csv: 1 of 3 rows name a paper or reviewer that is not listed; ignored" in result.stderr
+    assert "bids.csv: 1 of 3 pairs names a reviewer or paper that is not in the lists" in result.stderr
 
 
 def test_bids_alone_leave_all_pairs_possible(folder):

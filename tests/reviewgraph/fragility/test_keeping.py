@@ -34,7 +34,7 @@ def test_frequencies_are_those_of_the_only_two_papers() -> None:
 
 @pytest.mark.parametrize("missing", [1.5, -0.1, float("nan"), {"a": 2.0}, {"zoe": 0.1}])
 def test_what_is_no_probability_is_refused(missing: float | dict[str, float]) -> None:
-    with pytest.raises(InputError, match="missing: expected"):
+    with pytest.raises(InputError, match="missing: "):
         keeps(Reviews.from_pairs([("a", 1)]), missing)
     with pytest.raises(InputError, match="draws: expected 1 or more, found 0"):
         keeps(Reviews.from_pairs([("a", 1)]), 0.1, draws=0)

@@ -1,18 +1,25 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.assignments.model.inputs import Wishes, build
-from planner.assignments.wishes.pairs import codes_of, count_unknown, scored_pairs, table_of
+from planner.assignments.wishes.pairs import codes_of, scored_pairs
 from reviewgraph import Reviews
 from reviewgraph.columns import Columns
-from reviewgraph.errors import InputError
+from reviewgraph.errors import InputError, LabelWarning
+from reviewgraph.sides.given import pairs_of
 
 LABELS = st.sampled_from(["r10", "r9", "a", "7"])
 PAIRS = st.lists(st.tuples(LABELS, st.sampled_from(["p2", "p10", "x"])), max_size=12)
+
+
+def table_of(pairs):
+    return pairs_of(pairs, "pairs")
 
 
 def labelled(table):
@@ -39,12 +46,13 @@ def test_codes_among_known_labels_equal_the_naive_way(pairs, reviewers, strict):
         {(scored.reviewers.index(r), scored.items.index(i)) for r, i in pairs if r in reviewers and i in scored.items}
     )
     unknown = [(r, i) for r, i in pairs if r not in reviewers or i not in scored.items]
-    assert count_unknown(table_of(pairs), scored.reviewers, scored.items) == len(unknown)
-    if strict and unknown:
-        with pytest.raises(InputError, match=f"the pair \\({unknown[0][0]!r}, {unknown[0][1]!r}\\) names the unknown"):
-            codes_of(table_of(pairs), scored, "fixed", strict=True)
+    table, treated = table_of(pairs), "refused" if strict else "left out"
+    if unknown and (strict or not known):
+        with pytest.raises(InputError, match=r"fixed: .* names? a reviewer"):
+            codes_of(table, scored, "fixed", unknown=treated)
         return
-    found = codes_of(table_of(pairs), scored, "fixed", strict=strict)
+    with pytest.warns(LabelWarning, match=f"fixed: {len(unknown)} of {len(pairs)} ") if unknown else nullcontext():
+        found = codes_of(table, scored, "fixed", unknown=treated)
     assert list(zip(*(part.tolist() for part in found), strict=True)) == known
 
 

@@ -1,0 +1,264 @@
+"""What stands beside the reviews as Python has it: pairs, mappings, Series, data frames, brought to one form.
+
+Pairs are (reviewer, item) and become :class:`~reviewgraph.columns.Columns`; columns of data frames are found by name,
+as in files. Whether labels are known is for :mod:`reviewgraph.sides.matching` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from reviewgraph.columns import Columns
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import ITEM, REVIEWER, Role, locate, normalise
+from reviewgraph.labels import Label, plain_label
+from reviewgraph.reviews import Reviews
+
+if TYPE_CHECKING:
+    from reviewgraph.arrays import FloatArray, IntArray
+
+#: What :func:`pairs_of`, :func:`numbered_pairs`, :func:`by_label` and :func:`labels_of` take. Any stands for data
+#: frames and Series, which have no type in common.
+Pairs: TypeAlias = Columns | Reviews | Mapping[Any, Any] | Iterable[tuple[Label, Label]] | Any
+Numbered: TypeAlias = Columns | Mapping[tuple[Label, Label], float] | Iterable[tuple[Label, Label, float]] | Any
+Valued: TypeAlias = Mapping[Label, Any] | Iterable[tuple[Label, Any]] | Any
+Chosen: TypeAlias = Iterable[Label] | Mapping[Label, bool] | Any
+
+_PAIRS = "(reviewer, item) pairs, a mapping, or a data frame with columns reviewer and item"
+_TRIPLES = "a mapping (reviewer, item) -> number, triples, or a data frame with columns reviewer, item and a number"
+
+
+def pairs_of(given: Pairs, name: str) -> Columns:
+    """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
+
+    The keys of a mapping are (reviewer, item), or reviewers, and then its values several items each.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or a label is null; the message begins with ``name``.
+
+    Examples
+    --------
+    >>> pairs_of([("b", "p"), ("a", "p")], "conflicts").reviewer.tolist()
+    [0, 1]
+    >>> pairs_of({"a": ["p", "q"]}, "conflicts").items
+    ('p', 'q')
+    """
+    if isinstance(given, Columns):
+        return given
+    if isinstance(given, Reviews):
+        return Columns(given.reviewer, given.item, given.reviewers, given.items)
+    frame = _frame_of(given)
+    if frame is not None:
+        return _encoded(*_columns(frame, (REVIEWER, ITEM), name))
+    known = _mapping_of(given, name)
+    if known is None:
+        pairs = _rows(given, name, _PAIRS, 2)
+    elif _are_rows(known, 2):
+        pairs = list(known)
+    else:
+        pairs = [(key, item) for key, items in known.items() for item in _rows(items, name, _PAIRS, 0)]
+    return _encoded([reviewer for reviewer, _ in pairs], [item for _, item in pairs])
+
+
+def numbered_pairs(given: Numbered, name: str, role: Role) -> Columns:
+    """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes.
+
+    Parameters
+    ----------
+    given
+        ``{(reviewer, item): number}``, (reviewer, item, number) rows, or a table of them. None is NaN.
+    name
+        The argument, for messages.
+    role
+        Which column of a data frame has the numbers.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or what should be a number is none.
+
+    Examples
+    --------
+    >>> numbered_pairs([("a", "p", 0.5)], "affinity", Role("affinity")).score.tolist()
+    [0.5]
+    """
+    if isinstance(given, Columns):
+        if given.score is None:
+            message = f"{name}: expected a number for each pair, found a table of pairs without numbers"
+            raise InputError(message)
+        return given
+    frame, known = _frame_of(given), _mapping_of(given, name)
+    if frame is not None:
+        reviewer, item, values = _columns(frame, (REVIEWER, ITEM, role), name)
+    elif known is not None:
+        pairs = _rows(list(known), name, "(reviewer, item) as a key", 2)
+        reviewer, item, values = [one for one, _ in pairs], [other for _, other in pairs], list(known.values())
+    else:
+        rows = _rows(given, name, _TRIPLES, 3)
+        reviewer, item, values = ([row[place] for row in rows] for place in range(3))
+    return replace(_encoded(reviewer, item), score=_numbers(values, name))
+
+
+def by_label(given: Valued, name: str, label: Role, value: Role) -> dict[Any, Any]:
+    """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or a label is null or stands twice.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> by_label(pandas.Series([2, 0], index=["a", "b"]), "capacity", REVIEWER, Role("spare"))
+    {'a': 2, 'b': 0}
+    """
+    known = _mapping_of(given, name)
+    if known is not None:
+        return dict(known)
+    frame = _frame_of(given)
+    expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
+    columns = None if frame is None else _columns(frame, (label, value), name)
+    rows = _rows(given, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
+    found: dict[Any, Any] = {}
+    for one, entry in rows:
+        if one in found:
+            message = f"{name}: {label.name} {one!r} stands twice; remove one of the two"
+            raise InputError(message)
+        found[one] = entry
+    return found
+
+
+def labels_of(given: Chosen, name: str, label: Role, chosen: Role | None = None) -> list[Any]:
+    """Return labels: from anything that lists them, a Series, or a data frame with a column of them.
+
+    Parameters
+    ----------
+    given
+        Labels. Where a mapping or an indexed Series says True or False of each, those of True.
+    name
+        The argument, for messages.
+    label
+        What the labels are.
+    chosen
+        A column of a data frame that may say of whom it is true; by default all are meant.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or a label is null.
+
+    Examples
+    --------
+    >>> labels_of({"a": True, "b": False}, "senior", REVIEWER), labels_of(["a", "b"], "gone", REVIEWER)
+    (['a'], ['a', 'b'])
+    """
+    frame = _frame_of(given)
+    if frame is not None:
+        roles = (label,) if chosen is None or not _has(frame, chosen) else (label, chosen)
+        labels, *flags = _columns(frame, roles, name)
+        return [one for one, flag in zip(labels, *flags, strict=True) if flag] if flags else labels
+    if isinstance(given, Mapping) or (_is_indexed(given) and str(getattr(given, "dtype", "")) == "bool"):
+        known = _mapping_of(given, name) or {}
+        return [one for one, flag in known.items() if flag]
+    return _rows(given, name, f"several {label.name}s", 0)
+
+
+def _encoded(reviewer: Sequence[Any], item: Sequence[Any]) -> Columns:
+    """Give codes to labels in the order in which they first stand."""
+    (left, reviewers), (right, items) = _codes(reviewer), _codes(item)
+    return Columns(left, right, reviewers, items)
+
+
+def _codes(column: Sequence[Any]) -> tuple[IntArray, tuple[Label, ...]]:
+    code = {label: number for number, label in enumerate(dict.fromkeys(column))}
+    return np.fromiter(map(code.__getitem__, column), np.int64, len(column)), tuple(map(plain_label, code))
+
+
+def _numbers(values: Iterable[Any], name: str) -> FloatArray:
+    try:
+        return np.array(list(values), np.float64)  # None becomes NaN
+    except (TypeError, ValueError) as error:
+        message = f"{name}: expected numbers, found something else ({error})"
+        raise InputError(message) from error
+
+
+def _rows(given: Any, name: str, expected: str, size: int) -> list[Any]:
+    """Return rows of so many entries each, or, where the size is 0, whatever is listed."""
+    several = not isinstance(given, str | bytes) and isinstance(given, Iterable)
+    rows = (given.tolist() if hasattr(given, "tolist") else list(given)) if several else [given]
+    if not several or (size and not _are_rows(rows, size)):
+        wrong = next((row for row in rows if not _are_rows([row], size)), rows[0])
+        message = f"{name}: expected {expected}, found {wrong!r}"
+        raise InputError(message)
+    return rows
+
+
+def _are_rows(rows: Collection[Any], size: int) -> bool:
+    """Whether all are rows of so many entries; told from their types and lengths as sets, for there may be many."""
+    return set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {size}
+
+
+def _mapping_of(given: Any, name: str) -> Mapping[Any, Any] | None:
+    """Return a mapping, or what maps as one: a Series that has an index. None where it is neither."""
+    if isinstance(given, Mapping):
+        return given
+    if not _is_indexed(given):
+        return None
+    if not given.index.is_unique:
+        message = f"{name}: {given.index[given.index.duplicated()][0]!r} stands twice; remove one of the two"
+        raise InputError(message)
+    found = dict(given.items())
+    # An index whose levels are named the other way round is turned.
+    turned = [normalise(str(level)) in ITEM.names for level in given.index.names] == [True, False]
+    return {key[::-1]: value for key, value in found.items()} if turned else found
+
+
+def is_frame(given: Any) -> bool:
+    """Whether it is a data frame, or a Series with an index.
+
+    >>> is_frame([1, 2])
+    False
+    """
+    return _is_indexed(given) or _frame_of(given) is not None
+
+
+def _is_indexed(given: Any) -> bool:
+    """Whether it is a Series of pandas, or one like it: values with labels of their own."""
+    return hasattr(given, "index") and hasattr(given, "reset_index") and not hasattr(given, "columns")
+
+
+def _frame_of(given: Any) -> Any:
+    """Return a data frame as narwhals has it; None where it is none."""
+    if isinstance(given, list | tuple | set | frozenset | str | Mapping) or not hasattr(given, "columns"):
+        return None
+    import narwhals as nw
+
+    try:
+        return nw.from_native(given, eager_only=True)
+    except TypeError:
+        return None
+
+
+def _has(frame: Any, role: Role) -> bool:
+    return any(normalise(str(header)) in role.names for header in frame.columns)
+
+
+def _columns(frame: Any, roles: Iterable[Role], name: str) -> list[list[Any]]:
+    """Return the columns of a data frame in the order of roles; labels may not be null."""
+    wanted = [replace(role, required=True) for role in roles]
+    places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, by_option=False)
+    columns = [frame.get_column(frame.columns[places[role.name]]) for role in wanted]
+    for role, column in zip(wanted, columns, strict=True):
+        if role.label and column.is_null().any():
+            message = (
+                f"{name}: expected a {role.name} in every row, found none in row {int(column.is_null().arg_true()[0])}"
+            )
+            raise InputError(message)
+    return [column.to_list() for column in columns]

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from reviewgraph import InputError, Reviews
+from reviewgraph.formats.headers import ITEM, REVIEWER, Role
+from reviewgraph.sides.given import by_label, labels_of, numbered_pairs, pairs_of
+
+COST = Role("cost", ("price",), ranked=False)
+PAIRS = [("a", 7), ("b", 8)]
+
+
+def listed(table):
+    return [(table.reviewers[j], table.items[i]) for j, i in zip(table.reviewer, table.item, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        PAIRS,
+        iter(PAIRS),
+        [list(pair) for pair in PAIRS],
+        {"a": [7], "b": (8,)},
+        dict.fromkeys(PAIRS, 1),
+        pd.DataFrame({"paper": [7, 8], "email": ["a", "b"]}),
+        pl.DataFrame({"reviewer": ["a", "b"], "item": [7, 8]}),
+        pl.DataFrame({"reviewer": ["a", "b"], "item": [7, 8]}).to_arrow(),
+        pd.Series([1, 1], index=pd.MultiIndex.from_tuples(PAIRS)),
+        pd.Series([1, 1], index=pd.MultiIndex.from_tuples([(7, "a"), (8, "b")], names=["paper", "reviewer"])),
+        Reviews.from_pairs(PAIRS),
+        np.array(PAIRS, dtype=object),
+    ],
+)
+def test_pairs_come_in_any_form(given):
+    assert sorted(listed(pairs_of(given, "conflicts"))) == PAIRS
+
+
+def test_no_pairs_at_all():
+    assert pairs_of((), "conflicts").reviewer.size == 0
+    assert pairs_of(pd.DataFrame({"reviewer": [], "item": []}), "conflicts").reviewer.size == 0
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {("a", 7): 2, ("b", 8): None},
+        [("a", 7, 2), ("b", 8, float("nan"))],
+        pd.DataFrame({"paper": [7, 8], "email": ["a", "b"], "price": [2, None]}),
+        pl.DataFrame({"paper": [7, 8], "email": ["a", "b"], "price": [2, None]}),
+        pd.Series([2, None], index=pd.MultiIndex.from_tuples(PAIRS)),
+    ],
+)
+def test_pairs_with_a_number_come_in_any_form(given):
+    table = numbered_pairs(given, "cost", COST)
+    assert listed(table) == PAIRS
+    np.testing.assert_array_equal(table.score, [2, np.nan])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"a": 2, "b": 0},
+        [("a", 2), ("b", 0)],
+        pd.Series({"a": 2, "b": 0}),
+        pd.DataFrame({"email": ["a", "b"], "price": [2, 0]}),
+        pl.DataFrame({"email": ["a", "b"], "price": [2, 0]}),
+    ],
+)
+def test_values_by_label_come_in_any_form(given):
+    assert by_label(given, "capacity", REVIEWER, COST) == {"a": 2, "b": 0}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["a", "b"],
+        {"a": True, "b": True, "c": False},
+        pd.Series(["a", "b"]),
+        pl.Series(["a", "b"]),
+        pd.Series([True, True, False], index=["a", "b", "c"]),
+        pd.DataFrame({"reviewer": ["a", "b"]}),
+        pl.DataFrame({"reviewer": ["a", "b", "c"], "cost": [True, True, False]}),
+    ],
+)
+def test_labels_come_in_any_form(given):
+    assert labels_of(given, "senior", REVIEWER, COST) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("read", "given", "message"),
+    [
+        (pairs_of, ["ab"], r"x: expected \(reviewer, item\) pairs, .* found 'ab'"),
+        (pairs_of, "ab", "x: expected .* found 'ab'"),
+        (pairs_of, 7, "x: expected .* found 7"),
+        (pairs_of, pl.Series([1]), "x: expected .* found 1"),
+        (pairs_of, pd.DataFrame({"paper": [1]}), "x: no reviewer column"),
+        (pairs_of, pl.DataFrame({"paper": [1, 2], "reviewer": ["a", None]}), "x: expected a reviewer .* in row 1"),
+    ],
+)
+def test_what_is_no_pairs_is_refused(read, given, message):
+    with pytest.raises(InputError, match=message):
+        read(given, "x")
+
+
+def test_what_is_no_numbers_is_refused():
+    with pytest.raises(InputError, match=r"x: expected \(reviewer, item\) as a key, found 'a'"):
+        numbered_pairs({"a": 1}, "x", COST)
+    with pytest.raises(InputError, match="x: expected numbers"):
+        numbered_pairs([("a", 7, "high")], "x", COST)
+    with pytest.raises(InputError, match="x: expected a mapping"):
+        numbered_pairs(PAIRS, "x", COST)
+    with pytest.raises(InputError, match="without numbers"):
+        numbered_pairs(pairs_of(PAIRS, "x"), "x", COST)
+
+
+def test_labels_that_stand_twice_are_refused():
+    for given in ([("a", 1), ("a", 2)], pd.Series([1, 2], index=["a", "a"])):
+        with pytest.raises(InputError, match="'a' stands twice"):
+            by_label(given, "x", ITEM, COST)
+
+
+def test_one_label_is_not_several():
+    with pytest.raises(InputError, match="x: expected several reviewers, found 'ann'"):
+        labels_of("ann", "x", REVIEWER)

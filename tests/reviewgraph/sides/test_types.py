@@ -1,0 +1,79 @@
+"""The same side tables in other types: the answers are the same, or it is said what does not match."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from lsc import posterior
+from planner import assign, plan_extra_reviews
+from reviewgraph import InputError, LabelWarning, Reviews, keeps
+
+CHAIN = Reviews.from_pairs([(1, 1, 2.0), (1, 2, 3.0), (2, 2, 2.0), (2, 3, 5.0), (3, 3, 1.0), (3, 4, 4.0)])
+BARRED = [(1, 4), (2, 4), (1, 3)]
+
+
+def planned(**options):
+    return sorted((review.reviewer, review.item) for review in plan_extra_reviews(CHAIN, **options).reviews)
+
+
+@pytest.mark.parametrize(
+    "barred",
+    [
+        BARRED,
+        {1: [3, 4], 2: [4]},
+        pd.DataFrame(BARRED, columns=["reviewer", "paper"]),
+        pl.DataFrame(BARRED, schema=["email", "item"], orient="row"),
+        pd.DataFrame(BARRED, columns=["reviewer", "paper"]).astype(float),
+        np.array(BARRED),
+    ],
+)
+def test_conflicts_hold_whatever_they_come_as(barred):
+    assert planned(conflicts=barred) == planned(conflicts=BARRED)
+    assert not set(planned(conflicts=barred)) & set(BARRED)
+    affinity = {(j, i): 1.0 for j in (1, 2, 3, 4) for i in (1, 2, 3, 4)}
+    chosen = assign(affinity, demand=2, load=3, conflicts=barred, target="none").reviews
+    pairs = {(chosen.reviewers[j], chosen.items[i]) for j, i in zip(chosen.reviewer, chosen.item, strict=True)}
+    assert not pairs & set(BARRED)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"conflicts": [(str(j), str(i)) for j, i in BARRED]},
+        {"conflicts": [*BARRED, ("1", 4)]},
+        {"capacity": {"1": 3}},
+        {"cost": {("1", 4): 2.0}},
+        {"affinity": pd.DataFrame({"reviewer": ["1"], "item": ["4"], "affinity": [1.0]})},
+        {"fixed": [("1", "4")]},
+        {"senior": ["1"]},
+        {"institutions": {"1": "X"}},
+        {"willing": ["1"]},
+    ],
+)
+def test_numbers_are_not_the_text_of_their_digits(options):
+    with pytest.raises(InputError, match="match as text only"):
+        plan_extra_reviews(CHAIN, **options)
+
+
+def test_numbers_by_label_come_as_series_and_frames():
+    spare = {1: 1, 2: 0, 3: 4}
+    for given in (pd.Series(spare), pl.DataFrame({"reviewer": list(spare), "spare": list(spare.values())})):
+        assert planned(capacity=given) == planned(capacity=spare)
+    known = {1: 10.0, 2: 11.0, 3: 12.0, 4: 13.0}
+    told = posterior(CHAIN, references=known).quality
+    for given in (pd.Series(known), pl.DataFrame({"paper": list(known), "quality": list(known.values())})):
+        np.testing.assert_array_equal(posterior(CHAIN, references=given).quality, told)
+    with pytest.warns(LabelWarning, match="references: 1 of 5 papers is not in the reviews; left out"):
+        np.testing.assert_array_equal(posterior(CHAIN, references=known | {9: 1.0}).quality, told)
+    assert keeps(CHAIN, pd.Series({1: 0.5})).levels == keeps(CHAIN, {1: 0.5}).levels
+
+
+def test_loads_and_demands_come_as_series():
+    affinity = pd.Series({(j, i): float(j == i) for j in (1, 2, 3) for i in (1, 2, 3)})
+    chosen = assign(affinity, demand=pd.Series({1: 1, 2: 1, 3: 1}), load=pd.Series({1: 1, 2: 1, 3: 1}), target="none")
+    assert chosen.to_dict()["affinity"] == 3.0
+    with pytest.raises(InputError, match=r"load: none of 3 reviewers is in .* match as text only"):
+        assign(affinity, demand=1, load={"1": 1, "2": 1, "3": 1}, target="none")
