@@ -23,7 +23,7 @@ from lsc.references import known_values
 from reviewgraph.chances import probability_in_top
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
-from reviewgraph.formats.side import WEIGHT
+from reviewgraph.formats.side.fields import WEIGHT
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray, Reviews

@@ -12,14 +12,26 @@ import numpy as np
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, normalise, recognised, require_named
+from reviewgraph.formats.headers import (
+    ITEM,
+    REVIEWER,
+    SCORE,
+    TITLE,
+    columns_of,
+    locate,
+    normalise,
+    recognised,
+    require_named,
+)
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
+from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
 from reviewgraph.formats.tables import Column, Path, Rows, Table
 from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.formats.values import Scores
@@ -50,7 +62,8 @@ def read_reviews(
         reviewer, item and perhaps score and title, under their usual synonyms; others are ignored. Without a score
         column, and where its cell is empty, a review is planned.
     columns
-        Names of columns we do not know, such as ``{"score": "OveMer"}``; an empty name stands for "none".
+        Names of columns we do not know, such as ``{"score": "OveMer"}``, or for one file alone
+        ``{"may.csv:score": "Merit"}``; an empty name stands for "none".
     items
         An items file, or the labels of all items: items nobody reviews may be among them, no others reviewed.
     scale
@@ -58,7 +71,8 @@ def read_reviews(
     lower_is_better
         1 is the best score; false by default.
     duplicates
-        What to do when a pair stands twice: ``"error"`` (default), ``"last"`` or ``"mean"``.
+        What to do when a pair has two scores: ``"error"`` (default), ``"last"`` or ``"mean"``. A pair that is planned
+        in one row and scored in another is one review; a note counts them.
     format
         The system that the files are from, such as ``"hotcrp"``, or ``"table"`` for none; by default their content
         says it.
@@ -78,7 +92,7 @@ def read_reviews(
         If a file is missing or not a table, a column is missing or ambiguous, or rows are malformed: up to ten are
         named by file and line in one message.
     DuplicateReview
-        If a pair stands twice and ``duplicates`` is ``"error"``; the message names both places.
+        If a pair has two scores and ``duplicates`` is ``"error"``; the message names both places.
 
     Examples
     --------
@@ -97,19 +111,20 @@ def read_reviews(
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
     # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
-    declared = None if items is None else _declared(items, say)
-    files = [open_table(path, ROLES, wanted, say, kind="reviews", format=format) for path in paths]
+    declared = None if items is None else _declared(items, wanted, say)
+    files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     if opened:
         for file in files:
             opened(file)
     tables, names = read_names(files)
-    require_named([table.header for table in tables], ROLES, wanted)
+    require_named([table.header for table in tables], ROLES, wanted, SIDE_ROLES)
+    given = [columns_of(wanted, table.name) for table in tables]
     # Malformed rows of all files gather in one message.
     problems = Problems()
-    parts = [_read_part(table, file, wanted, grades, problems, say) for file, table in enumerate(tables)]
+    parts = [_read_part(table, file, given[file], grades, problems, say) for file, table in enumerate(tables)]
     problems.raise_any()
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
-    if "reviewer" not in wanted:
+    if not any("reviewer" in own for own in given):
         refuse_aliases([(part.table.name, part.reviewer) for part in parts])
     if not sum(len(part.lines) for part in parts):
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
@@ -129,7 +144,9 @@ def read_reviews(
         lower_is_better=lower_is_better,
         row_name=place,
     )
-    return Reviews.from_columns(columns_read, duplicates=duplicates)
+    reviews = Reviews.from_columns(columns_read, duplicates=duplicates)
+    _note_fulfilled(columns_read, reviews, say)
+    return reviews
 
 
 class _Part(NamedTuple):
@@ -257,6 +274,17 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
         )
 
 
+def _note_fulfilled(rows: Columns, reviews: Reviews, note: Callable[[str], object]) -> None:
+    """Say how many rows without a score repeat another row of their pair."""
+    scored = int(rows.scored.sum()) if rows.scored is not None else 0
+    repeated = rows.reviewer.size - scored - (reviews.n_reviews - int(reviews.scored.sum()))
+    if repeated and reviews.n_reviews < rows.reviewer.size:
+        note(
+            f"{counted(repeated, 'planned row is', 'planned rows are')} of pairs that stand in another row too, with a "
+            "score or planned as well: each pair counts as one review"
+        )
+
+
 def _unused(tables: Sequence[Table]) -> list[str]:
     """Return the names of the columns that may hold scores: those of no role, in files that may have any."""
     known = {*NO_SCORES, *(name for role in ROLES for name in role.names)}
@@ -303,12 +331,12 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
     return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
 
 
-def _declared(items: Path | Iterable[str], note: Callable[[str], object]) -> dict[str, str]:
+def _declared(items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object]) -> dict[str, str]:
     """Return title by item, empty where there is none."""
     if isinstance(items, str | os.PathLike):
         from reviewgraph.formats.side import read_items
 
-        return {label: entry.title for label, entry in read_items(items, note=note).items()}
+        return {label: entry.title for label, entry in read_items(items, columns=columns, note=note).items()}
     return dict.fromkeys(items, "")
 
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
 from reviewgraph.arrays import frozen, starts
-from reviewgraph.errors import InputError
+from reviewgraph.errors import DuplicateReview, InputError
 from reviewgraph.labels import IntArray, Label, encode, plain_label
 from reviewgraph.results import Result
 from reviewgraph.rows import Duplicates as Duplicates
-from reviewgraph.rows import checked_scores, merge_duplicates, refuse_out_of_range, say_twice
+from reviewgraph.rows import checked_scores, first_repeated, merge_duplicates, refuse_out_of_range, say_twice
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -197,6 +197,10 @@ class Reviews(Result):
         InputError, DuplicateReview
             As :meth:`from_codes`; a pair that is in the table already counts as standing twice.
         """
+        first = first_repeated(self.reviewer * self.n_items + self.item, reviewer * self.n_items + item)
+        if first is not None:
+            who, what = self.reviewers[int(reviewer[first])], self.items[int(item[first])]
+            raise DuplicateReview(say_twice(who, what, "the table", "the reviews added"))
         sign = -1.0 if self.lower_is_better else 1.0
         added = np.zeros(len(reviewer)) if score is None else score
         return Reviews.from_codes(
@@ -275,8 +279,8 @@ class Reviews(Result):
         scored
             Which reviews have a score, shape (E,); all of them by default where scores are given.
         duplicates
-            What to do when a pair stands twice: refuse (default), keep the ``last`` row that has a score, or take
-            the ``mean`` of the scores.
+            What to do when a pair has two scores: refuse (default), keep the ``last`` row that has one, or take the
+            ``mean``. A pair that is planned in one row and scored in another is one review.
         row_name
             Says where row number r (from 0) came from, for messages.
         titles, lower_is_better
@@ -287,7 +291,7 @@ class Reviews(Result):
         InputError
             If a code is outside its range, arrays differ in length or a score is NaN or infinite.
         DuplicateReview
-            If a pair stands twice and ``duplicates`` is ``"error"``.
+            If a pair has two scores and ``duplicates`` is ``"error"``.
         """
         left, right = np.asarray(reviewer, np.int64).ravel(), np.asarray(item, np.int64).ravel()
         reviewer_labels = range(reviewers) if isinstance(reviewers, int) else reviewers

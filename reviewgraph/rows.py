@@ -57,6 +57,18 @@ def checked_scores(
     return values, known
 
 
+def first_repeated(known: IntArray, added: IntArray) -> int | None:
+    """Return the first place of ``added`` whose pair is known, or stands before it; None where all are new.
+
+    >>> first_repeated(np.array([3, 5]), np.array([4, 6, 4])), first_repeated(np.array([3]), np.array([4]))
+    (2, None)
+    """
+    again = np.ones(added.size, np.bool_)
+    again[np.unique(added, return_index=True)[1]] = False
+    places = np.flatnonzero(again | np.isin(added, known))
+    return int(places[0]) if places.size else None
+
+
 def quote_label(label: Hashable) -> str:
     """Return a label in quotes, cut where it is long."""
     return quote(label) if isinstance(label, str) else repr(label)
@@ -81,6 +93,8 @@ def merge_duplicates(
 ) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
     """Return one row a pair; rows come sorted by pair and, within a pair, in their first order.
 
+    A pair that is planned in some rows and scored in one, or planned in all, is one review: two scores are refused.
+
     Parameters
     ----------
     reviewer, item, score, scored
@@ -95,18 +109,22 @@ def merge_duplicates(
     Raises
     ------
     DuplicateReview
-        If a pair stands twice and the policy is ``"error"``.
+        If a pair has two scores and the policy is ``"error"``.
     """
     new = np.ones(reviewer.size, np.bool_)
     new[1:] = (reviewer[1:] != reviewer[:-1]) | (item[1:] != item[:-1])
     if new.all():
         return reviewer, item, score, scored
-    if policy == "error":
-        second = int(np.flatnonzero(~new)[0])
-        raise DuplicateReview(say(int(row[second - 1]), int(row[second])))
     # Rows of one pair stand together, so the pairs are numbered by counting where a new one begins.
     group = np.cumsum(new) - 1
     known = np.bincount(group, weights=scored) > 0
+    if policy == "error":
+        # A row without a score is a plan, which one with a score fulfils.
+        counting = np.flatnonzero(scored)
+        again = np.flatnonzero(group[counting][1:] == group[counting][:-1])
+        if again.size:
+            first, second = counting[again[0]], counting[again[0] + 1]
+            raise DuplicateReview(say(int(row[first]), int(row[second])))
     value = np.full(known.size, np.nan)
     if policy == "last":
         value[group[scored]] = score[scored]  # rows stand in order, so the last assignment is the last row

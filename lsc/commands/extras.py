@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from reviewgraph.cli.output import say
+from reviewgraph.cli.options import read_side
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def read_known(reviews: Reviews, path: str) -> dict[Any, float]:
     from lsc.references import known_values
     from reviewgraph.formats.side import read_references
 
-    value = known_values(reviews, read_references(path, note=say), "on_scale_of")
+    value = known_values(reviews, read_side(read_references, path), "on_scale_of")
     return {reviews.items[code]: float(value[code]) for code in np.flatnonzero(~np.isnan(value)).tolist()}
 
 

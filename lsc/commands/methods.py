@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import CLASSES, HYPOTHESES
-from reviewgraph.cli.output import say
+from reviewgraph.cli.options import read_side
 from reviewgraph.errors import InputError
 from reviewgraph.naming import named
 
@@ -57,9 +57,9 @@ def options_of(name: str, reviews: Reviews, options: Mapping[str, Any], progress
 
     found: dict[str, Any] = {}
     if options["references"]:
-        found["references"] = read_references(options["references"], note=say)
+        found["references"] = read_side(read_references, options["references"])
     if options["weights"]:
-        found["weights"] = read_weights(options["weights"], note=say)
+        found["weights"] = read_side(read_weights, options["weights"])
     if name == LSC:
         default = options["hypothesis"] or next(iter(HYPOTHESES))
         found["hypothesis"] = _hypotheses(reviews, default, options["by_reviewer"])
@@ -77,7 +77,7 @@ def _hypotheses(reviews: Reviews, default: str, path: str | None) -> HypothesisL
 
     scored = set(reviews.reviewer[reviews.scored].tolist())
     everyone = {label: default for code, label in enumerate(reviews.reviewers) if code in scored}
-    given = read_hypotheses(path, note=say)
+    given = read_side(read_hypotheses, path)
     match_labels(list(given), list(everyone), "hypotheses", "reviewer", other=reviews.item_code, where=SCORED)
     for label, name in given.items():
         named(CLASSES, name, f"hypotheses: reviewer {label!r}")

@@ -16,7 +16,8 @@ from lsc.experiments.published import PEER_GRADING
 from lsc.experiments.running import measure
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import Role
-from reviewgraph.formats.side import Field, read_columns
+from reviewgraph.formats.side.fields import Field
+from reviewgraph.formats.side.reading import read_columns
 from reviewgraph.formats.values import parse_number
 from reviewgraph.reviews import FloatArray, Reviews
 

@@ -16,7 +16,7 @@ from planner.commands.fair import fair_options, read_fair, write_alternates
 from planner.commands.lots import lot_options, read_lots, write_probabilities
 from planner.commands.rules import read_rules, rule_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
-from reviewgraph.cli.options import given_options, output_option
+from reviewgraph.cli.options import columns_option, given_columns, given_options, output_option, read_side
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 from reviewgraph.cli.progress import telling
 from reviewgraph.levels import ALL_NAMES
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="All reviewers (reviewer[,load,min_load], and any columns that rules are about).",
 )
+@columns_option
 @wanted_options
 @click.option("--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
@@ -125,9 +126,9 @@ def _asked(
     from reviewgraph.reading import read_reviews
 
     lots = read_lots(max_probability, perturbation, draws, probabilities)
-    items = side.read_items(items_file, note=say)
-    reviewers = side.read_reviewers(reviewers_file, note=say)
-    barred = side.read_pair_codes(conflicts, note=say) if conflicts else None
+    items = read_side(side.read_items, items_file)
+    reviewers = read_side(side.read_reviewers, reviewers_file)
+    barred = read_side(side.read_conflicts, conflicts) if conflicts else None
     wanted = read_wanted(
         reviewers, items, allow_unscored=options["allow_unscored"], **{name: options[name] for name in NAMES}
     )
@@ -141,13 +142,13 @@ def _asked(
         items=items,
         reviewers=reviewers,
         conflicts=joined(barred, wanted.conflicts) or (),
-        fixed=side.read_pair_codes(fixed, note=say) if fixed else (),
+        fixed=read_side(side.read_assigned, fixed) if fixed else (),
         **read_rules(reviewers_file, reviewers, *rules),
         target=target,
         survive=int(options["survive"]),
-        phase_one=read_reviews(phase_one, note=say, duplicates="last") if phase_one else None,
+        phase_one=read_reviews(phase_one, columns=given_columns(), note=say, duplicates="last") if phase_one else None,
         conditioning=options["conditioning"],
-        assumptions=assumptions_like(read_reviews(like, note=say)) if like else None,
+        assumptions=assumptions_like(read_reviews(like, columns=given_columns(), note=say)) if like else None,
         **wanted.arguments,
         **wrote,
         **read_fair(options),
@@ -196,8 +197,8 @@ def _design(
         if source is not None and source.name != "DEFAULT":
             message = f"--design: expected loads alone with it, found --{name.replace('_', '-')}; drop one of the two"
             raise Refusal(message)
-    items = side.read_items(items_file, note=say)
-    reviewers = side.read_reviewers(reviewers_file, note=say)
+    items = read_side(side.read_items, items_file)
+    reviewers = read_side(side.read_reviewers, reviewers_file)
     loads = _filled({label: entry.load for label, entry in reviewers.items()}, load)
     return design_assignment(tuple(items), loads, design, seed)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import with_options
+from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import say
 from reviewgraph.words import counted
 
@@ -71,7 +71,7 @@ def read_who_wrote(
             message = f"--{name}: expected --authors FILE with it, found none; add the file or drop the option"
             raise Refusal(message)
         return {}
-    table = read_authors(authors, note=say)
+    table = read_side(read_authors, authors)
     strangers = sum(author not in reviewers for author in table.reviewers)
     if 0 < strangers < len(table.reviewers):
         of = counted(len(table.reviewers), "author")

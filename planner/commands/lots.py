@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.assignments.findings.randomised import DRAWS
-from reviewgraph.cli.options import with_options
-from reviewgraph.cli.output import Refusal, csv_text, say, write_whole
+from reviewgraph.cli.options import read_side, with_options
+from reviewgraph.cli.output import Refusal, csv_text, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def _cap(text: str | None) -> Any:
     try:
         return float(text)
     except ValueError:
-        return side.read_probabilities(text, note=say)
+        return read_side(side.read_probabilities, text)
 
 
 def write_probabilities(chosen: Assignment, place: str | None) -> None:

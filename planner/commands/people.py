@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import with_options
+from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import say
 from reviewgraph.words import counted
 
@@ -68,14 +68,14 @@ def read_people(
 
     given: dict[str, Any] = {}
     if willing:
-        given["willing"] = side.read_chosen(willing, "willing", note=say)
+        given["willing"] = read_side(side.read_chosen, willing, "willing")
         new = sum(label not in known for label in given["willing"])
         if new:
             say(f"{willing}: {counted(new, 'reviewer is', 'reviewers are')} in no review; emergency reviewers")
     if institutions:
-        given["institutions"] = side.read_institutions(institutions, note=say)
+        given["institutions"] = read_side(side.read_institutions, institutions)
     if senior:
-        given["senior"] = side.read_chosen(senior, "senior", note=say)
+        given["senior"] = read_side(side.read_chosen, senior, "senior")
     if affinity:
-        given["affinity"] = side.read_affinity(affinity, note=say)
+        given["affinity"] = read_side(side.read_affinity, affinity)
     return given

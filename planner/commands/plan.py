@@ -10,7 +10,7 @@ import click
 from planner.commands.aims import CHOICES, read_aims
 from planner.commands.people import people_options, read_people
 from planner.plans.objectives import OBJECTIVES
-from reviewgraph.cli.options import given_options, given_table, output_option, table_options
+from reviewgraph.cli.options import given_options, given_table, output_option, read_side, table_options
 from reviewgraph.cli.output import Refusal, csv_text, print_json, say, write_whole
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.share import Share, read_share
@@ -160,18 +160,18 @@ def _side_files(
     **people: str | None,
 ) -> dict[str, Any]:
     """Read the side files that are given."""
-    from reviewgraph.formats.side import read_capacity, read_cost, read_pair_codes
+    from reviewgraph.formats import side
 
     given: dict[str, Any] = {}
     if capacity:
-        given["capacity"] = read_capacity(capacity, note=say)
+        given["capacity"] = read_side(side.read_capacity, capacity)
     given |= read_people({*reviews.reviewers, *given.get("capacity", ())}, **people)
     if conflicts:
-        given["conflicts"] = read_pair_codes(conflicts, note=say)
+        given["conflicts"] = read_side(side.read_conflicts, conflicts)
     if fixed:
-        given["fixed"] = read_pair_codes(fixed, note=say)
+        given["fixed"] = read_side(side.read_assigned, fixed)
     if cost:
-        given["cost"] = read_cost(cost, note=say)
+        given["cost"] = read_side(side.read_cost, cost)
     return given
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import with_options
+from reviewgraph.cli.options import given_columns, read_side, with_options
 from reviewgraph.cli.output import Refusal, say
 from reviewgraph.words import noun
 
@@ -81,11 +81,11 @@ def read_rules(
     from reviewgraph.formats import side
     from reviewgraph.sides.matching import match_labels
 
-    known = side.read_attributes(reviewers_file)
+    known = side.read_attributes(reviewers_file, columns=given_columns())
     told = {reviewers_file: known}
     rules: list[Rule] = [*map(_at_most, at_most), *map(_at_least, at_least), *map(_reward, reward)]
     if attributes:
-        more = told[attributes] = side.read_attributes(attributes, note=say)
+        more = told[attributes] = read_side(side.read_attributes, attributes)
         match_labels(list(more), reviewers, attributes, "reviewer", where=LISTS)
         known = {label: {**known.get(label, {}), **more.get(label, {})} for label in reviewers}
     for path, values in told.items():

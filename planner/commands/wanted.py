@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reviewgraph.cli.options import with_options
-from reviewgraph.cli.output import Refusal, say
+from reviewgraph.cli.options import read_side, with_options
+from reviewgraph.cli.output import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -88,17 +88,17 @@ def read_wanted(
     everything = allow_unscored or not affinity
     tables, wishes, barred = [], [], None
     for path, weight in map(weighed, affinity):
-        table = side.read_affinity(path, note=say)
+        table = read_side(side.read_affinity, path)
         tables.append((_of_those_here(table, reviewers, items, path), weight))
     for path, weight in map(weighed, bids):
-        read = side.read_bids(path, note=say)
+        read = read_side(side.read_bids, path)
         wishes.append((_of_those_here(read.table, reviewers, items, path), weight))
         barred = joined(barred, read.conflicts)
     arguments = {
         "affinity": _merged(tables, wishes, everything),
         "allow_unscored": everything,
         "min_affinity": min_affinity,
-        "previous": side.read_pair_codes(previous, note=say) if previous else None,
+        "previous": read_side(side.read_assigned, previous) if previous else None,
         "per_change": per_change,
     }
     return Wanted(arguments, barred)

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from reviewgraph.cli.output import refusing, say
+from reviewgraph.cli.options import read_side
+from reviewgraph.cli.output import refusing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -22,7 +23,7 @@ def _missing(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     try:
         chance = float(value)
     except ValueError:
-        return read_missing(value, note=say)
+        return read_side(read_missing, value)
     if not 0 <= chance <= 1:
         message = f"expected a probability from 0 to 1, or a file of reviewer,probability; found {value!r}"
         raise click.BadParameter(message, ctx, param)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_KEY, _READER, _SYSTEM = "reviewgraph.table", "reviewgraph.reader", "reviewgraph.system"
+R = TypeVar("R")
+_KEY, _READER, _SYSTEM, _COLUMNS = (f"reviewgraph.{name}" for name in ("table", "reader", "system", "columns"))
 
 
 def with_options(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
@@ -48,9 +49,57 @@ def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -
             elif role:
                 found[role] += f",{part}"
             else:
-                message = f"expected reviewer=NAME,item=NAME,score=NAME (any of them), found {part!r}"
+                message = f"expected ROLE=NAME, as in reviewer=NAME, or FILE:ROLE=NAME, found {part!r}"
                 raise click.BadParameter(message, ctx, param)
+    if found:
+        _expect_roles(ctx, param, found)
+    ctx.meta[_COLUMNS] = found
     return found
+
+
+def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[str]) -> None:
+    from reviewgraph.formats.headers import FILE, ITEM, REVIEWER, SCORE, TITLE
+    from reviewgraph.formats.side.fields import ROLES
+
+    known = [role.name for role in (REVIEWER, ITEM, SCORE, TITLE, *ROLES)]
+    for given in found:
+        role = given.rpartition(FILE)[2]
+        if role not in known:
+            message = f"expected one of {', '.join(known)} before '=', found {role!r}"
+            raise click.BadParameter(message, ctx, param)
+
+
+def columns_option(command: Command) -> Command:
+    """Add ``--columns`` to a command: which column is which, in every file that it reads.
+
+    >>> @click.command()
+    ... @columns_option
+    ... def show(columns):
+    ...     click.echo(columns)
+    >>> [parameter.name for parameter in show.params]
+    ['columns']
+    """
+    # Eager, for callbacks of other options read files.
+    return click.option(
+        "--columns",
+        callback=_columns,
+        multiple=True,
+        is_eager=True,
+        metavar="[FILE:]ROLE=NAME,...",
+        help="Which column is which, where the names are not usual: reviewer=NAME,item=NAME,score=NAME in all files "
+        "that have it, affinity=NAME (load, spare, bid, cost ...) in side files, FILE:ROLE=NAME in one file.",
+    )(command)
+
+
+def given_columns() -> dict[str, str]:
+    """Return the names of columns that ``--columns`` gives."""
+    columns: dict[str, str] = click.get_current_context().meta.get(_COLUMNS, {})
+    return columns
+
+
+def read_side(read: Callable[..., R], path: str, *more: Any) -> R:
+    """Read a side file with the columns that ``--columns`` names; what a person should know goes to stderr."""
+    return read(path, *more, columns=given_columns(), note=say, opened=keep_system)
 
 
 def _scale(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -63,13 +112,7 @@ def _scale(ctx: click.Context, param: click.Parameter, value: str | None) -> str
 
 _PARAMETERS = (
     click.argument("paths", nargs=-1, required=True, metavar="REVIEWS..."),
-    click.option(
-        "--columns",
-        callback=_columns,
-        multiple=True,
-        metavar="ROLE=NAME,...",
-        help="Which column is which, where the names are not usual: reviewer=NAME,item=NAME,score=NAME.",
-    ),
+    columns_option,
     click.option(
         "--format",
         metavar="NAME",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import ITEM, Role
-from reviewgraph.formats.side import Field, read_columns
+from reviewgraph.formats.headers import Role
+from reviewgraph.formats.side.fields import PAPER, Field
+from reviewgraph.formats.side.reading import Options, read_columns
 from reviewgraph.labels import encode
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.side import Note
     from reviewgraph.formats.tables import Path
 
 AUTHOR = Role(
@@ -22,7 +22,7 @@ AUTHOR = Role(
 SEPARATOR = ";"
 
 
-def read_authors(path: Path, *, note: Note | None = None) -> Columns:
+def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     """Return who wrote what, authors in the place of reviewers, from a file ``item,author``.
 
     A cell of ``author`` may name several, separated by semicolons; an item may stand in several rows.
@@ -30,10 +30,10 @@ def read_authors(path: Path, *, note: Note | None = None) -> Columns:
     Raises
     ------
     InputError
-        As :func:`reviewgraph.formats.side.read_columns`; also if nobody is named.
+        As :func:`reviewgraph.formats.side.reading.read_columns`; also if nobody is named.
     """
-    fields = (Field(ITEM, str, "a label"), Field(AUTHOR, str, "one author, or several separated by semicolons"))
-    rows = read_columns(path, fields, key=("item", "author"), unique=False, note=note)
+    fields = (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons"))
+    rows = read_columns(path, fields, key=("item", "author"), unique=False, **options)
     named = [
         (author.strip(), item)
         for item, cell in zip(rows["item"], rows["author"], strict=True)

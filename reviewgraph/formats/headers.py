@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -76,6 +77,9 @@ SCORE = Role(
 TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
 
 
+#: Between a file and the role of one of its columns, where the user names columns; and between a file and a part of it.
+FILE, PART = ":", "#"
+
 #: Names of columns that may just as well number the rows: they are taken only where there is nothing better.
 ROW_NUMBERS = ("id", "#")
 
@@ -102,7 +106,7 @@ def locate(
     name: str,
     note: Callable[[str], object],
     *,
-    by_option: bool = True,
+    prefix: str | None = "",
 ) -> dict[str, int]:
     """Return the position of each role's column, for those the table has.
 
@@ -119,8 +123,9 @@ def locate(
         The file, for messages.
     note
         Told when one of several columns was chosen.
-    by_option
-        Whether the user can name columns; else the file has to be changed, and messages say so.
+    prefix
+        What stands before a role where the user names columns, for messages: nothing by default, ``file:`` where files
+        of several kinds are read; None where there is no such option and the file has to be changed.
 
     Raises
     ------
@@ -135,13 +140,14 @@ def locate(
             continue
         places = named(header, wanted) if wanted else []
         if not places:
-            places = _by_synonym(header, role, name, note)
+            places = _by_synonym(header, role, name, note, prefix)
         if len(places) > 1:
-            raise InputError(_say_ambiguous(header, role, places, name, by_option=by_option))
+            raise InputError(_say_ambiguous(header, role, places, name, prefix))
         if places:
             found[role.name] = places[0]
         elif role.required:
-            advice = f"say which one it is with --columns {role.name}=NAME" if by_option else "rename the one it is"
+            chosen = f"say which one it is with {_option(prefix, role)}"
+            advice = "rename the one it is" if prefix is None else chosen
             message = (
                 f"{name}: no {role.name} column ({', '.join(role.names[:4])} ...); found the columns "
                 f"{quote_all(header)}; {advice}"
@@ -150,19 +156,33 @@ def locate(
     return found
 
 
-def require_named(headers: Sequence[Sequence[str]], roles: Sequence[Role], columns: Mapping[str, str]) -> None:
-    """Refuse names given by the user that no file has, and roles that do not exist.
+def require_named(
+    headers: Sequence[Sequence[str]], roles: Sequence[Role], columns: Mapping[str, str], others: Sequence[Role] = ()
+) -> None:
+    """Refuse names given by the user for all files that none has, and roles that do not exist.
+
+    Parameters
+    ----------
+    headers, roles
+        Of the files, and what is looked for in them.
+    columns
+        The names by role; those for one file alone are passed over.
+    others
+        Roles of columns in files of other kinds, which are passed over too.
 
     Raises
     ------
     InputError
         Listing the columns found.
     """
-    known = [role.name for role in roles]
-    for role, wanted in columns.items():
-        if role not in known:
+    known, elsewhere = [role.name for role in roles], {role.name for role in others}
+    for given, wanted in columns.items():
+        file, _, role = given.rpartition(FILE)
+        if role not in known and role not in elsewhere:
             message = f"--columns: expected one of {', '.join(known)} before '=', found {quote(role)}"
             raise InputError(message)
+        if file or role not in known:
+            continue
         if wanted.strip() and not any(named(header, wanted) for header in headers):
             every = dict.fromkeys(text for header in headers for text in header)
             message = f"--columns {role}={wanted}: there is no column {quote(wanted)}; found {quote_all(every)}"
@@ -175,7 +195,34 @@ def recognised(header: Sequence[str], roles: Sequence[Role], columns: Mapping[st
     return sum(bool(present & {*role.names, normalise(columns.get(role.name, ""))}) for role in roles)
 
 
-def _by_synonym(header: Sequence[str], role: Role, name: str, note: Callable[[str], object]) -> list[int]:
+def columns_of(columns: Mapping[str, str], path: object) -> dict[str, str]:
+    """Return the names that the user gave for the columns of one file: those of all files, and its own before them.
+
+    Parameters
+    ----------
+    columns
+        Name by role, or by ``file:role``, as ``--columns`` takes them.
+    path
+        The file.
+
+    Examples
+    --------
+    >>> columns_of({"reviewer": "who", "fit.csv:reviewer": "person", "bid.csv:bid": "wish"}, "fit.csv")
+    {'reviewer': 'person'}
+    """
+    given, here = [(*role.rpartition(FILE)[::2], name) for role, name in columns.items()], str(path)
+    # A name for a whole file is one for each sheet of it.
+    own = dict.fromkeys(("", here.partition(PART)[0], here))
+    return {role: name for mine in own for file, role, name in given if file == mine}
+
+
+def _option(prefix: str | None, role: Role, name: str = "NAME") -> str:
+    return f"--columns {shlex.quote(f'{prefix or str()}{role.name}={name}')}"
+
+
+def _by_synonym(
+    header: Sequence[str], role: Role, name: str, note: Callable[[str], object], prefix: str | None
+) -> list[int]:
     normal = list(map(normalise, header))
     hits = {synonym: [p for p, text in enumerate(normal) if text == synonym] for synonym in role.names}
     present = [places for places in hits.values() if places]
@@ -189,19 +236,20 @@ def _by_synonym(header: Sequence[str], role: Role, name: str, note: Callable[[st
     ]
     if present and normal[present[0][0]] in ROW_NUMBERS:
         chosen = quote(header[present[0][0]])
-        note(f"{name}: the {role.name} is read from the column {chosen} (choose with --columns {role.name}=NAME)")
+        note(f"{name}: the {role.name} is read from the column {chosen} (choose with {_option(prefix, role)})")
     elif others:
         chosen, passed = quote(header[present[0][0]]), quote_all(header[place] for place in others)
         note(
             f"{name}: the {role.name} is read from the column {chosen}, not from {passed} "
-            f"(choose with --columns {role.name}=NAME)"
+            f"(choose with {_option(prefix, role)})"
         )
     return present[0] if present else []
 
 
-def _say_ambiguous(header: Sequence[str], role: Role, places: list[int], name: str, *, by_option: bool) -> str:
+def _say_ambiguous(header: Sequence[str], role: Role, places: list[int], name: str, prefix: str | None) -> str:
     names = [header[place] for place in places]
     if len(set(names)) == 1:
         return f"{name}: {len(names)} columns are called {quote(names[0])}; rename all but the one that counts"
-    advice = f"say which one, for example --columns {role.name}={names[0]}" if by_option else "rename all but one"
+    chosen = f"say which one, for example {_option(prefix, role, names[0])}"
+    advice = "rename all but one" if prefix is None else chosen
     return f"{name}: the {role.name} may be any of the columns {quote_all(names)}; {advice}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reviewgraph.errors import InputError
 from reviewgraph.formats.archives import Members, is_zip, open_folder, open_zip
 from reviewgraph.formats.encodings import read_bytes
-from reviewgraph.formats.headers import Role
+from reviewgraph.formats.headers import PART, Role
 from reviewgraph.formats.problems import quote, quote_all
 from reviewgraph.formats.sheets import choose_sheet
 from reviewgraph.formats.systems.known import Wanted, check_format, extract, recognise
@@ -18,9 +18,6 @@ from reviewgraph.formats.workbooks import INSIDE, is_workbook, read_spreadsheet_
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path, Table
-
-#: Between a file and the sheet of it, or the file inside it, that is meant.
-PART = "#"
 
 
 def open_table(

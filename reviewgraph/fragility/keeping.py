@@ -10,7 +10,7 @@ import numpy as np
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
-from reviewgraph.formats.side import PROBABILITY
+from reviewgraph.formats.side.fields import PROBABILITY
 from reviewgraph.fragility.fragile import FINDERS
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.levels import LEVELS

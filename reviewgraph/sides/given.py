@@ -253,7 +253,7 @@ def _has(frame: Any, role: Role) -> bool:
 def _columns(frame: Any, roles: Iterable[Role], name: str) -> list[list[Any]]:
     """Return the columns of a data frame in the order of roles; labels may not be null."""
     wanted = [replace(role, required=True) for role in roles]
-    places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, by_option=False)
+    places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, prefix=None)
     columns = [frame.get_column(frame.columns[places[role.name]]) for role in wanted]
     for role, column in zip(wanted, columns, strict=True):
         if role.label and column.is_null().any():

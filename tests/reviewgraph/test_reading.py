@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph import DuplicateReview, read_reviews
+from reviewgraph import DuplicateReview, Reviews, read_reviews
 from tests.reviewgraph.reading_cases import HOTCRP, SCORES, outcome, refused, rows
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -167,3 +167,24 @@ def test_real_tables(folder, sizes):
     reviews = read_reviews(DATA / folder / "scores.csv", note=pytest.fail)
     assert (reviews.n_reviewers, reviews.n_items, reviews.n_reviews) == sizes
     assert reviews.scored.all()
+
+
+def test_what_was_assigned_and_then_scored_is_one_review(tmp_path):
+    (tmp_path / "assigned.csv").write_text("reviewer,paper\na,1\na,2\nb,1\n")
+    (tmp_path / "scores.csv").write_text("reviewer,paper,score\na,1,3\nc,1,2\n")
+    said = []
+    table = read_reviews(tmp_path / "assigned.csv", tmp_path / "scores.csv", note=said.append)
+    assert table.to_dict() == {
+        "reviewer": ["a", "a", "b", "c"],
+        "item": ["1", "2", "1", "1"],
+        "score": [3.0, None, None, 2.0],
+    }
+    assert said == [
+        "1 planned row is of pairs that stand in another row too, with a score or planned as well: each pair counts as "
+        "one review"
+    ]
+    with pytest.raises(DuplicateReview):
+        read_reviews(tmp_path / "scores.csv", tmp_path / "scores.csv")
+    assert Reviews.from_pairs([("a", 1, None), ("a", 1, 2.0), ("a", 1)]).to_dict()["score"] == [2.0]
+    with pytest.raises(DuplicateReview, match="the table and the reviews added"):
+        Reviews.from_pairs([("a", 1, 2.0)]).with_pairs([("a", 1)])

@@ -19,7 +19,7 @@ from planner.assignments.wishes.rivals import rivals_of
 from planner.assignments.wishes.written import Authors
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER
-from reviewgraph.formats.side import DEMAND, LOAD, MIN_LOAD
+from reviewgraph.formats.side.fields import DEMAND, LOAD, MIN_LOAD
 from reviewgraph.sides.given import by_label, pairs_of
 from reviewgraph.sides.matching import codes_among, match_labels
 

@@ -17,7 +17,7 @@ from planner.assignments.wishes.rules import AtLeast, AtMost
 from reviewgraph.arrays import spread
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
-from reviewgraph.formats.side import INSTITUTION, SENIOR
+from reviewgraph.formats.side.fields import INSTITUTION, SENIOR
 from reviewgraph.sides.given import by_label, labels_of
 from reviewgraph.sides.matching import match_labels
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
-from reviewgraph.formats.side import AFFINITY
+from reviewgraph.formats.side.fields import AFFINITY
 from reviewgraph.labels import encode
 from reviewgraph.sides.given import is_frame, numbered_pairs
 from reviewgraph.sides.matching import match_pairs

@@ -14,7 +14,7 @@ from planner.plans.model.prices import Prices, prices
 from planner.plans.model.tables import as_pairs, with_extra, with_reviewers
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
-from reviewgraph.formats.side import SPARE, WILLING
+from reviewgraph.formats.side.fields import SPARE, WILLING
 from reviewgraph.sides.given import by_label, labels_of, pairs_of
 from reviewgraph.sides.matching import match_labels, match_pairs
 

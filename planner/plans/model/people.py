@@ -9,7 +9,7 @@ import numpy as np
 
 from reviewgraph.arrays import spread
 from reviewgraph.formats.headers import REVIEWER
-from reviewgraph.formats.side import INSTITUTION, SENIOR
+from reviewgraph.formats.side.fields import INSTITUTION, SENIOR
 from reviewgraph.sides.given import by_label, labels_of
 from reviewgraph.sides.matching import match_labels
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.side import AFFINITY, COST
+from reviewgraph.formats.side.fields import AFFINITY, COST
 from reviewgraph.sides.given import numbered_pairs
 from reviewgraph.sides.matching import match_pairs
 

@@ -141,11 +141,10 @@ def _chosen(name: str, fitting: Sequence[Export], wanted: Wanted) -> tuple[Expor
         if use is not None:
             return export, use
     held = " or ".join(dict.fromkeys(use.kind for use in fitting[0].uses))
-    message = (
-        f"{name}: this is {fitting[0].what}, which holds {held}; expected a file of {wanted.kind} "
-        f"(if it is one all the same, say --format {PLAIN})"
-    )
-    raise InputError(message)
+    message = f"{name}: this is {fitting[0].what}, which holds {held}; expected a file of {wanted.kind}"
+    # Only reviews have an option for their format.
+    advice = f" (if it is one all the same, say --format {PLAIN})" if wanted.kind in (None, "reviews") else ""
+    raise InputError(message + advice)
 
 
 def _taken(table: Table, export: Export, use: Use, wanted: Wanted) -> Table:

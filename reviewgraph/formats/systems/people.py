@@ -115,7 +115,7 @@ def _labels(grid: Grid) -> tuple[int, int | None]:
     InputError
         If it is not clear which column is the student.
     """
-    places = locate(grid.header, [_STUDENT, TITLE], {}, grid.name, grid.notes.append, by_option=False)
+    places = locate(grid.header, [_STUDENT, TITLE], {}, grid.name, grid.notes.append, prefix=None)
     return places[_STUDENT.name], places.get(TITLE.name)
 
 

@@ -93,10 +93,14 @@ def test_what_cannot_be_meant_ends_with_one_message(text: str, words: tuple[str,
     assert message in found.stderr
 
 
-@pytest.mark.parametrize("header", ["item,reviewer,fits", "item,reviewer,affinity,similarity"])
-def test_columns_of_side_files_are_to_be_renamed_in_the_file(header: str) -> None:
-    Path("odd.csv").write_text(f"{header}\n")
+@pytest.mark.parametrize("header", ["item,reviewer,fits", "item,reviewer,fits,affinity,similarity"])
+@pytest.mark.parametrize("given", ["affinity=fits", "odd.csv:affinity=fits"])
+def test_columns_of_side_files_can_be_named(header: str, given: str) -> None:
+    more = "0.9" + ",0,0" * (header.count(",") > 2)
+    Path("odd.csv").write_text(f"{header}\np1,bob,{more}\n")
     found = run("--affinity", "odd.csv")
     assert found.exit_code == 2
-    assert "; rename " in found.stderr
-    assert "--columns" not in found.stderr
+    assert "--columns odd.csv:affinity=" in found.stderr
+    found = run("--affinity", "odd.csv", "--columns", given, "--json")
+    assert found.exit_code == 0, found.stderr
+    assert 0.9 in [review["affinity"] for review in json.loads(found.stdout)["reviews"]]

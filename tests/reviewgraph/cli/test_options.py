@@ -70,10 +70,10 @@ def test_lower_is_better(run):
         (["none.csv"], "Error: none.csv: no such file"),
         (["t.csv"], "Error: reviewer 'a' reviews item '1' twice: t.csv:2 and t.csv:3"),
         (["t.csv", "--columns", "score=Nil"], "there is no column 'Nil'; found 'reviewer', 'item', 'score'"),
-        (["t.csv", "--columns", "score"], "expected reviewer=NAME,item=NAME,score=NAME"),
+        (["t.csv", "--columns", "score"], "expected ROLE=NAME, as in reviewer=NAME, or FILE:ROLE=NAME"),
         (["t.csv", "--scale", "A"], "expected all grades in quotes"),
         (["t.csv", "--duplicates", "first"], "'first' is not one of"),
-        (["t.csv", "--items", "t.csv", "--duplicates", "last"], "Error: t.csv:3: '1' stood in t.csv:2 already"),
+        (["t.csv", "--columns", "fit=Fit"], "expected one of reviewer, item, score, title, demand"),
         ([], "Missing argument 'REVIEWS...'"),
     ],
 )

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from reviewgraph import InputError, read_reviews
@@ -32,10 +34,10 @@ def test_reviewers(write):
 
 def test_pairs_of_items_and_reviewers(write):
     text = "paper,title,given_name,family_name,email,conflicttype\n3,T,G,F,a,Personal\n3,T,G,F,b,Author\n3,T,G,F,a,\n"
-    assert listed(side.read_pair_codes(write(text))) == [("a", "3"), ("b", "3")]
-    assert listed(side.read_pair_codes(write("item,reviewer\n"))) == []
-    assert listed(side.read_pair_codes(write("# Paper ID\tReviewer Email\n7\tr\n"))) == [("r", "7")]
-    table = side.read_pair_codes(write("reviewer,paper\nb,3\na,3\nb,3\na,1\n"))
+    assert listed(side.read_conflicts(write(text))) == [("a", "3"), ("b", "3")]
+    assert listed(side.read_conflicts(write("item,reviewer\n"))) == []
+    assert listed(side.read_conflicts(write("# Paper ID\tReviewer Email\n7\tr\n"))) == [("r", "7")]
+    table = side.read_conflicts(write("reviewer,paper\nb,3\na,3\nb,3\na,1\n"))
     assert table.score is None
     assert listed(table) == [("b", "3"), ("a", "3"), ("a", "1")]
 
@@ -72,7 +74,7 @@ def test_values_by_label(write):
             "item,demand\np,1.5\n",
             "side.csv:2: demand: expected a whole number, 0 or more, found '1.5'",
         ),
-        (side.read_items, "item\np\n\np\n", "side.csv:4: 'p' stood in side.csv:2 already; remove one of the two rows"),
+        (side.read_items, "item,demand\np,2\np,3\n", "side.csv: item 'p': demand 2 in one row and 3 in another"),
         (side.read_items, "item,demand\n,1\n", "side.csv:2: the item is empty"),
         (side.read_items, "", "side.csv: the file is empty"),
         (side.read_items, "item,demand\n", "side.csv: a header but no items below it"),
@@ -144,3 +146,76 @@ def test_attributes_of_reviewers(write):
         side.read_attributes(write("reviewer,region\na,Asia\na,Europe\n"))
     with pytest.raises(InputError, match="no reviewers below it"):
         side.read_attributes(write("reviewer,region\n"))
+
+
+def test_papers_may_stand_in_many_rows(write):
+    text = "paper,email,title\np2,a,Second\np1,a,B\np1,b,A\np2,b,\n"
+    assert side.read_items(write(text)) == {"p2": Item(None, "Second"), "p1": Item(None, "A")}
+    assert side.read_items(write("paper,demand\np,\np,2\np,2\n")) == {"p": Item(2, "")}
+
+
+HOTCRP = (
+    "paper,action,email,round,title\n3,clearreview,#pc,any,T\n3,primaryreview,a,R1,\n"
+    "4,clearreview,#pc,any,U\n4,pcreview,b,R1,\n4,conflict,c,,\n"
+)
+PREFERENCES = (
+    "paper,title,given_name,family_name,email,conflict,preference,topic_score\n"
+    "3,T,A,A,a,,10,2\n3,T,B,B,b,conflict,,0\n4,T,C,C,c,,-100,1\n"
+)
+
+
+def test_exports_of_assignments_list_papers_reviews_and_conflicts(write):
+    name = write(HOTCRP)
+    assert listed(side.read_assigned(name)) == [("a", "3"), ("b", "4")]
+    assert listed(side.read_conflicts(name)) == [("c", "4")]
+    assert list(side.read_items(name)) == ["3", "4"]
+    said = []
+    side.read_assigned(name, note=said.append)
+    assert any("2 rows left out" in line or "rows left out" in line for line in said)
+
+
+def test_one_file_of_preferences_has_bids_conflicts_and_affinities(write):
+    name = write(PREFERENCES)
+    bids = side.read_bids(name)
+    assert ("b", "3") in listed(bids.conflicts)
+    assert by_pair(bids.table)["a", "3"] == 0.5
+    assert ("b", "3") in listed(side.read_conflicts(name))
+    with pytest.raises(InputError, match=r'the affinity may be any of .*--columns "affinity=preference"'):
+        side.read_affinity(name)
+    assert by_pair(side.read_affinity(name, columns={"affinity": "topic_score"}))["a", "3"] == 2.0
+
+
+def test_edges_of_openreview_are_loads_and_conflicts(write):
+    quotas = [{"invitation": "V/-/Custom_Max_Papers", "head": "V/Reviewers", "tail": "~A1", "weight": 4}]
+    assert side.read_reviewers(write(json.dumps(quotas), "quotas.json"))["~A1"].load == 4
+    barred = [{"invitation": "V/-/Conflict", "head": "note", "tail": "~A1", "weight": -1}]
+    assert listed(side.read_conflicts(write(json.dumps(barred), "conflicts.json"))) == [("~A1", "note")]
+    with pytest.raises(InputError, match="which holds conflicts; expected a file of affinities"):
+        side.read_affinity("conflicts.json")
+
+
+def test_a_spreadsheet_is_a_side_file(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Paper ID", "Email", "TPMS Score"], [3, "a", 0.5], [4, "a", 0.25]):
+        book.active.append(row)
+    book.save(tmp_path / "tpms.xlsx")
+    assert by_pair(side.read_affinity(tmp_path / "tpms.xlsx")) == {("a", "3"): 0.5, ("a", "4"): 0.25}
+
+
+def test_columns_are_named_for_all_files_or_for_one(write):
+    fit = write("who,paper,fit\na,3,0.5\n", "fit.csv")
+    names = {"reviewer": "who", "affinity": "fit"}
+    for columns in (names, {f"fit.csv:{role}": name for role, name in names.items()}):
+        assert by_pair(side.read_affinity(fit, columns=columns)) == {("a", "3"): 0.5}
+    # A name for labels need not be that of every file; one for this file, or for what only it has, must be there.
+    usual = write("reviewer,paper,affinity\na,3,0.5\n", "usual.csv")
+    assert by_pair(side.read_affinity(usual, columns={"reviewer": "who"})) == {("a", "3"): 0.5}
+    for columns in ({"affinity": "fit"}, {"usual.csv:reviewer": "who"}):
+        with pytest.raises(InputError, match=r"usual.csv: there is no column '(fit|who)' \((affinity|reviewer)\)"):
+            side.read_affinity(usual, columns=columns)
+    with pytest.raises(InputError, match=r"say which one it is with --columns fit.csv:affinity=NAME"):
+        side.read_affinity(fit, columns={"reviewer": "who"})
+    reviews = write("who,paper,mark\na,3,1\n", "may.csv")
+    table = read_reviews(reviews, columns={"may.csv:reviewer": "who", "score": "mark", "affinity": "fit"})
+    assert table.to_dict() == {"reviewer": ["a"], "item": ["3"], "score": [1.0]}

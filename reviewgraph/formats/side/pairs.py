@@ -1,0 +1,129 @@
+"""Side files on pairs of a reviewer and a paper: affinities, bids, costs, conflicts, reviews that are assigned.
+
+There may be millions, so pairs stay codes, as :class:`~reviewgraph.columns.Columns`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, Unpack
+
+import numpy as np
+
+from reviewgraph.columns import Columns
+from reviewgraph.errors import InputError
+from reviewgraph.formats.bids import EXPECTED
+from reviewgraph.formats.side.fields import AFFINITY, BID, COST, PAPER, PERSON, PROBABILITY, WEIGHT, Field
+from reviewgraph.formats.side.reading import Coded, Options, read_coded
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.tables import Path
+
+KEY = ("reviewer", "item")
+
+
+def read_affinity(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return affinities as codes, from a file ``item,reviewer,affinity``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _scored_pairs(path, AFFINITY, "affinities", **options)
+
+
+def read_probabilities(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return probabilities as codes, from a file ``item,reviewer,probability``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _scored_pairs(path, PROBABILITY, **options)
+
+
+class Bids(NamedTuple):
+    """Bids as a table of pairs with numbers from -1 to 1, and the pairs that bid a conflict."""
+
+    table: Columns
+    conflicts: Columns
+
+
+def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
+    """Return the bids of a file ``item,reviewer,bid``, in the words of :data:`reviewgraph.formats.bids.WORDS`.
+
+    A row whose bid is empty says nothing.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice, or nobody bids.
+    """
+    columns = read_coded(path, (PERSON, PAPER, BID), key=KEY, kind="bids", **options)
+    bid, pairs = columns["bid"], _pairs(columns)
+    if not any(bid.values):
+        message = f"{path}: expected a column bid with {EXPECTED} in it, found none"
+        raise InputError(message)
+    value = np.array([np.nan if one is None or one.conflict else one.value for one in bid.values], np.float64)
+    barred = np.array([one is not None and one.conflict for one in bid.values], np.bool_)[bid.codes]
+    conflicts = replace(pairs, reviewer=pairs.reviewer[barred], item=pairs.item[barred])
+    return Bids(replace(pairs, score=value[bid.codes]), conflicts)
+
+
+def read_cost(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return costs as codes, from a file ``item,reviewer,cost``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _scored_pairs(path, COST, **options)
+
+
+def read_weights(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return what a review may be worth (a confidence, an expertise) as codes, from a file ``item,reviewer,weight``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a pair stands twice.
+    """
+    return _scored_pairs(path, WEIGHT, **options)
+
+
+def read_conflicts(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return the distinct pairs of a file ``item,reviewer`` of conflicts as codes.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`.
+    """
+    return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind="conflicts", unique=False, **options))
+
+
+def read_assigned(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return the distinct pairs of a file ``item,reviewer`` of reviews, or of the export of an assignment, as codes.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`.
+    """
+    return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind="assignments", unique=False, **options))
+
+
+def _pairs(columns: dict[str, Coded]) -> Columns:
+    reviewer, item = columns["reviewer"], columns["item"]
+    return Columns(reviewer.codes, item.codes, reviewer.values, item.values)
+
+
+def _scored_pairs(path: Path, field: Field, kind: str | None = None, **options: Unpack[Options]) -> Columns:
+    """Return pairs with a number each, NaN where its cell is empty."""
+    columns = read_coded(path, (PERSON, PAPER, field), key=KEY, kind=kind, **options)
+    value = columns[field.role.name]
+    numbers = np.array([np.nan if number is None else number for number in value.values], np.float64)
+    return replace(_pairs(columns), score=numbers[value.codes])

@@ -1,0 +1,199 @@
+"""A side file as columns: which of them is which, what its cells mean, and which rows repeat others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+
+import numpy as np
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import FILE, TITLE, columns_of, locate, named
+from reviewgraph.formats.opening import open_table
+from reviewgraph.formats.problems import Problems, quote, quote_all
+from reviewgraph.formats.side.fields import PAPER, PERSON, Field
+
+if TYPE_CHECKING:
+    from reviewgraph.arrays import IntArray
+    from reviewgraph.formats.headers import Role
+    from reviewgraph.formats.tables import Column, Path, Table
+
+Note = Callable[[str], object]
+
+#: Roles that files of any kind have: a name for one of them need not be that of every file.
+SHARED = (PERSON.role.name, PAPER.role.name, TITLE.name)
+
+
+class Options(TypedDict, total=False):
+    """What every reader of a side file takes beside the file.
+
+    Parameters
+    ----------
+    columns
+        Names of columns by role, or by ``file:role``, as ``--columns`` takes them.
+    note
+        Told what a person should know; by default nothing is said.
+    opened
+        Called with the table when it is open; its ``source`` says what it was taken for.
+    """
+
+    columns: Mapping[str, str]
+    note: Note
+    opened: Callable[[Table], object]
+
+
+class Coded(NamedTuple):
+    """A column of values: ``values[codes[row]]`` is that of a row."""
+
+    codes: IntArray
+    values: list[Any]
+
+
+def read_columns(
+    path: Path,
+    fields: Sequence[Field],
+    *,
+    key: Sequence[str],
+    kind: str | None = None,
+    unique: bool | None = True,
+    **options: Unpack[Options],
+) -> dict[str, list[Any]]:
+    """Return the columns of a side file, as values.
+
+    Parameters
+    ----------
+    path
+        The file.
+    fields
+        Its columns; an empty cell of an optional one, and a missing one, gives None.
+    key
+        The label columns that make a row.
+    kind
+        What the file serves for, as :func:`reviewgraph.formats.opening.open_table` takes it.
+    unique
+        Refuse a key that stands twice (by default), keep its first row (False), or keep all rows (None).
+    options
+        As :class:`Options` has them.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a required column is missing, or rows are malformed; up to ten are named.
+    """
+    coded = read_coded(path, fields, key=key, kind=kind, unique=unique, **options)
+    return {name: list(map(column.values.__getitem__, column.codes.tolist())) for name, column in coded.items()}
+
+
+def read_coded(
+    path: Path,
+    fields: Sequence[Field],
+    *,
+    key: Sequence[str],
+    kind: str | None = None,
+    unique: bool | None = True,
+    **options: Unpack[Options],
+) -> dict[str, Coded]:
+    """Return the columns of :func:`read_columns` as codes of distinct values."""
+    roles = [field.role for field in fields]
+    table, found = open_side(path, roles, kind, options)
+    problems = Problems()
+    rows = table.read(list(found.values()), problems)
+    columns = dict(zip(found, rows.columns, strict=True))
+    present = [field for field in fields if field.role.name in columns]
+    values = {
+        field.role.name: _values(table, rows.lines, columns[field.role.name], field, problems) for field in present
+    }
+    kept = distinct_rows(table, rows.lines, [columns[name] for name in key], unique, problems)
+    problems.raise_any()
+    nothing = Coded(np.zeros(kept.size, np.int64), [None])
+    return {
+        role.name: Coded(columns[role.name].codes[kept], values[role.name]) if role.name in columns else nothing
+        for role in roles
+    }
+
+
+def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Options) -> tuple[Table, dict[str, int]]:
+    """Open a side file; returns it, and the positions of the columns that it has of these roles.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, serves for something else, or lacks a column that is required or was named.
+    """
+    say = options.get("note") or _say_nothing
+    given = columns_of(options.get("columns") or {}, path)
+    table = open_table(path, roles, given, say, kind=kind)
+    if opened := options.get("opened"):
+        opened(table)
+    for role in roles:
+        _expect_named(table, role, given, own=f"{path}{FILE}{role.name}" in options.get("columns", {}))
+    return table, locate(table.header, roles, {**table.columns, **given}, table.name, say, prefix=f"{path}{FILE}")
+
+
+def _expect_named(table: Table, role: Role, given: Mapping[str, str], *, own: bool) -> None:
+    """Refuse a name that no column has, if it was given for this file, or for a role of files of this kind alone."""
+    name = given.get(role.name, "").strip()
+    if name and (own or role.name not in SHARED) and not named(table.header, name):
+        message = f"{table.name}: there is no column {quote(name)} ({role.name}); found {quote_all(table.header)}"
+        raise InputError(message)
+
+
+def _values(table: Table, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
+    """Return what each distinct cell means, noting the rows whose cell means nothing."""
+    # Each distinct cell is parsed once; rows take the meaning of their cell.
+    blank = [not cell.strip() for cell in column.values]
+    meaning = [None if empty else field.parse(cell) for cell, empty in zip(column.values, blank, strict=True)]
+    wrong = [code for code, value in enumerate(meaning) if value is None and (field.role.required or not blank[code])]
+    if wrong:
+        at = np.flatnonzero(np.isin(column.codes, wrong)).tolist()
+
+        def say(n: int) -> str:
+            cell, place = column.values[int(column.codes[at[n]])], table.place(int(lines[at[n]]))
+            if not cell.strip():
+                return f"{place}: the {field.role.name} is empty"
+            return f"{place}: {field.role.name}: expected {field.expected}, found {quote(cell)}"
+
+        problems.add_rows(0, [lines[row] for row in at], say)
+    return meaning
+
+
+def distinct_rows(
+    table: Table, lines: Sequence[int], key: Sequence[Column], unique: bool | None, problems: Problems
+) -> IntArray:
+    """Return the rows that are the first of their key, noting the others where keys must be unique."""
+    if unique is None:
+        return np.arange(len(lines))
+    number = np.zeros(len(lines), np.int64)
+    for column in key:
+        number = number * max(len(column.values), 1) + column.codes
+    _, kept, group = np.unique(number, return_index=True, return_inverse=True)
+    first = kept[group]
+    again = np.flatnonzero(first != np.arange(first.size))
+
+    def say(n: int) -> str:
+        before, row = table.place(int(lines[int(first[again[n]])])), table.place(int(lines[int(again[n])]))
+        labels = " and ".join(quote(column.values[int(column.codes[again[n]])]) for column in key)
+        return f"{row}: {labels} stood in {before} already; remove one of the two rows"
+
+    if unique:
+        problems.add_rows(0, [lines[row] for row in again.tolist()], say)
+    return np.sort(kept)
+
+
+def _say_nothing(message: str) -> None:
+    pass
+
+
+def expect_rows(path: Path, labels: Sequence[str], role: str) -> None:
+    """Refuse a file without rows."""
+    if not labels:
+        message = f"{path}: a header but no {role}s below it; expected one row for each {role}"
+        raise InputError(message)
+
+
+def by_label(
+    path: Path, label: Field, value: Field, *, kind: str | None = None, **options: Unpack[Options]
+) -> dict[str, Any]:
+    """Return the values of a file by label; a label that stands twice is refused."""
+    rows = read_columns(path, (label, value), key=(label.role.name,), kind=kind, **options)
+    return dict(zip(rows[label.role.name], rows[value.role.name], strict=True))

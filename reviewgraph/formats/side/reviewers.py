@@ -1,0 +1,173 @@
+"""Side files on reviewers: loads, institutions, who is senior or willing, any attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.headers import REVIEWER, normalise
+from reviewgraph.formats.problems import Problems, quote
+from reviewgraph.formats.side.fields import (
+    HYPOTHESIS,
+    INSTITUTION,
+    LOAD,
+    MIN_LOAD,
+    PERSON,
+    PROBABILITY,
+    SENIOR,
+    SPARE,
+    WILLING,
+)
+from reviewgraph.formats.side.reading import (
+    Options,
+    by_label,
+    distinct_rows,
+    expect_rows,
+    open_side,
+    read_columns,
+)
+from reviewgraph.formats.values import parse_flag
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.tables import Path
+
+_CHOSEN = {field.role.name: field for field in (SENIOR, WILLING)}
+_SYNONYMOUS = (INSTITUTION.role, SENIOR.role)
+
+
+class Reviewer(NamedTuple):
+    """A reviewer: most and fewest reviews (None: as all others), institution, senior or not."""
+
+    load: int | None
+    min_load: int | None
+    institution: str
+    senior: bool
+
+
+def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer]:
+    """Return the reviewers of a file ``reviewer[,load,min_load,institution,senior]``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``, or there is
+        none.
+    """
+    fields = (PERSON, LOAD, MIN_LOAD, INSTITUTION, SENIOR)
+    rows = read_columns(path, fields, key=("reviewer",), kind="reviewers", **options)
+    expect_rows(path, rows["reviewer"], "reviewer")
+    found = {
+        label: Reviewer(load, least, institution or "", bool(senior))
+        for label, load, least, institution, senior in zip(*(rows[field.role.name] for field in fields), strict=True)
+    }
+    for label, entry in found.items():
+        if entry.load is not None and entry.min_load is not None and entry.min_load > entry.load:
+            message = f"{path}: reviewer {quote(label)}: min_load {entry.min_load} is above load {entry.load}"
+            raise InputError(message)
+    return found
+
+
+def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[str, Any]]:
+    """Return what a file says of each reviewer: for each column its text, or several in a list where ; parts them.
+
+    A column of nothing but yes and no gives True and False. Empty cells are left out. Columns are named as in the file,
+    and ``institution`` and ``senior`` by these names, too, where the file has a synonym.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
+    """
+    table, places = open_side(path, [REVIEWER], "reviewers", options)
+    place, problems = places[REVIEWER.name], Problems()
+    rows = table.read(range(len(table.header)), problems)
+    kept = distinct_rows(table, rows.lines, [rows.columns[place]], True, problems)
+    problems.raise_any()
+    labels = [rows.columns[place].values[code] for code in rows.columns[place].codes[kept].tolist()]
+    expect_rows(path, labels, "reviewer")
+    found: dict[str, dict[str, Any]] = {label: {} for label in labels}
+    for number, header in enumerate(table.header):
+        if number == place:
+            continue
+        same = [role.name for role in _SYNONYMOUS if normalise(header) in map(normalise, role.names)]
+        meaning, names = _meanings(rows.columns[number].values, flag="senior" in same), [header.strip(), *same]
+        for label, code in zip(labels, rows.columns[number].codes[kept].tolist(), strict=True):
+            if meaning[code] is not None:
+                found[label].update(dict.fromkeys(names, meaning[code]))
+    return found
+
+
+def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
+    """Return what the cells of a column mean: yes and no where all do, else text, or several; None where empty."""
+    words = {cell.strip().casefold() for cell in cells} - {""}
+    # Letters alone may be names; only together they are yes and no.
+    if flag or words == {"y", "n"} or (words and words <= {"yes", "no", "true", "false", "1", "0"}):
+        return [parse_flag(cell) if cell.strip() else None for cell in cells]
+    texts = [[part.strip() for part in cell.split(";") if part.strip()] for cell in cells]
+    return [(several if len(several) > 1 else several[0]) if several else None for several in texts]
+
+
+def read_institutions(path: Path, **options: Unpack[Options]) -> dict[str, str]:
+    """Return institution by reviewer, from a file ``reviewer,institution``; who has none is left out.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice, or nobody has an institution.
+    """
+    found = by_label(path, PERSON, INSTITUTION, kind="reviewers", **options)
+    known = {label: institution for label, institution in found.items() if institution}
+    if not known:
+        message = f"{path}: expected a column institution with names in it, found none"
+        raise InputError(message)
+    return known
+
+
+def read_chosen(path: Path, name: str, **options: Unpack[Options]) -> list[str]:
+    """Return some reviewers, from a file ``reviewer[,senior]`` or ``reviewer[,willing]``.
+
+    Those with a yes in the column ``name``; all that are listed, where no cell of it says yes or no.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice, or there is none.
+    """
+    found = by_label(path, PERSON, _CHOSEN[name], kind="reviewers", **options)
+    expect_rows(path, list(found), "reviewer")
+    said = any(flag is not None for flag in found.values())
+    return [label for label, flag in found.items() if flag or not said]
+
+
+def read_capacity(path: Path, **options: Unpack[Options]) -> dict[str, int]:
+    """Return spare load by reviewer, from a file ``reviewer,spare``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice.
+    """
+    return by_label(path, PERSON, SPARE, kind="reviewers", **options)
+
+
+def read_missing(path: Path, **options: Unpack[Options]) -> dict[str, float]:
+    """Return how likely each review of a reviewer fails to arrive, from a file ``reviewer,probability``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice.
+    """
+    return by_label(path, PERSON, PROBABILITY, **options)
+
+
+def read_hypotheses(path: Path, **options: Unpack[Options]) -> dict[str, str]:
+    """Return the name of a hypothesis by reviewer, from a file ``reviewer,hypothesis``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a reviewer stands twice.
+    """
+    return by_label(path, PERSON, HYPOTHESIS, **options)
