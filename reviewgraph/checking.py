@@ -17,7 +17,9 @@ from reviewgraph.precision.expected import assumed
 from reviewgraph.precision.outlook import outlook_of
 from reviewgraph.precision.words import expectations
 from reviewgraph.results import Result
+from reviewgraph.sides.leaving import without_gone
 from reviewgraph.structure import structure_of
+from reviewgraph.violations import Violations, violations_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from reviewgraph.labels import Label
     from reviewgraph.precision.outlook import Outlook
     from reviewgraph.reviews import Reviews
+    from reviewgraph.sides.given import Chosen, Pairs, Valued
     from reviewgraph.structure import Structure
 
 
@@ -50,6 +53,8 @@ class Report(Result):
         Whether reviewers and reviews whose loss lowers the level are looked for; by default in small tables.
     missing
         The probability that a review fails to arrive, one number or by reviewer; None by default.
+    violations
+        What is broken of conflicts, loads and demands; None where nothing was given.
     """
 
     structure: Structure
@@ -59,6 +64,7 @@ class Report(Result):
     n_selected: int | None = None
     look: bool | None = None
     missing: float | Mapping[Label, float] | None = None
+    violations: Violations | None = None
 
     @cached_property
     def losses(self) -> Losses:
@@ -130,6 +136,8 @@ class Report(Result):
         if self.scored is not None:
             resilient = {"recovery_resilient": self.scored_recovery_resilient}
             found["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
+        if self.violations is not None:
+            found["violations"] = self.violations.to_dict()
         return found
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -145,6 +153,7 @@ class Report(Result):
         return "\n".join(
             [
                 page(self.structure, self.as_of_now, self.scored, certain=self.scored_recovery_resilient),
+                *(["", *self.violations.lines()] if self.violations else []),
                 *expectations(self.expected),
                 *losses(self.losses),
             ]
@@ -158,6 +167,11 @@ def check(
     n_selected: int | None = None,
     fragile: bool | None = None,
     missing: float | Mapping[Label, float] | None = None,
+    *,
+    conflicts: Pairs | None = None,
+    load: int | Valued | None = None,
+    demand: int | Valued | None = None,
+    gone: Chosen | Pairs | None = None,
 ) -> Report:
     """Check whether reviews put all items on one scale, what is missing if they do not, and what errors to expect.
 
@@ -173,6 +187,11 @@ def check(
         Whether to look for reviewers and reviews whose loss lowers the level; by default in small tables.
     missing
         The probability that a review fails to arrive, as :func:`keeps` takes it; by default nothing is simulated.
+    conflicts, load, demand
+        What the assignment should keep to, as :func:`reviewgraph.violations.violations_of` takes it; by default nothing
+        is looked at.
+    gone
+        Reviewers, or (reviewer, item) pairs, who will not deliver: their reviews without a score are left out.
 
     Raises
     ------
@@ -192,7 +211,9 @@ def check(
     >>> report.recovery_resilient, report.level, report.degrees_of_freedom
     (True, 'double', 0)
     """
+    reviews = without_gone(reviews, gone)
     n_scored = int(reviews.scored.sum())
+    asked = any(given is not None for given in (conflicts, load, demand))
     return Report(
         structure=structure_of(reviews),
         as_of_now=structure_of(reviews.only_scored()) if 0 < n_scored < reviews.n_reviews else None,
@@ -201,4 +222,5 @@ def check(
         n_selected=n_selected,
         look=fragile,
         missing=missing,
+        violations=violations_of(reviews, conflicts, load, demand) if asked else None,
     )

@@ -106,6 +106,10 @@ class Components(Result):
         """Items that the component with the largest cover covers."""
         return int(self.cover_sizes.max(initial=0))
 
+    def by_size(self) -> IntArray:
+        """Return the components, those that cover most items first, then those of most reviewers."""
+        return np.lexsort((np.arange(len(self)), -self.sizes, -self.cover_sizes))
+
     @cached_property
     def covers(self) -> tuple[IntArray, ...]:
         """Covered items of each component, ascending."""

@@ -90,8 +90,7 @@ def _facts(reviews: Reviews) -> list[str]:
 
 def _groups(structure: Structure) -> list[str]:
     reviews, components = structure.reviews, structure.doubly_connected
-    # Most papers first, then most reviewers, then the group whose first reviewer comes first.
-    order = np.lexsort((np.arange(len(components)), -components.sizes, -components.cover_sizes))
+    order = components.by_size()
     lines = ["Largest groups (doubly connected components):"]
     for component in order[:LISTED].tolist():
         members = np.flatnonzero(components.labels == component)

@@ -87,6 +87,25 @@ class Structure(Result):
             "level": self.level,
         }
 
+    def groups(self) -> dict[str, list[Any]]:
+        """Return a row for each reviewer, and for each paper in each of its groups: role, label, group.
+
+        Groups are numbered by size, from 1; a paper in none has None.
+        """
+        double = self.doubly_connected
+        place = {int(component): rank + 1 for rank, component in enumerate(double.by_size().tolist())}
+        rows: list[tuple[str, Any, int | None]] = [
+            ("reviewer", label, place.get(int(component)))
+            for label, component in zip(self.reviews.reviewers, double.labels.tolist(), strict=True)
+        ]
+        held: list[list[int]] = [[] for _ in self.reviews.items]
+        for component, rank in place.items():
+            for item in double.covers[component].tolist():
+                held[item].append(rank)
+        for label, ranks in zip(self.reviews.items, held, strict=True):
+            rows += [("item", label, rank) for rank in ranks] or [("item", label, None)]
+        return {name: [row[column] for row in rows] for column, name in enumerate(("role", "label", "group"))}
+
     def to_columns(self) -> dict[str, list[Any]]:
         """Return a row a reviewer: reviews, piece (connected component), group (doubly connected component)."""
         return {

@@ -38,9 +38,12 @@ ROOMS: dict[str, dict[str, str]] = {
         "designs": "arrays labels errors reviews",
         "fragility": f"{_GRAPHS} formats sides naming levels components recoverable",
         "structure": f"{_GRAPHS} levels components recoverable fragility",
+        "violations": "arrays labels words formats reviews sides",
         "pages": f"{_GRAPHS} levels components structure",
-        "checking": f"{_GRAPHS} levels components structure assumptions precision fragility pages",
-        "cli": "_version errors words levels results clock formats reviews reading assumptions precision checking",
+        "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
+        "cli": (
+            "_version errors words levels results clock formats reviews sides reading assumptions precision checking"
+        ),
         "__main__": "cli",
     },
     "planner": {

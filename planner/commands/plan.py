@@ -10,6 +10,7 @@ import click
 from planner.commands.aims import CHOICES, read_aims
 from planner.commands.people import people_options, read_people
 from planner.plans.objectives import OBJECTIVES
+from reviewgraph.cli.duties import gone_option, read_gone
 from reviewgraph.cli.options import given_options, given_table, output_option, read_side, table_options
 from reviewgraph.cli.output import Refusal, csv_text, print_json, say, write_whole
 from reviewgraph.cli.progress import say_progress
@@ -57,6 +58,7 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 )
 @click.option("--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
 @click.option("--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
+@gone_option
 @people_options
 @click.option("--max-per-item", type=click.IntRange(0), metavar="N", help="At most N extra reviews a paper.")
 @click.option(
@@ -157,12 +159,13 @@ def _side_files(
     capacity: str | None,
     fixed: str | None,
     cost: str | None,
+    gone: str | None,
     **people: str | None,
 ) -> dict[str, Any]:
     """Read the side files that are given."""
     from reviewgraph.formats import side
 
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {"gone": read_gone(gone)}
     if capacity:
         given["capacity"] = read_side(side.read_capacity, capacity)
     given |= read_people({*reviews.reviewers, *given.get("capacity", ())}, **people)
@@ -186,7 +189,9 @@ def _next(found: Plan, output: str | None) -> str:
     if output is None:
         return f"{_again()} -o plan.csv   (to keep the plan)"
     require = f" --require {found.target}" if found.status.reaches else ""
-    return f"reviewgraph check {_with(table, output)}{require}"
+    gone = click.get_current_context().params["gone"]
+    left = f" --gone {shlex.quote(gone)}" if gone else ""
+    return f"reviewgraph check {_with(table, output)}{require}{left}"
 
 
 def _again(target: str | None = None) -> str:

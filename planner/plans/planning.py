@@ -68,6 +68,7 @@ def plan_extra_reviews(
     senior: Chosen | None = None,
     willing: Chosen | None = None,
     min_reviews: int = 0,
+    gone: Chosen | Pairs | None = None,
     objective: str = Level.name,
     draws: FloatArray | None = None,
     select: int | None = None,
@@ -138,6 +139,9 @@ def plan_extra_reviews(
     min_reviews
         Reviews that every item must have, old and new ones together. What items are short of comes first where a
         budget is too small.
+    gone
+        Reviewers, or (reviewer, item) pairs, who will not deliver: their reviews without a score are left out, and they
+        get no others. Scores that are there stay.
     objective
         ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
         selected; ``precision``: smallest expected error. Both need scores. Where a target is named it comes first, and
@@ -199,6 +203,7 @@ def plan_extra_reviews(
         senior=senior,
         willing=willing,
         min_reviews=min_reviews,
+        gone=gone,
     )
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
     whole = Clock(time_limit)

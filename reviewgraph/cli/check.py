@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reviewgraph.cli.assuming import assumption_options
+from reviewgraph.cli.duties import duty_options, gone_option, read_duties, read_gone
 from reviewgraph.cli.losing import losing_options
-from reviewgraph.cli.options import given_table, table_options
-from reviewgraph.cli.output import print_json
+from reviewgraph.cli.options import given_table, output_option, table_options
+from reviewgraph.cli.output import csv_text, print_json, write_whole
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, NAMES, Double, described, level_named
@@ -38,10 +40,14 @@ if TYPE_CHECKING:
     help="How many of the best will be selected, for the share expected to be right.",
 )
 @losing_options
+@gone_option
+@duty_options
+@output_option("Write the groups as CSV (role,label,group): of each reviewer, and all those of each paper.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def check(
     ctx: click.Context,
+    /,
     reviews: Reviews,
     assumptions: Assumptions,
     require: str | None,
@@ -49,7 +55,10 @@ def check(
     select: Share,
     fragile: bool | None,
     missing: Any,
+    gone: str | None,
+    output: str | None,
     as_json: bool,
+    **duties: Any,
 ) -> None:
     """Check whether REVIEWS (reviewer, paper and perhaps score) put all papers on one scale, and how precisely.
 
@@ -61,8 +70,14 @@ def check(
         message = f"select: expected one paper or more; found {select}"
         raise InputError(message)
     n_selected = max(1, select.of(reviews.n_items))
-    report = examine(reviews, assumptions=assumptions, n_selected=n_selected, fragile=fragile, missing=missing)
+    report = examine(
+        *(reviews, None, assumptions, n_selected, fragile, missing),
+        **read_duties(ctx.params["items"], **duties),
+        gone=read_gone(gone),
+    )
     reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
+    if output:
+        write_whole(output, csv_text(report.structure.groups()))
     if as_json:
         print_json(report.to_dict())
     else:
@@ -82,11 +97,12 @@ def show(report: Report, *, require: str | None = None, reached: bool = True, us
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> str:
     """Return the next command to type: a plan for the level that was required and missed, or for ``double``."""
-    table = given_table()
+    table, gone = given_table(), click.get_current_context().params.get("gone")
     if missed or not report.recovery_resilient:
         level = level_named(missed or Double.name)
         options = [f" --target {missed}"] if missed else []
         options += [" --use-scores"] if missed and use_scores and level.heeds_ties else []
+        options += [f" --gone {shlex.quote(gone)}"] if gone else []
         what = f"the fewest extra reviews that make all papers {level.words}"
         return f"reviewgraph plan {table}{''.join(options)}   ({what})"
     if report.scored is None:

@@ -246,6 +246,16 @@ def _frame_of(given: Any) -> Any:
         return None
 
 
+def has_column(given: Any, role: Role) -> bool:
+    """Whether it is a data frame with a column of a role.
+
+    >>> has_column([1, 2], REVIEWER)
+    False
+    """
+    frame = _frame_of(given)
+    return frame is not None and _has(frame, role)
+
+
 def _has(frame: Any, role: Role) -> bool:
     return any(normalise(str(header)) in role.names for header in frame.columns)
 

@@ -16,7 +16,8 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
 from reviewgraph.formats.side.fields import SPARE, WILLING
 from reviewgraph.sides.given import by_label, labels_of, pairs_of
-from reviewgraph.sides.matching import match_labels, match_pairs
+from reviewgraph.sides.leaving import gone_of, without_gone
+from reviewgraph.sides.matching import codes_among, match_labels, match_pairs
 
 if TYPE_CHECKING:
     from reviewgraph.columns import Columns
@@ -126,6 +127,7 @@ def constrain(
     senior: Chosen | None = None,
     willing: Chosen | None = None,
     min_reviews: int = 0,
+    gone: Any = None,
 ) -> Constraints:
     """Bring constraints given by label together.
 
@@ -147,13 +149,17 @@ def constrain(
     # New names are emergency reviewers, but not those that are a reviewer's written otherwise.
     for name, labels in (("capacity", given), ("willing", asked or {})):
         match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
-    table = with_reviewers(reviews, [*given, *(label for label in asked or () if label not in given)])
+    lost = gone_of(gone)
+    left = without_gone(reviews, lost)
+    table = with_reviewers(left, [label for label in (*given, *(asked or ())) if label not in lost.reviewers])
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
     for label, load in given.items():
-        loads[table.reviewer_code[label]] = min(load, UNLIMITED)
+        if label in table.reviewer_code:
+            loads[table.reviewer_code[label]] = min(load, UNLIMITED)
+    loads[np.isin(np.arange(loads.size), codes_among(lost.reviewers, table.reviewers))] = 0
     limit = UNLIMITED if max_per_item is None else _whole(max_per_item, "max_per_item")
-    closed = _closed(table, pairs_of(conflicts, "conflicts"))
+    closed = np.union1d(_closed(table, pairs_of(conflicts, "conflicts")), lost.keys(table))
     kept = _fixed(table, pairs_of(fixed, "fixed"), closed)
     if asked is not None:
         loads = _of_willing(table, loads, asked, kept)

@@ -12,6 +12,7 @@ from reviewgraph.formats.side.pairs import read_assigned as read_assigned
 from reviewgraph.formats.side.pairs import read_bids as read_bids
 from reviewgraph.formats.side.pairs import read_conflicts as read_conflicts
 from reviewgraph.formats.side.pairs import read_cost as read_cost
+from reviewgraph.formats.side.pairs import read_gone as read_gone
 from reviewgraph.formats.side.pairs import read_probabilities as read_probabilities
 from reviewgraph.formats.side.pairs import read_weights as read_weights
 from reviewgraph.formats.side.papers import Item as Item

@@ -14,7 +14,7 @@ from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.bids import EXPECTED
 from reviewgraph.formats.side.fields import AFFINITY, BID, COST, PAPER, PERSON, PROBABILITY, WEIGHT, Field
-from reviewgraph.formats.side.reading import Coded, Options, read_coded
+from reviewgraph.formats.side.reading import Coded, Options, expect_rows, read_coded
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
@@ -114,6 +114,25 @@ def read_assigned(path: Path, **options: Unpack[Options]) -> Columns:
         As :func:`read_columns`.
     """
     return _pairs(read_coded(path, (PERSON, PAPER), key=KEY, kind="assignments", unique=False, **options))
+
+
+def read_gone(path: Path, **options: Unpack[Options]) -> tuple[tuple[str, ...], Columns | None]:
+    """Return who will not deliver: reviewers of rows without an item, and the pairs of the others.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if there is nobody.
+    """
+    may = PAPER._replace(role=replace(PAPER.role, required=False))
+    columns = read_coded(path, (PERSON, may), key=("reviewer",), kind=None, unique=None, **options)
+    reviewer, item = columns["reviewer"], columns["item"]
+    expect_rows(path, reviewer.codes.tolist(), "reviewer")
+    alone = np.array([not value for value in item.values], np.bool_)[item.codes]
+    people = dict.fromkeys(reviewer.values[code] for code in reviewer.codes[alone].tolist())
+    if alone.all():
+        return tuple(people), None
+    return tuple(people), Columns(reviewer.codes[~alone], item.codes[~alone], reviewer.values, item.values)
 
 
 def _pairs(columns: dict[str, Coded]) -> Columns:

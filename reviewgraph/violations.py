@@ -1,0 +1,164 @@
+"""What an assignment breaks of a chair's rules: conflicts, loads, and the reviews that papers need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from reviewgraph.formats.headers import ITEM, REVIEWER
+from reviewgraph.formats.side.fields import DEMAND, LOAD
+from reviewgraph.sides.given import by_label, pairs_of
+from reviewgraph.sides.matching import match_labels, match_pairs
+from reviewgraph.words import LISTED, counted, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reviewgraph.arrays import IntArray
+    from reviewgraph.labels import Label
+    from reviewgraph.reviews import Reviews
+    from reviewgraph.sides.given import Pairs, Valued
+
+#: A load or a demand that is not limited.
+NO_LIMIT = -1
+
+
+class Violated(NamedTuple):
+    """A reviewer or paper with other than the reviews allowed: how many, and the limit."""
+
+    label: Label
+    reviews: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class Violations:
+    """What an assignment breaks; None stands for what was not asked.
+
+    Parameters
+    ----------
+    conflicts
+        Reviews that are conflicts, as (reviewer, item).
+    over_load
+        Reviewers with more reviews than their load.
+    short
+        Items with fewer reviews than they need.
+    """
+
+    conflicts: tuple[tuple[Label, Label], ...] | None = None
+    over_load: tuple[Violated, ...] | None = None
+    short: tuple[Violated, ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return lists of objects, null for what was not asked."""
+        return {
+            "conflicts": None
+            if self.conflicts is None
+            else [{"reviewer": reviewer, "item": item} for reviewer, item in self.conflicts],
+            "over_load": _objects(self.over_load, "reviewer", "load"),
+            "short": _objects(self.short, "item", "demand"),
+        }
+
+    def lines(self) -> list[str]:
+        """Say for each of the rules how many break it, and which first."""
+        lines = []
+        if self.conflicts is not None:
+            pairs = [f"{reviewer} on {item}" for reviewer, item in self.conflicts[: LISTED + 1]]
+            lines.append(f"Conflicts violated: {_some(len(self.conflicts), pairs)}")
+        if self.over_load is not None:
+            over = sum(one.reviews - one.limit for one in self.over_load)
+            lines.append(f"Reviewers above their load: {_some(len(self.over_load), _named(self.over_load), over)}")
+        if self.short is not None:
+            missing = sum(one.limit - one.reviews for one in self.short)
+            lines.append(f"Papers short of their demand: {_some(len(self.short), _named(self.short), missing)}")
+        return lines
+
+
+def _objects(found: Sequence[Violated] | None, role: str, limit: str) -> list[dict[str, Any]] | None:
+    return found if found is None else [{role: one.label, "reviews": one.reviews, limit: one.limit} for one in found]
+
+
+def _named(found: Sequence[Violated]) -> list[str]:
+    return [f"{one.label} has {one.reviews} of {one.limit}" for one in found[: LISTED + 1]]
+
+
+def _some(count: int, named: Sequence[str], reviews: int | None = None) -> str:
+    by = "" if reviews is None else f", by {counted(reviews, 'review')}"
+    return f"{count:,}{by} ({listed(named)})" if count else "none"
+
+
+def violations_of(
+    reviews: Reviews,
+    conflicts: Pairs | None = None,
+    load: int | Valued | None = None,
+    demand: int | Valued | None = None,
+) -> Violations:
+    """Return what reviews break of conflicts, loads and demands.
+
+    Parameters
+    ----------
+    reviews
+        The table.
+    conflicts
+        (reviewer, item) pairs that may not be.
+    load
+        Most reviews of a reviewer: one number, or one by reviewer; None and those left out are not limited.
+    demand
+        Fewest reviews of an item likewise.
+
+    Raises
+    ------
+    InputError
+        If none of the labels is in the reviews.
+
+    Warns
+    -----
+    LabelWarning
+        If some are not.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews
+    >>> found = violations_of(Reviews.from_pairs([("ann", 1), ("ann", 2)]), conflicts=[("ann", 2)], load=1, demand=2)
+    >>> found.conflicts, found.over_load[0].limit, len(found.short)
+    ((('ann', 2),), 1, 2)
+    """
+    return Violations(
+        None if conflicts is None else _violated(reviews, conflicts),
+        None if load is None else _over(reviews, _limits(load, "load", reviews.reviewers, reviews.items)),
+        None if demand is None else _under(reviews, _limits(demand, "demand", reviews.items, reviews.reviewers)),
+    )
+
+
+def _violated(reviews: Reviews, conflicts: Pairs) -> tuple[tuple[Label, Label], ...]:
+    N = reviews.n_items
+    reviewer, item = match_pairs(pairs_of(conflicts, "conflicts"), reviews.reviewers, reviews.items, "conflicts")
+    barred = (reviewer * N + item)[(reviewer >= 0) & (item >= 0)]
+    found = np.flatnonzero(np.isin(reviews.reviewer * N + reviews.item, barred)).tolist()
+    return tuple((reviews.reviewers[int(reviews.reviewer[e])], reviews.items[int(reviews.item[e])]) for e in found)
+
+
+def _limits(given: int | Valued, name: str, labels: Sequence[Label], others: Sequence[Label]) -> IntArray:
+    if isinstance(given, Real):
+        return np.full(len(labels), given, np.int64)
+    label, column = (REVIEWER, LOAD) if name == "load" else (ITEM, DEMAND)
+    stated = by_label(given, name, label, column.role)
+    code = match_labels(list(stated), labels, name, "reviewer" if name == "load" else "paper", other=others)
+    limit = np.full(len(labels), NO_LIMIT, np.int64)
+    for place, number in zip(code.tolist(), stated.values(), strict=True):
+        if place >= 0 and number is not None:
+            limit[place] = int(number)
+    return limit
+
+
+def _over(reviews: Reviews, limit: IntArray) -> tuple[Violated, ...]:
+    found = np.flatnonzero((limit != NO_LIMIT) & (reviews.loads > limit)).tolist()
+    return tuple(Violated(reviews.reviewers[j], int(reviews.loads[j]), int(limit[j])) for j in found)
+
+
+def _under(reviews: Reviews, limit: IntArray) -> tuple[Violated, ...]:
+    found = np.flatnonzero(reviews.reviews_per_item < limit).tolist()
+    return tuple(Violated(reviews.items[i], int(reviews.reviews_per_item[i]), int(limit[i])) for i in found)
