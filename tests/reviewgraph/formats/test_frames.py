@@ -68,9 +68,9 @@ def test_what_is_refused(build):
     with pytest.raises(InputError, match="expected an eager data frame"):
         Reviews.from_frame([("r", "i")])
     with pytest.raises(DuplicateReview, match="row 0 and row 1"):
-        Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["i", "i"]}))
+        Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["i", "i"], "score": [1, 2]}))
     with pytest.raises(DuplicateReview, match=r"item 'p{40}\.\.\.' \(300 characters\) twice"):
-        Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["p" * 300] * 2}))
+        Reviews.from_frame(build({"reviewer": ["r", "r"], "item": ["p" * 300] * 2, "score": [1, 2]}))
 
 
 def test_options_reach_the_table(build):
