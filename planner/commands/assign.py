@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +16,10 @@ from planner.commands.fair import NAMES as FAIR_NAMES
 from planner.commands.fair import fair_options, read_fair, write_alternates
 from planner.commands.lots import lot_options, read_lots, write_probabilities
 from planner.commands.rules import read_rules, rule_options
+from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
 from reviewgraph.cli.options import given_options, output_option
-from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
+from reviewgraph.cli.output import print_json, refusing, say
 from reviewgraph.cli.progress import telling
 from reviewgraph.levels import ALL_NAMES
 from reviewgraph.words import counted
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from planner.assignments.assignment import Assignment
+    from planner.commands.uploading import Destination
 
 
 @click.command()
@@ -80,7 +83,8 @@ if TYPE_CHECKING:
 @lot_options
 @click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
-@output_option("Write the assignment as CSV (item,reviewer,affinity).")
+@output_option("Write the assignment, as CSV (item,reviewer,affinity) or as --to says.")
+@upload_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @refusing
 @click.pass_context
@@ -91,28 +95,33 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
     """
     from planner.assignments.assignment import AssignmentStatus
 
-    chosen = _design(ctx, **options) if options["design"] else _assign(**options)
+    destination = read_destination(options.pop("to"), output, options.pop("label"), options.pop("invitation"))
+    chosen = _design(ctx, **options) if options["design"] else _assign(destination, **options)
     empty = chosen.reviews.n_reviews == 0 and chosen.status is not AssignmentStatus.OPTIMAL
     write_probabilities(chosen, options["probabilities"])
     if output and empty:
         say(f"{output}: not written, since there is no assignment")
-    elif output:
-        write_whole(output, csv_text(chosen.to_columns()))
+    else:
+        destination.write(chosen.outgoing())
     write_alternates(chosen, options["alternates_file"])
     if as_json:
         print_json(chosen.to_dict())
     else:
-        _show(chosen, None if empty else output)
+        _show(chosen, None if empty or not destination.upload.read_back else output)
     if not chosen.status.reached:
         ctx.exit(1)
 
 
-def _assign(**options: Any) -> Assignment:
+def _assign(destination: Destination, **options: Any) -> Assignment:
     from planner.assignments.assigning import assign as solve
 
     asked = _asked(**options)
+    items = asked["items"]
+    destination.expect_takes([*asked["reviewers"]], [*items])
     with telling() as tell:
-        return solve(**asked, progress=tell)
+        chosen = solve(**asked, progress=tell)
+    titles = {label: entry.title for label, entry in items.items() if entry.title}
+    return replace(chosen, reviews=replace(chosen.reviews, titles=titles))
 
 
 def _asked(
@@ -221,6 +230,12 @@ def _show(chosen: Assignment, output: str | None) -> None:
         click.echo(f"\nNext: reviewgraph check {shlex.quote(output)}{require}")
     else:
         again = shlex.join(
-            ["reviewgraph", "assign", *given_options({"output", "as_json", "probabilities"}), "-o", "assignment.csv"]
+            [
+                "reviewgraph",
+                "assign",
+                *given_options({*DESTINATION, "as_json", "probabilities"}),
+                "-o",
+                "assignment.csv",
+            ]
         )
         click.echo(f"\nNext: {again}   (to keep the assignment)")

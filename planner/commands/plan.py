@@ -10,19 +10,23 @@ import click
 
 from planner.commands.aims import CHOICES, read_aims
 from planner.commands.people import people_options, read_people
+from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.plans.objectives import OBJECTIVES
 from reviewgraph.cli.options import given_options, given_table, output_option, table_options
-from reviewgraph.cli.output import Refusal, csv_text, print_json, say, write_whole
+from reviewgraph.cli.output import Refusal, print_json, say
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
 
 if TYPE_CHECKING:
+    from planner.commands.uploading import Destination
     from planner.plans.plan import Plan
     from reviewgraph.reviews import Reviews
 
 #: Options that :func:`reviewgraph.cli.options.given_table` tells.
 TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
+#: Options that a command which is offered to be typed again does not have again, beside those.
+NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 
 
 @click.command()
@@ -79,7 +83,8 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 )
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
-@output_option("Write the plan as CSV (item,reviewer,cost or affinity,joins; gain with --for).")
+@output_option("Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or as --to says.")
+@upload_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def plan(
@@ -100,6 +105,9 @@ def plan(
     time_limit: float,
     seed: int,
     output: str | None,
+    to: str | None,
+    label: str | None,
+    invitation: str | None,
     as_json: bool,
     **files: str | None,
 ) -> None:
@@ -113,12 +121,16 @@ def plan(
     from planner.plans.planning import plan_extra_reviews
 
     aims = read_aims(ctx, goals, target)
+    destination = read_destination(to, output, label, invitation)
     if use_scores and not reviews.scored.any():
         message = "--use-scores: expected a table with scores, found planned reviews only"
         raise Refusal(message)
     if missing is None and ctx.get_parameter_source("keep") is click.core.ParameterSource.COMMANDLINE:
         message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
         raise Refusal(message)
+    given = _side_files(reviews, **files)
+    newcomers = dict.fromkeys([*given.get("capacity", ()), *given.get("willing", ())])
+    destination.expect_takes([*reviews.reviewers, *newcomers], reviews.items)
     found = plan_extra_reviews(
         reviews,
         aims.target,
@@ -135,19 +147,19 @@ def plan(
         seed=seed,
         use_scores=use_scores,
         progress=say_progress,
-        **_side_files(reviews, **files),
+        **given,
     )
     # A file is written for what can be acted on, a part of the way included.
     if output and found.status == "infeasible":
         say(f"{output}: not written, since there is no plan")
-    elif output:
-        write_whole(output, csv_text(found.to_columns()))
+    else:
+        destination.write(found.outgoing())
     if as_json:
         print_json(found.to_dict())
     else:
         from planner.plans.words.page import page
 
-        click.echo(f"{page(found)}\n\nNext: {_next(found, output)}")
+        click.echo(f"{page(found)}\n\nNext: {_next(found, destination)}")
     if not found.attained:
         ctx.exit(1)
 
@@ -187,7 +199,7 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
         say(f"{path}: {unknown} {rows} a reviewer or paper that is not in the reviews; ignored")
 
 
-def _next(found: Plan, output: str | None) -> str:
+def _next(found: Plan, destination: Destination) -> str:
     """Return the next command to type."""
     table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
@@ -195,7 +207,8 @@ def _next(found: Plan, output: str | None) -> str:
         return f"{_again(lower[0])}   (to ask for less)"
     if not found.reviews:
         return f"reviewgraph check {table}"
-    if output is None:
+    output = destination.output
+    if output is None or not destination.upload.read_back:
         return f"{_again()} -o plan.csv   (to keep the plan)"
     require = f" --require {found.target}" if found.status.reaches else ""
     return f"reviewgraph check {_with(table, output)}{require}"
@@ -206,10 +219,9 @@ def _again(target: str | None = None) -> str:
 
     A lower target goes by who reviews what alone, so scores are left aside with it.
     """
-    words = given_options({*TABLE_OPTIONS, "output", "as_json"})
+    words = given_options(NOT_AGAIN)
     if target:
-        left_out = {*TABLE_OPTIONS, "output", "as_json", "target", "use_scores"}
-        words = [*given_options(left_out, dropped=ALL_NAMES), "--target", target]
+        words = [*given_options({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES), "--target", target]
     return f"reviewgraph plan {given_table()} {shlex.join(words)}".rstrip()
 
 

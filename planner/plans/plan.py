@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
+    from reviewgraph.uploads.upload import Outgoing
 
 
 @dataclass(frozen=True)
@@ -225,19 +226,26 @@ class Plan(Result):
         return bool((after.each <= before.each).all())
 
     def mail(self) -> dict[Label, str]:
-        """Return one line a reviewer, ready to mail; who accepted already (fixed reviews) is not asked again."""
-        from planner.plans.mail import COMPARE, requests
+        """Return one letter a reviewer; who accepted already (fixed reviews) is not asked again."""
+        from reviewgraph.uploads.mail import letters
 
-        fixed = set(map(tuple, self.constraints.fixed.tolist()))
-        asked = [
-            (review.reviewer, review.item)
-            for review, pair in zip(self.reviews, self.pairs.tolist(), strict=True)
-            if tuple(pair) not in fixed
-        ]
+        return letters(self.outgoing())
+
+    def outgoing(self) -> Outgoing:
+        """Return the reviews as :mod:`reviewgraph.uploads` write them; nobody is asked for fixed ones again."""
+        from reviewgraph.uploads.mail import COMPARE
+        from reviewgraph.uploads.upload import Outgoing
+
+        table = self.constraints.reviews
         # Where a level came first, what goes beyond it is asked for its sake, too.
         chosen = self.purchase if self.status == PlanStatus.CHOSEN else None
-        helps = COMPARE if chosen is None else chosen.helps
-        return requests(asked, self.constraints.reviews.titles, helps)
+        return Outgoing(
+            self.to_columns(),
+            table.titles,
+            None if self.affinity is None else [review.affinity or 0.0 for review in self.reviews],
+            COMPARE if chosen is None else chosen.helps,
+            {(table.reviewers[j], table.items[i]) for j, i in self.constraints.fixed.tolist()},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as the command's ``--json`` prints it."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import json
-import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import click
 
 from reviewgraph.errors import InputError, ReviewGraphError
+from reviewgraph.formats.writing import csv_text as csv_text
+from reviewgraph.formats.writing import plain
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -109,38 +108,6 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
             os.unlink(draft)
 
 
-def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
-    r"""Return columns as CSV with a header; None and NaN are empty cells.
-
-    >>> csv_text({"item": ["p,1", "p2"], "quality": [0.5, None]})
-    'item,quality\n"p,1",0.5\np2,\n'
-    """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(map(plain, column) for column in columns.values()), strict=True))
-    return buffer.getvalue()
-
-
 def print_json(value: Any) -> None:
     """Print one JSON object on stdout; NumPy values become plain ones, what is not finite null."""
     click.echo(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
-
-
-def plain(value: Any) -> Any:
-    """Return a value in the terms of JSON: numbers, text, lists, mappings with text as keys, None.
-
-    >>> plain({"quality": (1.0, float("nan"))})
-    {'quality': [1.0, None]}
-    """
-    if isinstance(value, str | bool | int | None):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if hasattr(value, "tolist"):  # NumPy arrays and scalars, without importing NumPy
-        return plain(value.tolist())
-    if isinstance(value, Iterable):
-        return [plain(entry) for entry in value]
-    return str(value)
