@@ -16,6 +16,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "errors": "",
         "words": "",
         "clock": "",
+        "terminal": "words",
         "results": "errors",
         "naming": "errors",
         "normal": "arrays",
@@ -40,7 +41,9 @@ ROOMS: dict[str, dict[str, str]] = {
         "structure": f"{_GRAPHS} levels components recoverable fragility",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure assumptions precision fragility pages",
-        "cli": "_version errors words levels results clock formats reviews reading assumptions precision checking",
+        "cli": (
+            "_version errors words terminal levels results clock formats reviews reading assumptions precision checking"
+        ),
         "__main__": "cli",
     },
     "planner": {

@@ -19,7 +19,7 @@ from planner.commands.rules import read_rules, rule_options
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
 from reviewgraph.cli.options import given_options, output_option
-from reviewgraph.cli.output import print_json, refusing, say
+from reviewgraph.cli.output import offer, print_json, refusing, say, show
 from reviewgraph.cli.progress import telling
 from reviewgraph.levels import ALL_NAMES
 from reviewgraph.words import counted
@@ -107,7 +107,8 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
     if as_json:
         print_json(chosen.to_dict())
     else:
-        _show(chosen, None if empty or not destination.upload.read_back else output)
+        kept = None if empty or not destination.upload.read_back else output
+        _show(chosen, kept, options["phase_one"])
     if not chosen.status.reached:
         ctx.exit(1)
 
@@ -218,24 +219,19 @@ def _design(
     return design_assignment(tuple(items), loads, design, seed)
 
 
-def _show(chosen: Assignment, output: str | None) -> None:
+def _show(chosen: Assignment, output: str | None, phase_one: str | None) -> None:
     from planner.assignments.assignment import AssignmentStatus
     from planner.assignments.words.page import page
 
-    click.echo(page(chosen))
+    show(page(chosen))
     if chosen.status is AssignmentStatus.INFEASIBLE:
         return
-    if output:
-        require = f" --require {chosen.target}" if chosen.target in ALL_NAMES else ""
-        click.echo(f"\nNext: reviewgraph check {shlex.quote(output)}{require}")
-    else:
-        again = shlex.join(
-            [
-                "reviewgraph",
-                "assign",
-                *given_options({*DESTINATION, "as_json", "probabilities"}),
-                "-o",
-                "assignment.csv",
-            ]
-        )
-        click.echo(f"\nNext: {again}   (to keep the assignment)")
+    if output is None:
+        again = shlex.join(given_options({*DESTINATION, "as_json", "probabilities"}))
+        offer(f"reviewgraph assign {again} -o assignment.csv", "to keep the assignment")
+        return
+    # Reviews of a first phase link what is assigned now, and may have pairs twice.
+    words = ["reviewgraph", "check", *([phase_one] if phase_one else []), output]
+    words += ["--duplicates", "last"] if phase_one else []
+    words += ["--require", chosen.target] if chosen.target in ALL_NAMES and chosen.status.reached else []
+    offer(shlex.join(words))

@@ -13,7 +13,7 @@ from planner.commands.people import people_options, read_people
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.plans.objectives import OBJECTIVES
 from reviewgraph.cli.options import given_options, given_table, output_option, table_options
-from reviewgraph.cli.output import Refusal, print_json, say
+from reviewgraph.cli.output import Refusal, offer, print_json, say, show
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 #: Options that :func:`reviewgraph.cli.options.given_table` tells.
 TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
+KEEP = "to keep the plan, with all that each review joins; --to mail instead writes a letter to each reviewer"
 #: Options that a command which is offered to be typed again does not have again, beside those.
 NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 
@@ -159,7 +160,8 @@ def plan(
     else:
         from planner.plans.words.page import page
 
-        click.echo(f"{page(found)}\n\nNext: {_next(found, destination)}")
+        show(page(found))
+        offer(*_next(found, destination))
     if not found.attained:
         ctx.exit(1)
 
@@ -199,19 +201,21 @@ def _count_unknown(path: str, pairs: Iterable[tuple[str, str]], reviewers: set[A
         say(f"{path}: {unknown} {rows} a reviewer or paper that is not in the reviews; ignored")
 
 
-def _next(found: Plan, destination: Destination) -> str:
-    """Return the next command to type."""
+def _next(found: Plan, destination: Destination) -> tuple[str, str]:
+    """Return the next command to type, and what for."""
     table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        return f"{_again(lower[0])}   (to ask for less)"
+        return _again(lower[0]), "to ask for less"
     if not found.reviews:
-        return f"reviewgraph check {table}"
+        return f"reviewgraph check {table}", ""
     output = destination.output
     if output is None or not destination.upload.read_back:
-        return f"{_again()} -o plan.csv   (to keep the plan)"
+        return f"{_again()} -o plan.csv", KEEP
     require = f" --require {found.target}" if found.status.reaches else ""
-    return f"reviewgraph check {_with(table, output)}{require}"
+    if require and found.use_scores:
+        return f"reviewgraph check {_with(table, output)}{require} --use-scores", "holds once these reviews have scores"
+    return f"reviewgraph check {_with(table, output)}{require}", ""
 
 
 def _again(target: str | None = None) -> str:

@@ -36,6 +36,8 @@ class PlannedReview:
         Its cost.
     joins
         What it joins, in words.
+    short
+        The same for tables: papers of the groups that it joins, the reviewer's first.
     covers
         Items in the largest group at the level of the target, once this review and those before it have arrived.
     affinity
@@ -51,6 +53,7 @@ class PlannedReview:
     item: Label
     cost: float
     joins: str
+    short: str
     covers: int
     affinity: float | None = None
     gain: float | None = None

@@ -312,12 +312,19 @@ def _plan(
     everything = np.concatenate([fixed, pairs[target.order(task, pairs)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
     # What a fixed review joins is told from the reviews without it.
-    words, covers = effects.joins(plain, target, everything)
-    words = [text + needed for text, needed in zip(words, filled(plain, everything), strict=True)]
+    joined, covers = effects.joins(plain, target, everything)
     table, shift = rules.reviews, len(rules.fixed)
     chosen = tuple(
-        PlannedReview(table.reviewers[j], table.items[i], rules.cost_of(j, i), text, cover, rules.affinity_of(j, i))
-        for (j, i), text, cover in zip(everything.tolist(), words, covers, strict=True)
+        PlannedReview(
+            table.reviewers[j],
+            table.items[i],
+            rules.cost_of(j, i),
+            joins.words,
+            joins.short,
+            cover,
+            rules.affinity_of(j, i),
+        )
+        for (j, i), joins, cover in zip(everything.tolist(), filled(plain, everything, joined), covers, strict=True)
     )
     # Bounds are on the reviews that were sought; those that are fixed come on top.
     after = with_extra(table, everything, use_scores=scores)

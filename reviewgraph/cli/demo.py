@@ -7,7 +7,7 @@ from importlib.resources import files
 import click
 
 from reviewgraph.cli import INTERRUPTED
-from reviewgraph.cli.output import Refusal, say, write_whole
+from reviewgraph.cli.output import Refusal, say, show, write_whole
 from reviewgraph.words import counted
 
 NAME = "reviewgraph-demo.csv"
@@ -32,7 +32,7 @@ def demo(ctx: click.Context) -> None:
         raise Refusal(message)
     command = ctx.find_root().command
     for words in COMMANDS:
-        click.echo(f"$ reviewgraph {' '.join(words)}\n")
+        show(f"$ reviewgraph {' '.join(words)}\n")
         if command.main(words, prog_name="reviewgraph", standalone_mode=False) == INTERRUPTED:
             ctx.exit(INTERRUPTED)
-        click.echo()
+        show()

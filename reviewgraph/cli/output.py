@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -13,6 +14,8 @@ import click
 from reviewgraph.errors import InputError, ReviewGraphError
 from reviewgraph.formats.writing import csv_text as csv_text
 from reviewgraph.formats.writing import plain
+from reviewgraph.terminal import folded, terminal_width
+from reviewgraph.words import HIDDEN, visible
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,6 +25,10 @@ class Refusal(click.ClickException):
     """Bad input: one message on stderr, exit status 2."""
 
     exit_code = 2
+
+    def format_message(self) -> str:
+        """Return the message, with nothing in it that steers a terminal."""
+        return visible(self.message, but="\n")
 
 
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
@@ -53,7 +60,29 @@ def _by_option(message: str) -> str:
 
 def say(message: str) -> None:
     """Print a diagnostic on stderr."""
-    click.echo(message, err=True)
+    _print(message, err=True)
+
+
+def show(page: str = "", *, whole: bool = False) -> None:
+    """Print lines on stdout, folded to the width of the terminal unless they are to be left ``whole``."""
+    # What is made visible takes more room.
+    lines, width = visible(page, but="\n").split("\n"), terminal_width()
+    _print("\n".join(lines if whole else [part for line in lines for part in folded(line, width)]))
+
+
+def offer(command: str, why: str = "") -> None:
+    """Print the next command to type on a line of its own, never folded, and below it what it is for."""
+    show()
+    show(f"Next: {command}", whole=True)
+    if why:
+        show(f"  ({why})")
+
+
+def _print(text: str, *, err: bool = False) -> None:
+    """Print a text in which nothing steers the terminal; what its encoding lacks is spelled out."""
+    encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
+    shown = visible(text, but="\n").encode(encoding, "backslashreplace").decode(encoding)
+    click.echo(shown, err=err)
 
 
 def expect_writable(path: str | os.PathLike[str]) -> None:
@@ -109,5 +138,9 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON object on stdout; NumPy values become plain ones, what is not finite null."""
-    click.echo(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
+    """Print one JSON object on stdout; NumPy values become plain ones, what is not finite null.
+
+    What steers a terminal is escaped, which changes no value.
+    """
+    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
+    _print(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
