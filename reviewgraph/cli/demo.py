@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import click
 
-from reviewgraph.cli import INTERRUPTED
+from reviewgraph.cli.ending import INTERRUPTED
 from reviewgraph.cli.output import Refusal, say, show, write_whole
 from reviewgraph.words import counted
 

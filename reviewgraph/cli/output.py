@@ -129,6 +129,8 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
             file.write(text)
         if not special:
             os.replace(draft, target)
+    except BrokenPipeError:  # nobody reads on
+        raise
     except OSError as error:
         message = f"{path}: cannot be written ({error.strerror or error})"
         raise InputError(message) from error
