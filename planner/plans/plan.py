@@ -69,8 +69,9 @@ class Plan(Result):
     status
         ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
         how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
-        the reviews (or the time) allowed do not suffice; these are the best found. ``extended``: the target is
-        reached, and more reviews serve an objective. ``chosen``: all serve an objective, no level was asked for.
+        the reviews allowed do not suffice; these are the best found. ``level_missed``: the time did not.
+        ``extended``: the target is reached, and more reviews serve an objective. ``chosen``: all serve an objective,
+        no level was asked for.
     target
         The level asked for; where none was, the one whose groups ``joins`` and ``covers`` tell of.
     reviews
@@ -154,6 +155,11 @@ class Plan(Result):
     def lower_bound(self) -> int:
         """No plan needs fewer reviews than this."""
         return max((bound.value for bound in self.bounds), default=0)
+
+    @property
+    def smallest(self) -> bool:
+        """Whether the plan reaches its target, and none of fewer reviews does."""
+        return PlanStatus(self.status).reaches and self.count == self.lower_bound
 
     @property
     def largest_load(self) -> int:
@@ -273,7 +279,7 @@ class Plan(Result):
     def _reach_to_dict(self) -> dict[str, Any]:
         """How far a partial plan gets; null for others, which reach their target."""
         keys = {"largest_group": "papers", "expected_error": "error"}
-        if self.status != PlanStatus.BUDGET_EXHAUSTED:
+        if not PlanStatus(self.status).is_partial:
             return dict.fromkeys(keys)
         before, after = self.reach
         return {key: {"before": getattr(before, of), "after": getattr(after, of)} for key, of in keys.items()}

@@ -278,8 +278,6 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     if ledger.pairs is None or (ledger.budget is not None and len(ledger.pairs) > ledger.budget):
         return _part_of_the_way(task, target, ledger, clock)
     status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
-    if ledger.closed and not ledger.cheapest:
-        reasons.append("the number of reviews is proved smallest; that none are cheaper is not proved")
     plan = _plan(task, target, ledger, status, ledger.pairs, reasons)
     return replace(plan, prices=ledger.prices)
 
@@ -291,7 +289,8 @@ def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -
     if covered.holds(target, task, pairs):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
     reasons = [*ledger.reasons, partial.why_partial(target, ledger), *partial.still_short(task, pairs)]
-    plan = _plan(task, target, ledger, PlanStatus.BUDGET_EXHAUSTED, pairs, reasons)
+    status = PlanStatus.LEVEL_MISSED if ledger.budget is None else PlanStatus.BUDGET_EXHAUSTED
+    plan = _plan(task, target, ledger, status, pairs, reasons)
     far = partial.how_far(target, plan.reach, ledger.budget, plan.count, sure)
     return replace(plan, explanation=(*plan.explanation, *far))
 

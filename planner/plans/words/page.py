@@ -28,13 +28,22 @@ def verdict(found: Plan) -> list[str]:
         return ["Nothing is missing: no extra review is needed."]
     if found.status == PlanStatus.CHOSEN:
         return [found.status.text, f"Reviews: {found.count}."]
-    status = found.status if found.attained else PlanStatus.BUDGET_EXHAUSTED
-    said = [status.text, f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
+    said = [_how_it_ended(found), f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
     if found.lower_bound:
         fixed = len(found.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""
         said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).words}.")
     return said
+
+
+def _how_it_ended(found: Plan) -> str:
+    """Say what a plan is; the number may be proved where its cost is not."""
+    if not found.attained:
+        return PlanStatus.LEVEL_MISSED.text
+    if found.status == PlanStatus.FEASIBLE and found.smallest:
+        better = "costs less" if found.constraints.cost.best is None else "has more affinity"
+        return f"This plan does it, and none of fewer reviews does; whether one of as many {better} is open."
+    return found.status.text
 
 
 def _table(found: Plan) -> list[str]:
