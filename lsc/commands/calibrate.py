@@ -11,7 +11,7 @@ from lsc.commands.extras import Extras, read_known
 from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
-from reviewgraph.cli.options import given_table, output_option, table_options
+from reviewgraph.cli.options import examples, given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, offer, print_json, say, show, write_whole
 from reviewgraph.cli.progress import telling
 from reviewgraph.cli.share import Share, read_share
@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("What is each paper worth?", "calibrate reviews.csv -o calibrated.csv"),
+        ("Which are in, out, or to be discussed?", "calibrate reviews.csv --select 10%"),
+        ("Why is one paper where it is?", "calibrate reviews.csv --explain P01"),
+    )
+)
 @table_options
 @click.option(
     "--method",

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from reviewgraph.cli.options import examples
 from reviewgraph.cli.output import Refusal, offer, print_json, refusing, say, show
 from reviewgraph.cli.progress import telling
 
@@ -17,7 +18,12 @@ PEER_GRADING = "peer-grading"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("A quick look at the first table:", "reproduce table1 --papers 30 --trials 1"),
+        ("With tables and pictures kept:", "reproduce rank --papers 30 --trials 1 -o results"),
+    )
+)
 @click.argument("name", type=click.Choice([*SIMULATED, PEER_GRADING, "all"]))
 @click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="Simulations of each setting.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from reviewgraph.cli.options import examples
 from reviewgraph.cli.output import offer, refusing, show
 
 PRESETS = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
@@ -26,7 +27,13 @@ realistic         whole scores 1-10, 3-6 reviews a paper, much noise
 """
 
 
-@click.command(help=HELP)
+@click.command(
+    help=HELP,
+    epilog=examples(
+        ("Scores as people give them:", "simulate realistic --papers 60 --reviewers 40 -o made-up"),
+        ("And what calibration makes of them:", "calibrate made-up/reviews.csv"),
+    ),
+)
 @click.argument("preset", type=click.Choice(PRESETS))
 @click.option("--papers", type=click.IntRange(1), help="How many papers.  [default: 1000]")
 @click.option("--reviewers", type=click.IntRange(1), help="How many reviewers.  [default: 1000; doubly-connected 350]")

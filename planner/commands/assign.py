@@ -18,7 +18,7 @@ from planner.commands.lots import lot_options, read_lots, write_probabilities
 from planner.commands.rules import read_rules, rule_options
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
-from reviewgraph.cli.options import given_options, output_option
+from reviewgraph.cli.options import examples, given_options, output_option
 from reviewgraph.cli.output import offer, print_json, refusing, say, show
 from reviewgraph.cli.progress import telling
 from reviewgraph.levels import ALL_NAMES
@@ -34,7 +34,23 @@ if TYPE_CHECKING:
     from planner.commands.uploading import Destination
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        (
+            "Three reviews a paper, six a reviewer at most:",
+            "assign --items papers.csv --reviewers reviewers.csv --affinity affinity.csv --load 6 -o assignment.csv",
+        ),
+        (
+            "The same as edges for OpenReview:",
+            "assign --items papers.csv --reviewers reviewers.csv --affinity affinity.csv --load 6 "
+            "--to openreview --label run-1 -o edges.json",
+        ),
+        (
+            "Beside the reviews of a first phase:",
+            "assign --items papers.csv --reviewers reviewers.csv --demand 1 --phase-one reviews.csv -o second.csv",
+        ),
+    )
+)
 @click.option("--items", "items_file", required=True, metavar="FILE", help="All papers (item[,demand,title]).")
 @click.option(
     "--reviewers",

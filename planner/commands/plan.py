@@ -12,7 +12,7 @@ from planner.commands.aims import CHOICES, read_aims
 from planner.commands.people import people_options, read_people
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.plans.objectives import OBJECTIVES
-from reviewgraph.cli.options import given_options, given_table, output_option, table_options
+from reviewgraph.cli.options import examples, given_options, given_table, output_option, table_options
 from reviewgraph.cli.output import Refusal, offer, print_json, say, show
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.share import Share, read_share
@@ -30,7 +30,14 @@ KEEP = "to keep the plan, with all that each review joins; --to mail instead wri
 NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("The fewest reviews, one a reviewer:", "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv"),
+        ("For HotCRP's bulk assignment:", "plan pcassignments.csv --to hotcrp -o upload.csv"),
+        ("Letters to who is asked:", "plan reviews.csv --to mail -o letters.csv"),
+        ("Six reviews that make the selection surer:", "plan reviews.csv --for decision --select 10% --max-reviews 6"),
+    )
+)
 @table_options
 @click.option(
     "--target",

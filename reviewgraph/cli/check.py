@@ -8,7 +8,7 @@ import click
 
 from reviewgraph.cli.assuming import assumption_options
 from reviewgraph.cli.losing import losing_options
-from reviewgraph.cli.options import given_table, table_options
+from reviewgraph.cli.options import examples, given_table, table_options
 from reviewgraph.cli.output import offer, print_json, show
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.errors import InputError
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("Can all papers be compared?", "check reviews.csv"),
+        ("With a plan; status 1 where the level is missed:", "check reviews.csv plan.csv --require double"),
+        ("Errors to expect, going by last year's scores:", "check reviews.csv --like last-year.csv --select 20%"),
+    )
+)
 @table_options
 @click.option(
     "--require",

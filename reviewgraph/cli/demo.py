@@ -7,6 +7,7 @@ from importlib.resources import files
 import click
 
 from reviewgraph.cli.ending import INTERRUPTED
+from reviewgraph.cli.options import examples
 from reviewgraph.cli.output import Refusal, say, show, write_whole
 from reviewgraph.words import counted
 
@@ -16,7 +17,7 @@ NAME = "reviewgraph-demo.csv"
 COMMANDS = (("check", NAME), ("plan", NAME), ("calibrate", NAME, "--select", "10%"))
 
 
-@click.command()
+@click.command(epilog=examples(("See what the commands do:", "demo")))
 @click.pass_context
 def demo(ctx: click.Context) -> None:
     """Copy a small example table into this folder, never over a file that is there; check it, plan, calibrate."""
