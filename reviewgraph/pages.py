@@ -96,7 +96,7 @@ def _groups(structure: Structure) -> list[str]:
         members = np.flatnonzero(components.labels == component)
         lines.append(
             f"  {counted(int(components.cover_sizes[component]), 'paper'):>12} by "
-            f"{counted(members.size, 'reviewer'):<14} {_names(reviews.reviewers, members)}; "
+            f"{counted(members.size, 'reviewer')}: {_names(reviews.reviewers, members)}; "
             f"{noun(int(components.cover_sizes[component]), 'paper')} "
             f"{_names(reviews.items, components.covers[component])}"
         )

@@ -5,8 +5,14 @@ Nothing heavy is imported here, so commands and kernels' messages may use it ali
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+#: What steers a terminal, or turns the direction of writing, and shows nothing: C0, C1, line ends, bidirectional marks.
+HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+#: Where Unicode has pictures of the characters 0 to 31, and that of 127.
+_PICTURES, _DELETE = 0x2400, "\u2421"
 
 #: How many names a list tells before it says "..." or "and n more".
 LISTED = 5
@@ -70,4 +76,30 @@ def shortened(name: str) -> str:
     >>> shortened("ann")
     'ann'
     """
-    return name if len(name) <= SHOWN else f"{name[: SHOWN - 1]}…"
+    shown = visible(name)
+    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
+
+
+def visible(text: str, but: str = "") -> str:
+    r"""Return a text in which what steers a terminal stands as a picture or a number, and does nothing.
+
+    Parameters
+    ----------
+    text
+        Any text.
+    but
+        Characters that are meant, such as the end of a line; none by default.
+
+    Examples
+    --------
+    >>> visible("ann\x1b[2J"), visible("\x9b\u202e"), visible("a\nb", but="\n")
+    ('ann␛[2J', '\\x9b\\u202e', 'a\nb')
+    """
+    return HIDDEN.sub(lambda found: found[0] if found[0] in but else _picture(found[0]), text)
+
+
+def _picture(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(_PICTURES + code)
+    return _DELETE if code == 0x7F else f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,9 +1,16 @@
-"""Hypothesis profiles: ``ci`` repeats the same examples every time, ``nightly`` draws many new ones."""
+"""Hypothesis profiles: ``ci`` repeats examples every time, ``nightly`` draws many new ones; a wide terminal."""
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("nightly", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no page be folded, so that sentences can be looked for, but where a test sets another width."""
+    monkeypatch.setenv("COLUMNS", "1000")

@@ -16,6 +16,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "errors": "",
         "words": "",
         "clock": "",
+        "terminal": "words",
         "results": "errors",
         "naming": "errors",
         "normal": "arrays",
@@ -27,6 +28,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "rows": "arrays errors words formats",
         "reviews": "arrays labels errors words results columns rows formats",
         "sides": "arrays labels errors words columns formats reviews",
+        "uploads": "errors words labels formats",
         "reading": "arrays labels errors words columns formats reviews",
         "exchange": "arrays labels errors reviews",
         "kernels": "arrays labels errors",
@@ -42,7 +44,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
         "cli": (
-            "_version errors words levels results clock formats reviews sides reading assumptions precision checking"
+            "_version errors words terminal levels results clock formats reviews sides reading assumptions precision "
+            "checking"
         ),
         "__main__": "cli",
     },
@@ -55,8 +58,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "plans.targets": "errors plans.search plans.proof plans.model",
         "plans.objectives": "errors plans.model",
         "plans.pursuing": "errors plans.model plans.objectives plans.plan",
-        "plans.mail": "",
-        "plans.plan": "errors plans.model plans.targets plans.mail",
+        "plans.plan": "errors plans.model plans.targets",
         "plans.words": "errors plans.model plans.plan",
         "plans.check": "errors plans.model plans.plan",
         "plans.arguments": "errors plans.model plans.objectives",

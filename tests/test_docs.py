@@ -28,6 +28,7 @@ every_command = pytest.mark.parametrize("name", COMMANDS)
 def test_consoles_show_what_the_commands_print(page: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for block in SHOWN[page]:
+        environment.pop("COLUMNS", None)
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
             run = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
             assert run.returncode == 0, run.stderr

@@ -11,8 +11,8 @@ from lsc.commands.extras import Extras, read_known
 from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
-from reviewgraph.cli.options import given_table, output_option, table_options
-from reviewgraph.cli.output import csv_text, print_json, say, write_whole
+from reviewgraph.cli.options import examples, given_table, output_option, table_options
+from reviewgraph.cli.output import csv_text, offer, print_json, say, show, write_whole
 from reviewgraph.cli.progress import telling
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.clock import Clock
@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("What is each paper worth?", "calibrate reviews.csv -o calibrated.csv"),
+        ("Which are in, out, or to be discussed?", "calibrate reviews.csv --select 10%"),
+        ("Why is one paper where it is?", "calibrate reviews.csv --explain P01"),
+    )
+)
 @table_options
 @click.option(
     "--method",
@@ -122,22 +128,18 @@ def calibrate(
         found = {"selected": choice.selected, **lists, **result.to_dict(*given), **extras.record}
         print_json({**found, "items": extras.placed(found["items"])})
     else:
-        _print(page, extras, _known(choice, page.closing, output), _next(result, choice))
+        _tell(page, extras, _known(choice, page.closing, output))
+        _offer_next(result, choice)
     if choice.refused:
         say(choice.refused)
         click.get_current_context().exit(1)
 
 
-def _print(page: Page, extras: Extras, known: list[str], following: list[str]) -> None:
-    """Print a page; sentences are broken where the terminal ends, commands to copy are not."""
-    from lsc.words.folding import folded, terminal_width
-
+def _tell(page: Page, extras: Extras, known: list[str]) -> None:
+    """Print a page."""
     opening = [*page.opening, ""] if page.opening else []
-    width = terminal_width()
-    for line in [*opening, *page.body, *extras.lines, "", *known]:
-        click.echo("\n".join(folded(line, width)))
-    for line in following:
-        click.echo(line)
+    closing = ["", *known] if known else []
+    show("\n".join([*opening, *page.body, *extras.lines, *closing]))
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:
@@ -159,10 +161,9 @@ def _known(choice: Choice, known: list[str], output: str | None) -> list[str]:
     return lines
 
 
-def _next(result: Estimate, choice: Choice) -> list[str]:
-    """Say what to type next, on a line of its own to copy."""
+def _offer_next(result: Estimate, choice: Choice) -> None:
+    """Say what to type next."""
     if int(result.group.max(initial=0)) > 1:
-        return [f"Next, reviews that would join what is apart: reviewgraph plan {given_table()}"]
-    if not choice.selected:
-        return [f"Next, choose: reviewgraph calibrate {given_table()} --select 10% -o calibrated.csv"]
-    return []
+        offer(f"reviewgraph plan {given_table()}", "reviews that would join what is apart")
+    elif not choice.selected:
+        offer(f"reviewgraph calibrate {given_table()} --select 10% -o calibrated.csv", "to choose")

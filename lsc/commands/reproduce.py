@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from reviewgraph.cli.output import Refusal, print_json, refusing, say
+from reviewgraph.cli.options import examples
+from reviewgraph.cli.output import Refusal, offer, print_json, refusing, say, show
 from reviewgraph.cli.progress import telling
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
@@ -17,7 +18,12 @@ PEER_GRADING = "peer-grading"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("A quick look at the first table:", "reproduce table1 --papers 30 --trials 1"),
+        ("With tables and pictures kept:", "reproduce rank --papers 30 --trials 1 -o results"),
+    )
+)
 @click.argument("name", type=click.Choice([*SIMULATED, PEER_GRADING, "all"]))
 @click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="Simulations of each setting.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
@@ -57,9 +63,9 @@ def reproduce(
     if as_json:
         print_json({"cells": cells})
     elif output:
-        click.echo(f"Tables and pictures are in {output}.")
+        show(f"Tables and pictures are in {output}.")
     else:
-        click.echo(f"Next, keep tables and pictures: {_again(name)} -o results")
+        offer(f"{_again(name)} -o results", "to keep tables and pictures")
 
 
 def _again(name: str) -> str:
@@ -99,9 +105,9 @@ def _simulated(
         if folder:
             save(folder, experiment, cells)
         if not quiet:
-            click.echo("\n".join([*table(experiment, cells), ""]))
+            show("\n".join([*table(experiment, cells), ""]), whole=True)
     if not quiet and papers is None:
-        click.echo("In brackets the paper's; = within two standard errors, + better, ! not reproduced.")
+        show("In brackets the paper's; = within two standard errors, + better, ! not reproduced.")
     return found
 
 
@@ -131,5 +137,5 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
         write_whole(folder / "peer-grading.csv", csv_text(columns_of(cells)))
         peer_grading.save_picture(folder, cells)
     if not quiet:
-        click.echo("\n".join([*peer_grading.table(cells), ""]))
+        show("\n".join([*peer_grading.table(cells), ""]), whole=True)
     return cells

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 import click
 
-from reviewgraph.cli.output import refusing
+from reviewgraph.cli.options import examples
+from reviewgraph.cli.output import offer, refusing, show
 
 PRESETS = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
 
@@ -25,7 +27,13 @@ realistic         whole scores 1-10, 3-6 reviews a paper, much noise
 """
 
 
-@click.command(help=HELP)
+@click.command(
+    help=HELP,
+    epilog=examples(
+        ("Scores as people give them:", "simulate realistic --papers 60 --reviewers 40 -o made-up"),
+        ("And what calibration makes of them:", "calibrate made-up/reviews.csv"),
+    ),
+)
 @click.argument("preset", type=click.Choice(PRESETS))
 @click.option("--papers", type=click.IntRange(1), help="How many papers.  [default: 1000]")
 @click.option("--reviewers", type=click.IntRange(1), help="How many reviewers.  [default: 1000; doubly-connected 350]")
@@ -58,9 +66,9 @@ def simulate(preset: str, seed: int, output: str, **changes: Any) -> None:
     _write(output, {"reviews.csv": csv_text(table), "truth.csv": csv_text(truth)})
     where = os.path.join(output, "reviews.csv")
     busy = int((reviews.loads > 0).sum())
-    click.echo(f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers are in {where},")
-    click.echo("the true qualities in truth.csv beside it.")
-    click.echo(f"Next, see whether calibration finds them: reviewgraph calibrate {where}")
+    show(f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers are in {where},")
+    show("the true qualities in truth.csv beside it.")
+    offer(f"reviewgraph calibrate {shlex.quote(where)}", "to see whether calibration finds them")
 
 
 def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:

@@ -152,7 +152,8 @@ def _load(folder: Path | None, setting: Setting, trial: int) -> Trial:
 def _store(folder: Path | None, setting: Setting, trial: int, found: Trial) -> None:
     if folder is None:
         return
-    from reviewgraph.cli.output import plain, write_whole
+    from reviewgraph.cli.output import write_whole
+    from reviewgraph.formats.writing import plain
 
     path = _path(folder, setting, trial)
     path.parent.mkdir(parents=True, exist_ok=True)

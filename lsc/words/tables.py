@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from reviewgraph import terminal
+
 if TYPE_CHECKING:
     from lsc.estimate import Estimate
     from reviewgraph.labels import IntArray
@@ -28,14 +30,7 @@ def table(columns: Sequence[Column], papers: IntArray) -> list[str]:
     """
     header = [name for name, _ in columns]
     rows = [[cell(i) for _, cell in columns] for i in papers.tolist()]
-    width = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    text = [name in ("paper", "") for name in header]
-
-    def line(cells: Sequence[str]) -> str:
-        parts = zip(cells, width, text, strict=True)
-        return "  ".join(cell.ljust(size) if left else cell.rjust(size) for cell, size, left in parts).rstrip()
-
-    return [line(header), *map(line, rows)]
+    return terminal.table(header, rows, [place for place, name in enumerate(header) if name in ("paper", "")])
 
 
 def by_group(estimate: Estimate, columns: Sequence[Column]) -> list[Column]:

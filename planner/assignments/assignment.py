@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from planner.assignments.findings.standing_by import Alternates
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
+    from reviewgraph.uploads.upload import Outgoing
 
 
 class AssignmentStatus(Status):
@@ -153,6 +154,13 @@ class Assignment(Result):
             "reviewer": [table.reviewers[table.reviewer[e]] for e in order],
             "affinity": [float(self.affinities[e]) for e in order],
         }
+
+    def outgoing(self) -> Outgoing:
+        """Return the reviews as :mod:`reviewgraph.uploads` write them."""
+        from reviewgraph.uploads.upload import Outgoing
+
+        columns = self.to_columns()
+        return Outgoing(columns, self.reviews.titles, columns["affinity"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the assignment as the command's ``--json`` prints it."""

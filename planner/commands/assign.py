@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +16,10 @@ from planner.commands.fair import NAMES as FAIR_NAMES
 from planner.commands.fair import fair_options, read_fair, write_alternates
 from planner.commands.lots import lot_options, read_lots, write_probabilities
 from planner.commands.rules import read_rules, rule_options
+from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
-from reviewgraph.cli.options import columns_option, given_columns, given_options, output_option, read_side
-from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
+from reviewgraph.cli.options import columns_option, examples, given_columns, given_options, output_option, read_side
+from reviewgraph.cli.output import offer, print_json, refusing, say, show
 from reviewgraph.cli.progress import telling
 from reviewgraph.levels import ALL_NAMES
 
@@ -28,9 +30,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from planner.assignments.assignment import Assignment
+    from planner.commands.uploading import Destination
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        (
+            "Three reviews a paper, six a reviewer at most:",
+            "assign --items papers.csv --reviewers reviewers.csv --affinity affinity.csv --load 6 -o assignment.csv",
+        ),
+        (
+            "The same as edges for OpenReview:",
+            "assign --items papers.csv --reviewers reviewers.csv --affinity affinity.csv --load 6 "
+            "--to openreview --label run-1 -o edges.json",
+        ),
+        (
+            "Beside the reviews of a first phase:",
+            "assign --items papers.csv --reviewers reviewers.csv --demand 1 --phase-one reviews.csv -o second.csv",
+        ),
+    )
+)
 @click.option("--items", "items_file", required=True, metavar="FILE", help="All papers (item[,demand,title]).")
 @click.option(
     "--reviewers",
@@ -80,7 +99,8 @@ if TYPE_CHECKING:
 @lot_options
 @click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
-@output_option("Write the assignment as CSV (item,reviewer,affinity).")
+@output_option("Write the assignment, as CSV (item,reviewer,affinity) or as --to says.")
+@upload_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @refusing
 @click.pass_context
@@ -91,28 +111,34 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
     """
     from planner.assignments.assignment import AssignmentStatus
 
-    chosen = _design(ctx, **options) if options["design"] else _assign(**options)
+    destination = read_destination(options.pop("to"), output, options.pop("label"), options.pop("invitation"))
+    chosen = _design(ctx, **options) if options["design"] else _assign(destination, **options)
     empty = chosen.reviews.n_reviews == 0 and chosen.status is not AssignmentStatus.OPTIMAL
     write_probabilities(chosen, options["probabilities"])
     if output and empty:
         say(f"{output}: not written, since there is no assignment")
-    elif output:
-        write_whole(output, csv_text(chosen.to_columns()))
+    else:
+        destination.write(chosen.outgoing())
     write_alternates(chosen, options["alternates_file"])
     if as_json:
         print_json(chosen.to_dict())
     else:
-        _show(chosen, None if empty else output)
+        kept = None if empty or not destination.upload.read_back else output
+        _show(chosen, kept, options["phase_one"])
     if not chosen.status.reached:
         ctx.exit(1)
 
 
-def _assign(**options: Any) -> Assignment:
+def _assign(destination: Destination, **options: Any) -> Assignment:
     from planner.assignments.assigning import assign as solve
 
     asked = _asked(**options)
+    items = asked["items"]
+    destination.expect_takes([*asked["reviewers"]], [*items])
     with telling() as tell:
-        return solve(**asked, progress=tell)
+        chosen = solve(**asked, progress=tell)
+    titles = {label: entry.title for label, entry in items.items() if entry.title}
+    return replace(chosen, reviews=replace(chosen.reviews, titles=titles))
 
 
 def _asked(
@@ -203,18 +229,19 @@ def _design(
     return design_assignment(tuple(items), loads, design, seed)
 
 
-def _show(chosen: Assignment, output: str | None) -> None:
+def _show(chosen: Assignment, output: str | None, phase_one: str | None) -> None:
     from planner.assignments.assignment import AssignmentStatus
     from planner.assignments.words.page import page
 
-    click.echo(page(chosen))
+    show(page(chosen))
     if chosen.status is AssignmentStatus.INFEASIBLE:
         return
-    if output:
-        require = f" --require {chosen.target}" if chosen.target in ALL_NAMES else ""
-        click.echo(f"\nNext: reviewgraph check {shlex.quote(output)}{require}")
-    else:
-        again = shlex.join(
-            ["reviewgraph", "assign", *given_options({"output", "as_json", "probabilities"}), "-o", "assignment.csv"]
-        )
-        click.echo(f"\nNext: {again}   (to keep the assignment)")
+    if output is None:
+        again = shlex.join(given_options({*DESTINATION, "as_json", "probabilities"}))
+        offer(f"reviewgraph assign {again} -o assignment.csv", "to keep the assignment")
+        return
+    # Reviews of a first phase link what is assigned now, and may have pairs twice.
+    words = ["reviewgraph", "check", *([phase_one] if phase_one else []), output]
+    words += ["--duplicates", "last"] if phase_one else []
+    words += ["--require", chosen.target] if chosen.target in ALL_NAMES and chosen.status.reached else []
+    offer(shlex.join(words))

@@ -9,23 +9,35 @@ import click
 
 from planner.commands.aims import CHOICES, read_aims
 from planner.commands.people import people_options, read_people
+from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.plans.objectives import OBJECTIVES
 from reviewgraph.cli.duties import gone_option, read_gone
-from reviewgraph.cli.options import given_options, given_table, output_option, read_side, table_options
-from reviewgraph.cli.output import Refusal, csv_text, print_json, say, write_whole
+from reviewgraph.cli.options import examples, given_options, given_table, output_option, read_side, table_options
+from reviewgraph.cli.output import Refusal, offer, print_json, say, show
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
 
 if TYPE_CHECKING:
+    from planner.commands.uploading import Destination
     from planner.plans.plan import Plan
     from reviewgraph.reviews import Reviews
 
 #: Options that :func:`reviewgraph.cli.options.given_table` tells.
 TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
+KEEP = "to keep the plan, with all that each review joins; --to mail instead writes a letter to each reviewer"
+#: Options that a command which is offered to be typed again does not have again, beside those.
+NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("The fewest reviews, one a reviewer:", "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv"),
+        ("For HotCRP's bulk assignment:", "plan pcassignments.csv --to hotcrp -o upload.csv"),
+        ("Letters to who is asked:", "plan reviews.csv --to mail -o letters.csv"),
+        ("Six reviews that make the selection surer:", "plan reviews.csv --for decision --select 10% --max-reviews 6"),
+    )
+)
 @table_options
 @click.option(
     "--target",
@@ -80,7 +92,8 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 )
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
-@output_option("Write the plan as CSV (item,reviewer,cost or affinity,joins; gain with --for).")
+@output_option("Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or as --to says.")
+@upload_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def plan(
@@ -101,6 +114,9 @@ def plan(
     time_limit: float,
     seed: int,
     output: str | None,
+    to: str | None,
+    label: str | None,
+    invitation: str | None,
     as_json: bool,
     **files: str | None,
 ) -> None:
@@ -114,12 +130,16 @@ def plan(
     from planner.plans.planning import plan_extra_reviews
 
     aims = read_aims(ctx, goals, target)
+    destination = read_destination(to, output, label, invitation)
     if use_scores and not reviews.scored.any():
         message = "--use-scores: expected a table with scores, found planned reviews only"
         raise Refusal(message)
     if missing is None and ctx.get_parameter_source("keep") is click.core.ParameterSource.COMMANDLINE:
         message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
         raise Refusal(message)
+    given = _side_files(reviews, **files)
+    newcomers = dict.fromkeys([*given.get("capacity", ()), *given.get("willing", ())])
+    destination.expect_takes([*reviews.reviewers, *newcomers], reviews.items)
     found = plan_extra_reviews(
         reviews,
         aims.target,
@@ -136,19 +156,20 @@ def plan(
         seed=seed,
         use_scores=use_scores,
         progress=say_progress,
-        **_side_files(reviews, **files),
+        **given,
     )
     # A file is written for what can be acted on, a part of the way included.
     if output and found.status == "infeasible":
         say(f"{output}: not written, since there is no plan")
-    elif output:
-        write_whole(output, csv_text(found.to_columns()))
+    else:
+        destination.write(found.outgoing())
     if as_json:
         print_json(found.to_dict())
     else:
         from planner.plans.words.page import page
 
-        click.echo(f"{page(found)}\n\nNext: {_next(found, output)}")
+        show(page(found))
+        offer(*_next(found, destination))
     if not found.attained:
         ctx.exit(1)
 
@@ -178,20 +199,24 @@ def _side_files(
     return given
 
 
-def _next(found: Plan, output: str | None) -> str:
-    """Return the next command to type."""
+def _next(found: Plan, destination: Destination) -> tuple[str, str]:
+    """Return the next command to type, and what for."""
     table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        return f"{_again(lower[0])}   (to ask for less)"
+        return _again(lower[0]), "to ask for less"
     if not found.reviews:
-        return f"reviewgraph check {table}"
-    if output is None:
-        return f"{_again()} -o plan.csv   (to keep the plan)"
+        return f"reviewgraph check {table}", ""
+    output = destination.output
+    if output is None or not destination.upload.read_back:
+        return f"{_again()} -o plan.csv", KEEP
     require = f" --require {found.target}" if found.status.reaches else ""
     gone = click.get_current_context().params["gone"]
     left = f" --gone {shlex.quote(gone)}" if gone else ""
-    return f"reviewgraph check {_with(table, output)}{require}{left}"
+    if require and found.use_scores:
+        again = f"reviewgraph check {_with(table, output)}{require} --use-scores{left}"
+        return again, "holds once these reviews have scores"
+    return f"reviewgraph check {_with(table, output)}{require}{left}", ""
 
 
 def _again(target: str | None = None) -> str:
@@ -199,10 +224,9 @@ def _again(target: str | None = None) -> str:
 
     A lower target goes by who reviews what alone, so scores are left aside with it.
     """
-    words = given_options({*TABLE_OPTIONS, "output", "as_json"})
+    words = given_options(NOT_AGAIN)
     if target:
-        left_out = {*TABLE_OPTIONS, "output", "as_json", "target", "use_scores"}
-        words = [*given_options(left_out, dropped=ALL_NAMES), "--target", target]
+        words = [*given_options({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES), "--target", target]
     return f"reviewgraph plan {given_table()} {shlex.join(words)}".rstrip()
 
 

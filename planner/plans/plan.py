@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
+    from reviewgraph.uploads.upload import Outgoing
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class PlannedReview:
         Its cost.
     joins
         What it joins, in words.
+    short
+        The same for tables: papers of the groups that it joins, the reviewer's first.
     covers
         Items in the largest group at the level of the target, once this review and those before it have arrived.
     affinity
@@ -50,6 +53,7 @@ class PlannedReview:
     item: Label
     cost: float
     joins: str
+    short: str
     covers: int
     affinity: float | None = None
     gain: float | None = None
@@ -65,8 +69,9 @@ class Plan(Result):
     status
         ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
         how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
-        the reviews (or the time) allowed do not suffice; these are the best found. ``extended``: the target is
-        reached, and more reviews serve an objective. ``chosen``: all serve an objective, no level was asked for.
+        the reviews allowed do not suffice; these are the best found. ``level_missed``: the time did not.
+        ``extended``: the target is reached, and more reviews serve an objective. ``chosen``: all serve an objective,
+        no level was asked for.
     target
         The level asked for; where none was, the one whose groups ``joins`` and ``covers`` tell of.
     reviews
@@ -152,6 +157,11 @@ class Plan(Result):
         return max((bound.value for bound in self.bounds), default=0)
 
     @property
+    def smallest(self) -> bool:
+        """Whether the plan reaches its target, and none of fewer reviews does."""
+        return PlanStatus(self.status).reaches and self.count == self.lower_bound
+
+    @property
     def largest_load(self) -> int:
         """Most extra reviews that one reviewer gets."""
         loads: dict[Label, int] = {}
@@ -225,19 +235,26 @@ class Plan(Result):
         return bool((after.each <= before.each).all())
 
     def mail(self) -> dict[Label, str]:
-        """Return one line a reviewer, ready to mail; who accepted already (fixed reviews) is not asked again."""
-        from planner.plans.mail import COMPARE, requests
+        """Return one letter a reviewer; who accepted already (fixed reviews) is not asked again."""
+        from reviewgraph.uploads.mail import letters
 
-        fixed = set(map(tuple, self.constraints.fixed.tolist()))
-        asked = [
-            (review.reviewer, review.item)
-            for review, pair in zip(self.reviews, self.pairs.tolist(), strict=True)
-            if tuple(pair) not in fixed
-        ]
+        return letters(self.outgoing())
+
+    def outgoing(self) -> Outgoing:
+        """Return the reviews as :mod:`reviewgraph.uploads` write them; nobody is asked for fixed ones again."""
+        from reviewgraph.uploads.mail import COMPARE
+        from reviewgraph.uploads.upload import Outgoing
+
+        table = self.constraints.reviews
         # Where a level came first, what goes beyond it is asked for its sake, too.
         chosen = self.purchase if self.status == PlanStatus.CHOSEN else None
-        helps = COMPARE if chosen is None else chosen.helps
-        return requests(asked, self.constraints.reviews.titles, helps)
+        return Outgoing(
+            self.to_columns(),
+            table.titles,
+            None if self.affinity is None else [review.affinity or 0.0 for review in self.reviews],
+            COMPARE if chosen is None else chosen.helps,
+            {(table.reviewers[j], table.items[i]) for j, i in self.constraints.fixed.tolist()},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as the command's ``--json`` prints it."""
@@ -262,7 +279,7 @@ class Plan(Result):
     def _reach_to_dict(self) -> dict[str, Any]:
         """How far a partial plan gets; null for others, which reach their target."""
         keys = {"largest_group": "papers", "expected_error": "error"}
-        if self.status != PlanStatus.BUDGET_EXHAUSTED:
+        if not PlanStatus(self.status).is_partial:
             return dict.fromkeys(keys)
         before, after = self.reach
         return {key: {"before": getattr(before, of), "after": getattr(after, of)} for key, of in keys.items()}

@@ -284,8 +284,6 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     if ledger.pairs is None or (ledger.budget is not None and len(ledger.pairs) > ledger.budget):
         return _part_of_the_way(task, target, ledger, clock)
     status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
-    if ledger.closed and not ledger.cheapest:
-        reasons.append("the number of reviews is proved smallest; that none are cheaper is not proved")
     plan = _plan(task, target, ledger, status, ledger.pairs, reasons)
     return replace(plan, prices=ledger.prices)
 
@@ -297,7 +295,8 @@ def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -
     if covered.holds(target, task, pairs):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
     reasons = [*ledger.reasons, partial.why_partial(target, ledger), *partial.still_short(task, pairs)]
-    plan = _plan(task, target, ledger, PlanStatus.BUDGET_EXHAUSTED, pairs, reasons)
+    status = PlanStatus.LEVEL_MISSED if ledger.budget is None else PlanStatus.BUDGET_EXHAUSTED
+    plan = _plan(task, target, ledger, status, pairs, reasons)
     far = partial.how_far(target, plan.reach, ledger.budget, plan.count, sure)
     return replace(plan, explanation=(*plan.explanation, *far))
 
@@ -318,12 +317,19 @@ def _plan(
     everything = np.concatenate([fixed, pairs[target.order(task, pairs)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
     # What a fixed review joins is told from the reviews without it.
-    words, covers = effects.joins(plain, target, everything)
-    words = [text + needed for text, needed in zip(words, filled(plain, everything), strict=True)]
+    joined, covers = effects.joins(plain, target, everything)
     table, shift = rules.reviews, len(rules.fixed)
     chosen = tuple(
-        PlannedReview(table.reviewers[j], table.items[i], rules.cost_of(j, i), text, cover, rules.affinity_of(j, i))
-        for (j, i), text, cover in zip(everything.tolist(), words, covers, strict=True)
+        PlannedReview(
+            table.reviewers[j],
+            table.items[i],
+            rules.cost_of(j, i),
+            joins.words,
+            joins.short,
+            cover,
+            rules.affinity_of(j, i),
+        )
+        for (j, i), joins, cover in zip(everything.tolist(), filled(plain, everything, joined), covers, strict=True)
     )
     # Bounds are on the reviews that were sought; those that are fixed come on top.
     after = with_extra(table, everything, use_scores=scores)

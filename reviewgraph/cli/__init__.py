@@ -8,24 +8,33 @@ from typing import Any
 import click
 
 from reviewgraph._version import __version__
+from reviewgraph.cli.ending import INTERRUPTED, answered_interrupts, ended_by_streams
+from reviewgraph.cli.output import say
 
 GROUP = "reviewgraph.commands"
-
-
-#: Exit status after Ctrl-C, as shells have it; 1 would say that a level is missed.
-INTERRUPTED = 130
 
 
 class Commands(click.Group):
     """A group whose commands are the entry points of :data:`GROUP`."""
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read the command line, and print help where that is asked for."""
+        with ended_by_streams():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C, where the command does not answer it with a result, has an exit status of its own."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("Interrupted, no result.", err=True)
-            ctx.exit(INTERRUPTED)
+        """Run a command.
+
+        Ctrl-C, where the command does not answer it with a result, a pipe that nobody reads and a full disk have an
+        exit status of their own.
+        """
+        with ended_by_streams(), answered_interrupts() as end_answers:
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:
+                end_answers()
+                say("Interrupted, no result.")
+                ctx.exit(INTERRUPTED)
 
     def _found(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=GROUP)}

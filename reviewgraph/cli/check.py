@@ -10,8 +10,8 @@ import click
 from reviewgraph.cli.assuming import assumption_options
 from reviewgraph.cli.duties import duty_options, gone_option, read_duties, read_gone
 from reviewgraph.cli.losing import losing_options
-from reviewgraph.cli.options import given_table, output_option, table_options
-from reviewgraph.cli.output import csv_text, print_json, write_whole
+from reviewgraph.cli.options import examples, given_table, output_option, table_options
+from reviewgraph.cli.output import csv_text, offer, print_json, show, write_whole
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, NAMES, Double, described, level_named
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        ("Can all papers be compared?", "check reviews.csv"),
+        ("With a plan; status 1 where the level is missed:", "check reviews.csv plan.csv --require double"),
+        ("Errors to expect, going by last year's scores:", "check reviews.csv --like last-year.csv --select 20%"),
+    )
+)
 @table_options
 @click.option(
     "--require",
@@ -81,30 +87,28 @@ def check(
     if as_json:
         print_json(report.to_dict())
     else:
-        show(report, require=require, reached=reached, use_scores=use_scores)
+        tell(report, require=require, reached=reached, use_scores=use_scores)
     if require and not reached:
         ctx.exit(1)
 
 
-def show(report: Report, *, require: str | None = None, reached: bool = True, use_scores: bool = False) -> None:
+def tell(report: Report, *, require: str | None = None, reached: bool = True, use_scores: bool = False) -> None:
     """Print the page, the verdict on a required level, and the next command to type."""
-    click.echo(report.page())
+    show(report.page())
     if require:
         going_by = ", going by the scores" if use_scores else ""
-        click.echo(f"\nRequired level {require}{going_by}: {'reached' if reached else 'missed'}.")
-    click.echo(f"\nNext: {_next(report, None if reached else require, use_scores=use_scores)}")
+        show(f"\nRequired level {require}{going_by}: {'reached' if reached else 'missed'}.")
+    offer(*_next(report, None if reached else require, use_scores=use_scores))
 
 
-def _next(report: Report, missed: str | None, *, use_scores: bool) -> str:
-    """Return the next command to type: a plan for the level that was required and missed, or for ``double``."""
+def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str, str]:
+    """Return the next command to type, and what for: a plan for the level required and missed, or for ``double``."""
     table, gone = given_table(), click.get_current_context().params.get("gone")
     if missed or not report.recovery_resilient:
         level = level_named(missed or Double.name)
         options = [f" --target {missed}"] if missed else []
         options += [" --use-scores"] if missed and use_scores and level.heeds_ties else []
         options += [f" --gone {shlex.quote(gone)}"] if gone else []
-        what = f"the fewest extra reviews that make all papers {level.words}"
-        return f"reviewgraph plan {table}{''.join(options)}   ({what})"
-    if report.scored is None:
-        return f"when the scores are in, reviewgraph calibrate {table}"
-    return f"reviewgraph calibrate {table}"
+        why = f"the fewest extra reviews that make all papers {level.words}"
+        return f"reviewgraph plan {table}{''.join(options)}", why
+    return f"reviewgraph calibrate {table}", "when the scores are in" if report.scored is None else ""

@@ -6,8 +6,9 @@ from importlib.resources import files
 
 import click
 
-from reviewgraph.cli import INTERRUPTED
-from reviewgraph.cli.output import Refusal, say, write_whole
+from reviewgraph.cli.ending import INTERRUPTED
+from reviewgraph.cli.options import examples
+from reviewgraph.cli.output import Refusal, say, show, write_whole
 from reviewgraph.words import counted
 
 NAME = "reviewgraph-demo.csv"
@@ -16,7 +17,7 @@ NAME = "reviewgraph-demo.csv"
 COMMANDS = (("check", NAME), ("plan", NAME), ("calibrate", NAME, "--select", "10%"))
 
 
-@click.command()
+@click.command(epilog=examples(("See what the commands do:", "demo")))
 @click.pass_context
 def demo(ctx: click.Context) -> None:
     """Copy a small example table into this folder, never over a file that is there; check it, plan, calibrate."""
@@ -32,7 +33,7 @@ def demo(ctx: click.Context) -> None:
         raise Refusal(message)
     command = ctx.find_root().command
     for words in COMMANDS:
-        click.echo(f"$ reviewgraph {' '.join(words)}\n")
+        show(f"$ reviewgraph {' '.join(words)}\n")
         if command.main(words, prog_name="reviewgraph", standalone_mode=False) == INTERRUPTED:
             ctx.exit(INTERRUPTED)
-        click.echo()
+        show()

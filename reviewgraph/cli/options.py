@@ -199,6 +199,15 @@ def output_option(text: str) -> Callable[[Command], Command]:
     return click.option("-o", "--output", callback=_writable, metavar="FILE", help=text)
 
 
+def examples(*shown: tuple[str, str]) -> str:
+    r"""Return the end of a command's help: what one may ask, and the words that ask it.
+
+    >>> examples(("Can all papers be compared?", "check reviews.csv"))
+    '\x08\nExamples:\n  Can all papers be compared?\n    reviewgraph check reviews.csv'
+    """
+    return "\n".join(["\b", "Examples:", *(f"  {what}\n    reviewgraph {words}" for what, words in shown)])
+
+
 def given_table() -> str:
     """Return REVIEWS and its options as a shell would take them, for the next command to type.
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import json
-import math
 import os
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 import click
 
 from reviewgraph.errors import InputError, LabelWarning, ReviewGraphError
+from reviewgraph.formats.writing import csv_text as csv_text
+from reviewgraph.formats.writing import plain
+from reviewgraph.terminal import folded, terminal_width
+from reviewgraph.words import HIDDEN, visible
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,6 +27,10 @@ class Refusal(click.ClickException):
     """Bad input: one message on stderr, exit status 2."""
 
     exit_code = 2
+
+    def format_message(self) -> str:
+        """Return the message, with nothing in it that steers a terminal."""
+        return visible(self.message, but="\n")
 
 
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
@@ -74,7 +80,29 @@ def _by_option(message: str) -> str:
 
 def say(message: str) -> None:
     """Print a diagnostic on stderr."""
-    click.echo(message, err=True)
+    _print(message, err=True)
+
+
+def show(page: str = "", *, whole: bool = False) -> None:
+    """Print lines on stdout, folded to the width of the terminal unless they are to be left ``whole``."""
+    # What is made visible takes more room.
+    lines, width = visible(page, but="\n").split("\n"), terminal_width()
+    _print("\n".join(lines if whole else [part for line in lines for part in folded(line, width)]))
+
+
+def offer(command: str, why: str = "") -> None:
+    """Print the next command to type on a line of its own, never folded, and below it what it is for."""
+    show()
+    show(f"Next: {command}", whole=True)
+    if why:
+        show(f"  ({why})")
+
+
+def _print(text: str, *, err: bool = False) -> None:
+    """Print a text in which nothing steers the terminal; what its encoding lacks is spelled out."""
+    encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
+    shown = visible(text, but="\n").encode(encoding, "backslashreplace").decode(encoding)
+    click.echo(shown, err=err)
 
 
 def expect_writable(path: str | os.PathLike[str]) -> None:
@@ -121,6 +149,8 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
             file.write(text)
         if not special:
             os.replace(draft, target)
+    except BrokenPipeError:  # nobody reads on
+        raise
     except OSError as error:
         message = f"{path}: cannot be written ({error.strerror or error})"
         raise InputError(message) from error
@@ -129,38 +159,10 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
             os.unlink(draft)
 
 
-def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
-    r"""Return columns as CSV with a header; None and NaN are empty cells.
-
-    >>> csv_text({"item": ["p,1", "p2"], "quality": [0.5, None]})
-    'item,quality\n"p,1",0.5\np2,\n'
-    """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(map(plain, column) for column in columns.values()), strict=True))
-    return buffer.getvalue()
-
-
 def print_json(value: Any) -> None:
-    """Print one JSON object on stdout; NumPy values become plain ones, what is not finite null."""
-    click.echo(json.dumps(plain(value), ensure_ascii=False, allow_nan=False))
+    """Print one JSON object on stdout; NumPy values become plain ones, what is not finite null.
 
-
-def plain(value: Any) -> Any:
-    """Return a value in the terms of JSON: numbers, text, lists, mappings with text as keys, None.
-
-    >>> plain({"quality": (1.0, float("nan"))})
-    {'quality': [1.0, None]}
+    What steers a terminal is escaped, which changes no value.
     """
-    if isinstance(value, str | bool | int | None):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if hasattr(value, "tolist"):  # NumPy arrays and scalars, without importing NumPy
-        return plain(value.tolist())
-    if isinstance(value, Iterable):
-        return [plain(entry) for entry in value]
-    return str(value)
+    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
+    _print(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))

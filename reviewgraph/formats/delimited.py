@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -16,6 +17,7 @@ from reviewgraph.formats.encodings import find_encoding
 from reviewgraph.formats.headers import recognised
 from reviewgraph.formats.limits import COLUMNS
 from reviewgraph.formats.tables import Column, Rows, Table
+from reviewgraph.formats.writing import unguarded
 
 if TYPE_CHECKING:
     from reviewgraph.formats.headers import Role
@@ -26,6 +28,8 @@ DELIMITERS = (",", "\t", ";", "|")
 
 #: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
 LARGE = 8_000_000
+#: What may be a cell that :func:`~reviewgraph.formats.writing.guarded` has written.
+_GUARD = re.compile(rb"'[=+\-@\t\r]")
 #: Rows that are held as text at a time.
 CHUNK = 50_000
 
@@ -60,7 +64,7 @@ class Delimited(Table):
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         """Return the columns at these positions; ragged rows are left out and noted as problems."""
-        if len(self.data) >= LARGE and b'"' not in self.data:
+        if len(self.data) >= LARGE and b'"' not in self.data and not _GUARD.search(self.data):
             from reviewgraph.formats.arrow import read_plain
 
             data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
@@ -84,6 +88,8 @@ class Delimited(Table):
             lines.extend([line for line, _ in rows])
             for place, known, parts in zip(positions, seen, codes, strict=True):
                 cells = [row[place] for _, row in rows]
+                if any(cell[:1] == "'" for cell in dict.fromkeys(cells)):
+                    cells = list(map(unguarded, cells))
                 for cell in dict.fromkeys(cells):
                     known.setdefault(cell, len(known))
                 parts.append(np.fromiter(map(known.__getitem__, cells), np.int64, len(cells)))

@@ -26,8 +26,8 @@ def _errors(outlook: Outlook) -> list[str]:
     of_spread = f" of a spread of {given.spread:.3g} points" if points else ""
     return [
         f"Expected error of a paper once all scores are in: {np.median(outlook.error):.2f} {unit} "
-        f"(median; plain average: {np.median(outlook.average):.2f}),",
-        f"  assuming noise {given.noise:.2g}, severity {given.severity:.2g}, stretch {given.stretch:.2g}{of_spread}; "
+        f"(median; plain average: {np.median(outlook.average):.2f}), "
+        f"assuming noise {given.noise:.2g}, severity {given.severity:.2g}, stretch {given.stretch:.2g}{of_spread}; "
         "change with --noise, --severity, --stretch or --like LAST_YEAR",
     ]
 
@@ -60,14 +60,14 @@ def _selection(outlook: Outlook) -> list[str]:
 def _disagreement(outlook: Outlook) -> list[str]:
     if outlook.rests_on_likeness:
         return [
-            "These errors are finite only because papers and reviewers of all pieces are assumed to be alike, which no",
-            "  score can confirm: between pieces follow the level, within one the errors.",
+            "These errors are finite only because papers and reviewers of all pieces are assumed to be alike, which no "
+            "score can confirm: between pieces follow the level, within one the errors.",
         ]
     if not outlook.averages_do_better:
         return []
     error = f"{outlook.by_scores_alone:.2g}"
     return [
-        "The level says what scores without noise determine, not how sure a decision is. With this noise, taking",
-        f"  scores at their word (calibrate --method lsc) would leave an error of {error}, more than",
-        "  plain averages. Follow the errors: calibrate as by default, and give the weakest papers more reviews.",
+        "The level says what scores without noise determine, not how sure a decision is. With this noise, taking "
+        f"scores at their word (calibrate --method lsc) would leave an error of {error}, more than plain averages. "
+        "Follow the errors: calibrate as by default, and give the weakest papers more reviews.",
     ]

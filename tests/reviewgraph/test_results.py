@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import reviewgraph
 from reviewgraph import Reviews, check, connected_components, doubly_connected_components, recoverability
 from reviewgraph.cli import main
-from reviewgraph.cli.output import plain
+from reviewgraph.formats.writing import plain
 from reviewgraph.levels import LEVELS
 from reviewgraph.results import Result, Status
 from reviewgraph.structure import structure_of

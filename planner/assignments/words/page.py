@@ -90,8 +90,8 @@ def _exchanges(assignment: Assignment) -> list[str]:
     end = "with --conditioning 0 no affinity is given up" if was else "exchanges worth any affinity were not found"
     return [
         f"Expected error of a paper once scores are in: {less:.4g} {unit}{was}; "
-        f"expected to be right among the best 10%: {more:.2%}{so},",
-        f"  assuming noise {given.noise:.2g}, severity {given.severity:.2g}, stretch {given.stretch:.2g} of that "
+        f"expected to be right among the best 10%: {more:.2%}{so}, "
+        f"assuming noise {given.noise:.2g}, severity {given.severity:.2g}, stretch {given.stretch:.2g} of that "
         f"spread; {end}.",
     ]
 

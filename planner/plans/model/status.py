@@ -16,6 +16,7 @@ class PlanStatus(Status):
     FEASIBLE = "feasible", "This plan does it; whether fewer would do is open."
     INFEASIBLE = "infeasible", "There is no such plan."
     BUDGET_EXHAUSTED = "budget_exhausted", "This is a part of the way only."
+    LEVEL_MISSED = "level_missed", "This is a part of the way only."
 
     EXTENDED = "extended", "The target is reached; the reviews beyond it went, one by one, where they gain most."
     CHOSEN = "chosen", "Each review is the one that gains most after those before it."
@@ -23,7 +24,12 @@ class PlanStatus(Status):
     @property
     def may_grow(self) -> bool:
         """Whether more reviews may be added: what was asked of a level is there, and budget left perhaps."""
-        return self not in (PlanStatus.INFEASIBLE, PlanStatus.BUDGET_EXHAUSTED)
+        return self is not PlanStatus.INFEASIBLE and not self.is_partial
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether such a plan goes a part of the way only."""
+        return self in (PlanStatus.BUDGET_EXHAUSTED, PlanStatus.LEVEL_MISSED)
 
     @property
     def reaches(self) -> bool:

@@ -15,6 +15,8 @@ from planner.plans.model.tables import as_pairs
 from reviewgraph.components import doubly_connected_components, is_recovery_resilient
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from planner.plans.model.task import Task
     from reviewgraph.clock import Clock
     from reviewgraph.components import Components
@@ -27,6 +29,20 @@ TAKEN_OUT = 4
 def reached(task: Task, pairs: IntArray) -> bool:
     """Whether some more reviews, scored unlike all others, reach the target."""
     return is_recovery_resilient(task.table(pairs), use_scores=True)
+
+
+def merges(task: Task, pairs: IntArray) -> Iterator[list[int]]:
+    """For each review in turn, one reviewer of each further group that joins the reviewer's.
+
+    Scores join groups that no structure of covers does: of two reviewers who tell the same two items apart.
+    """
+    before = doubly_connected_components(task.table(pairs[:0]), use_scores=True).labels
+    for place, (j, _) in enumerate(pairs.tolist()):
+        after = doubly_connected_components(task.table(pairs[: place + 1]), use_scores=True).labels
+        groups, first = np.unique(before, return_index=True)
+        joined = (after[first] == after[j]) & (groups != before[j])
+        yield first[joined].tolist()
+        before = after
 
 
 def completed(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generator | None = None) -> IntArray | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.plans.model.growth import copy_structure, settle
 from planner.plans.model.target import Groups
+from planner.plans.search import by_scores
 from planner.plans.search.order import read
 from planner.plans.search.substitutes import substitutes
 from planner.plans.targets import by_growth, scored
@@ -45,7 +46,10 @@ class DoubleTarget(SearchedTarget):
         return Groups(found.labels, found.covers)
 
     def merges(self, task: Task, pairs: IntArray) -> Iterator[list[int]]:
-        """Grow one block a review."""
+        """Grow one block a review; by the scores, close the groups anew after each."""
+        if task.use_scores:
+            yield from by_scores.merges(task, pairs)
+            return
         state, first = copy_structure(task.start), np.unique(task.home, return_index=True)[1]
         for pair in pairs:
             read(task, state, pair)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from planner.plans.model.losses import Loss, after_loss
-from reviewgraph.words import noun
+from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.plans.model.losses import Losses
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 LOOKED_AT = 50
 
 
-def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[str], list[int]]:
+class Joined(NamedTuple):
+    """What a review joins, in a sentence and in a few words for a table."""
+
+    words: str
+    short: str
+
+
+def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[Joined], list[int]]:
     """Say what each review joins when they arrive in this order, and how many items the largest group then covers.
 
     Parameters
@@ -32,16 +39,16 @@ def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[str], list[
     """
     table = task.constraints.reviews
     known = Known(table, target.groups(table, use_scores=task.use_scores))
-    words, covers = [], []
+    found, covers = [], []
     backups = None if target.losses is None else Backups(task, target, target.losses)
     for place, others in enumerate(target.merges(task, pairs)):
         j, i = pairs[place].tolist()
-        text = known.arrival(j, i, others)
+        joined = known.arrival(j, i, others)
         if backups is not None and not others:
-            text = backups.sentence(pairs, place) or text
-        words.append(f"{table.reviewers[j]} reads paper {table.items[i]}: {text}")
+            joined = backups.after(pairs, place) or joined
+        found.append(joined._replace(words=f"{table.reviewers[j]} reads paper {table.items[i]}: {joined.words}"))
         covers.append(known.largest)
-    return words, covers
+    return found, covers
 
 
 class Backups:
@@ -51,8 +58,8 @@ class Backups:
         self.task, self.target, self.losses = task, target, losses
         self.open: list[Loss] | None = None
 
-    def sentence(self, pairs: IntArray, place: int) -> str:
-        """Name a loss that a review helps to mend, once those before it have arrived; empty where none was found."""
+    def after(self, pairs: IntArray, place: int) -> Joined | None:
+        """Name a loss that a review helps to mend, once those before it have arrived; None where none was found."""
         before, table = pairs[:place], self.task.constraints.reviews
         if self.open is None or self.open == [Loss()]:
             self.open = self.losses.failing(self.task.table(before))
@@ -61,18 +68,19 @@ class Backups:
             if left.is_done:
                 self.open.remove(loss)
             elif loss.reviewer >= 0:
-                text = self._joined(left, pairs[place])
-                if text:
-                    return f"{self.losses.words(loss, table.reviewers, table.items)}, {text}"
-        return ""
+                joined = self._joined(left, pairs[place])
+                if joined is not None:
+                    lost = self.losses.words(loss, table.reviewers, table.items)
+                    return Joined(f"{lost}, {joined.words}", f"{joined.short} {lost}")
+        return None
 
-    def _joined(self, left: Task, pair: IntArray) -> str:
-        """Say what a review joins in what is left after a loss; empty where it joins nothing."""
+    def _joined(self, left: Task, pair: IntArray) -> Joined | None:
+        """Say what a review joins in what is left after a loss; None where it joins nothing."""
         j, i = pair.tolist()
         known = Known(left.constraints.reviews, self.target.groups(left.constraints.reviews))
         (others,) = self.target.merges(left, pair[None, :])
         lost = left.spare[j] <= 0 or not left.constraints.may_read(j, i)
-        return "" if lost or (not others and i in known.cover[known.group_of(j)]) else known.arrival(j, i, others)
+        return None if lost or (not others and i in known.cover[known.group_of(j)]) else known.arrival(j, i, others)
 
 
 class Known:
@@ -100,11 +108,11 @@ class Known:
             g = self.home[g]
         return g
 
-    def arrival(self, reviewer: int, item: int, others: list[int]) -> str:
+    def arrival(self, reviewer: int, item: int, others: list[int]) -> Joined:
         """Let a review arrive after which the groups of some other reviewers join; returns what it joins."""
         own = self.group_of(reviewer)
         partners = [self.group_of(other) for other in others]
-        text = self._sentence(own, item, partners)
+        joined = self._said(own, item, partners)
         if item not in self.cover[own]:
             self.cover[own][item] = None
             self.holders[item].append(own)
@@ -114,29 +122,32 @@ class Known:
         self.largest = max(self.largest, len(self.cover[own]))
         if len(partners) > 1:
             follow = "1 more group follows" if len(partners) == 2 else f"{len(partners) - 1} more groups follow"
-            text += f"; {follow}, {len(self.cover[own])} papers in all"
-        return text
+            words = f"{joined.words}; {follow}, {len(self.cover[own])} papers in all"
+            return Joined(words, f"{joined.short} and {counted(len(partners) - 1, 'group')}")
+        return joined
 
-    def _sentence(self, own: int, item: int, partners: list[int]) -> str:
+    def _said(self, own: int, item: int, partners: list[int]) -> Joined:
         before = len(self.cover[own])
         if not partners:
             if item in self.cover[own]:
-                return "it is in the reviewer's group already: a link in reserve"
+                return Joined("it is in the reviewer's group already: a link in reserve", "in reserve")
             if before == 0:
-                return "a first paper for this reviewer; with the next it links"
-            return f"the paper joins the group of {before} {noun(before, 'paper')} around {self._centre(own)}"
+                return Joined("a first paper for this reviewer; with the next it links", "first of two")
+            text = f"the paper joins the group of {before} {noun(before, 'paper')} around {self._centre(own)}"
+            return Joined(text, f"{before} + the paper")
         shared = self._shared(own, item)
         partner = next((g for g in partners if g in shared), partners[0])
         common = shared.get(partner, -1)
         if before == 0:
-            return f"joins the reviewer to the group of {self._size(partner)} around {self._centre(partner)}"
+            text = f"joins the reviewer to the group of {self._size(partner)} around {self._centre(partner)}"
+            return Joined(text, f"{len(self.cover[partner])} + the reviewer")
         text = (
             f"joins the group of {before} {noun(before, 'paper')} around {self._centre(own, (item, common))} to the "
             f"group of {len(self.cover[partner])} around {self._centre(partner, (common,))}"
         )
         if partner in shared:
             text += f"; they then share papers {self.table.items[item]} and {self.table.items[common]}"
-        return text
+        return Joined(text, f"{before} + {len(self.cover[partner])}")
 
     def _size(self, group: int) -> str:
         return f"{len(self.cover[group])} {noun(len(self.cover[group]), 'paper')}"

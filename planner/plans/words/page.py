@@ -1,10 +1,11 @@
-"""A plan as a page for people: the table, what is proved, and a line a reviewer to mail."""
+"""A plan as a page for people: the table, and what is proved."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from planner.plans.model.status import PlanStatus
+from reviewgraph import terminal
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ def page(found: Plan) -> str:
     lines = _table(found) if found.reviews else []
     lines.append(" ".join(verdict(found)))
     lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found.explanation]
-    if found.reviews:
-        lines += ["", "To mail:", *(f"  {text}" for text in found.mail().values())]
     return "\n".join(lines)
 
 
@@ -29,8 +28,7 @@ def verdict(found: Plan) -> list[str]:
         return ["Nothing is missing: no extra review is needed."]
     if found.status == PlanStatus.CHOSEN:
         return [found.status.text, f"Reviews: {found.count}."]
-    status = found.status if found.attained else PlanStatus.BUDGET_EXHAUSTED
-    said = [status.text, f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
+    said = [_how_it_ended(found), f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
     if found.lower_bound:
         fixed = len(found.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""
@@ -38,27 +36,43 @@ def verdict(found: Plan) -> list[str]:
     return said
 
 
-def _table(found: Plan) -> list[str]:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+def _how_it_ended(found: Plan) -> str:
+    """Say what a plan is; the number may be proved where its cost is not."""
+    if not found.attained:
+        return PlanStatus.LEVEL_MISSED.text
+    if found.status == PlanStatus.FEASIBLE and found.smallest:
+        better = "costs less" if found.constraints.cost.best is None else "has more affinity"
+        return f"This plan does it, and none of fewer reviews does; whether one of as many {better} is open."
+    return found.status.text
 
-    table, prices = found.constraints.reviews, found.constraints.cost
+
+def _table(found: Plan) -> list[str]:
+    """Return a line a review, after a line that says what the columns are."""
+    table, prices, alone = found.constraints.reviews, found.constraints.cost, found.status == PlanStatus.CHOSEN
     priced = "affinity" if prices.best is not None else "cost" if prices else ""
-    title = counted(found.count, "extra review") + (", those that help most first" if found.count > 1 else "")
-    grid = Table(title=title, box=box.SIMPLE_HEAD, title_style="", title_justify="left")
-    alone = found.status == PlanStatus.CHOSEN
-    effects = ["what it joins", "largest group"] if not alone else []
-    buys = ["what it buys"] if found.purchase is not None else []
-    for name in ("paper", "reviewer", *([priced] if priced else []), *effects, *buys):
-        grid.add_column(name)
-    for review in found.reviews:
-        name = f"{review.item} {table.titles.get(review.item, '')}".strip()
-        price = [f"{getattr(review, priced):g}"] if priced else []
-        joins = [] if alone else [review.joins.partition(": ")[2], f"{review.covers} of {table.n_items}"]
-        bought = [review.buys.removeprefix(f"{review.item} ")] if buys else []
-        grid.add_row(name, str(review.reviewer), *price, *joins, *bought)
-    console = Console()
-    with console.capture() as printed:
-        console.print(grid)
-    return [line.rstrip() for line in printed.get().splitlines()]
+    deal = found.purchase
+    columns: dict[str, list[str]] = {
+        "paper": [f"{review.item} {table.titles.get(review.item, '')}".strip() for review in found.reviews],
+        "reviewer": [str(review.reviewer) for review in found.reviews],
+    }
+    if not alone:
+        columns["joins"] = [review.short for review in found.reviews]
+        columns["largest"] = [f"{review.covers}" for review in found.reviews]
+    if priced:
+        columns[priced] = [f"{getattr(review, priced):g}" for review in found.reviews]
+    if deal is not None:
+        columns["buys"] = ["-" if review.gain is None else f"{review.gain:.2g}" for review in found.reviews]
+    text = [place for place, name in enumerate(columns) if name in ("paper", "reviewer", "joins")]
+    rows = list(zip(*columns.values(), strict=True))
+    return [*_head(found, alone), "", *terminal.table(list(columns), rows, text), ""]
+
+
+def _head(found: Plan, alone: bool) -> list[str]:
+    """Say what the table lists, and what its columns are."""
+    of = counted(found.constraints.reviews.n_items, "paper")
+    lines = [counted(found.count, "extra review") + (", those that help most first." if found.count > 1 else ".")]
+    if not alone:
+        lines.append(f"joins: papers of the groups that become one. largest: those of the largest group then, of {of}.")
+    if found.purchase is not None:
+        lines.append(f"buys: {found.purchase.unit}.")
+    return lines

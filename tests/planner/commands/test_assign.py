@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from planner.assignments.words.page import _parts
 from planner.commands.assign import assign
 from reviewgraph.cli import main
+from tests.pages import offered
 
 
 @pytest.fixture
@@ -148,9 +149,8 @@ def test_many_conflicts_are_counted_as_the_naive_way_does(folder):
 
 def test_the_next_command_is_the_same_with_a_file_to_write(folder):
     page = run("--affinity", "affinity.csv", "--load", "6", "--target", "connected").stdout
-    offered = page.splitlines()[-1].removeprefix("Next: reviewgraph ").removesuffix("   (to keep the assignment)")
-    assert "--affinity affinity.csv --load 6 --target connected -o assignment.csv" in offered
-    assert CliRunner().invoke(main, offered.split()).exit_code == 0
+    assert "--affinity affinity.csv --load 6 --target connected -o assignment.csv" in " ".join(offered(page))
+    assert CliRunner().invoke(main, offered(page)).exit_code == 0
     assert len((folder / "assignment.csv").read_text().splitlines()) == 37
 
 

@@ -83,11 +83,11 @@ def test_page_for_people(folder: Path) -> None:
         "Reviewers with fewer than two reviews, who link nothing: none",
         "",
         "Largest groups (doubly connected components):",
-        "      3 papers by 2 reviewers    ann, bob; papers p1, p2, p3",
+        "      3 papers by 2 reviewers: ann, bob; papers p1, p2, p3",
         "",
         "Expected error of a paper once all scores are in: 0.62 of the spread of qualities "
-        "(median; plain average: 0.63),",
-        "  assuming noise 1, severity 0.5, stretch 0.2; change with --noise, --severity, --stretch or --like LAST_YEAR",
+        "(median; plain average: 0.63), "
+        "assuming noise 1, severity 0.5, stretch 0.2; change with --noise, --severity, --stretch or --like LAST_YEAR",
         "Weakest papers, and what one more review by a typical, well-known reviewer would leave:",
         "  p3           0.74, with one more 0.60",
         "  p2           0.62, with one more 0.53",
@@ -240,11 +240,11 @@ def test_a_level_that_is_missed_is_what_the_next_plan_is_for(folder: Path) -> No
     Path("r.csv").write_text(TABLE)
     missed = run("check", "r.csv", "--require", "survives-review")
     assert missed.exit_code == 1
-    assert "\nNext: reviewgraph plan r.csv --target survives-review   (the fewest extra" in missed.stdout
+    assert "\nNext: reviewgraph plan r.csv --target survives-review\n  (the fewest extra" in missed.stdout
     Path("tied.csv").write_text("reviewer,paper,score\nann,p1,3\nann,p2,3\nbob,p1,2\nbob,p2,2\n")
     missed = run("check", "tied.csv", "--require", "double", "--use-scores")
     assert missed.exit_code == 1
-    assert "\nNext: reviewgraph plan tied.csv --target double --use-scores   (the fewest" in missed.stdout
+    assert "\nNext: reviewgraph plan tied.csv --target double --use-scores\n  (the fewest" in missed.stdout
 
 
 @pytest.mark.parametrize("share", ["0", "0%"])

@@ -1,9 +1,11 @@
-"""Lines that end where the terminal does: nothing is lost, nothing runs over, tables and names stay whole."""
+"""Lines that end where the terminal does: nothing is lost, nothing runs over, names stay whole."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsc.words.folding import folded
+from reviewgraph.terminal import columns, folded, table
+from reviewgraph.words import HIDDEN
 
 WORDS = st.lists(st.text("abcxyz%(0123456789", min_size=1, max_size=9), min_size=1, max_size=40).map(" ".join)
 
@@ -31,6 +33,15 @@ def test_a_number_and_its_sign_and_a_name_and_its_chance_are_not_parted() -> Non
     assert all(line.split()[0].startswith("P") for line in lines)
 
 
-def test_rows_of_tables_are_left_whole() -> None:
-    row = "   1  P40 a title of some length       8.87  8.12 to 9.63    10.00         1"
-    assert folded(row, 40) == [row]
+@pytest.mark.parametrize("width", [40, 80, 200])
+@given(rows=st.lists(st.tuples(st.text(max_size=60), st.text("论文e\u0301a\x1b", max_size=60)), min_size=1, max_size=4))
+def test_tables_fit_and_give_way_in_their_text_only(width: int, rows: list[tuple[str, str]]) -> None:
+    lines = table(["rank", "paper", "title"], [["10", *row] for row in rows], text=[1, 2], width=width)
+    assert len(lines) == 1 + len(rows)
+    assert all(columns(line) <= width for line in lines)
+    assert all(line.startswith("  10") for line in lines[1:])
+    assert not any(HIDDEN.search(line) for line in lines)
+
+
+def test_tables_that_fit_are_not_cut() -> None:
+    assert table(["a", "n"], [["x" * 70, "7"]], text=[0], width=80)[1] == "x" * 70 + "  7"

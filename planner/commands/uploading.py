@@ -1,0 +1,112 @@
+"""``--to``, ``--label``, ``--invitation``: who takes the file that ``-o`` writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reviewgraph.cli.output import Refusal, write_whole
+from reviewgraph.uploads.registry import CSV, UPLOADS
+from reviewgraph.uploads.upload import Outgoing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reviewgraph.labels import Label
+    from reviewgraph.uploads.upload import Upload
+
+    Command = Callable[..., Any]
+
+OPTIONS = (
+    click.option(
+        "--to",
+        type=click.Choice(list(UPLOADS)),
+        help="Who takes the file of -o [default: csv]. "
+        + "; ".join(f"{upload.name}: {upload.words}" for upload in UPLOADS.values())
+        + ".",
+    ),
+    click.option("--label", metavar="NAME", help="With --to openreview the label of the edges, with hotcrp the round."),
+    click.option("--invitation", metavar="ID", help="With --to openreview: the invitation that the edges name."),
+)
+
+#: Parameters that say where reviews go.
+DESTINATION = ("output", "to", "label", "invitation")
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where reviews go.
+
+    Parameters
+    ----------
+    upload
+        Who takes the file.
+    output
+        Its name; None where none is asked for.
+    label, invitation
+        As :class:`~reviewgraph.uploads.upload.Outgoing` has them.
+    """
+
+    upload: Upload
+    output: str | None
+    label: str | None
+    invitation: str | None
+
+    def expect_takes(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
+        """Refuse labels that the upload would not take before the work begins: each is written once, to nowhere.
+
+        Raises
+        ------
+        InputError
+            If there are any.
+        """
+        if self.output and reviewers and items:
+            pairs = {
+                "reviewer": [*reviewers, *[reviewers[0]] * len(items)],
+                "item": [*[items[0]] * len(reviewers), *items],
+            }
+            self._text(Outgoing(pairs))
+
+    def write(self, outgoing: Outgoing) -> None:
+        """Write reviews as the upload takes them, if a file is asked for."""
+        if self.output:
+            write_whole(self.output, self._text(outgoing))
+
+    def _text(self, outgoing: Outgoing) -> str:
+        return self.upload.write(replace(outgoing, label=self.label, invitation=self.invitation))
+
+
+def upload_options(command: Command) -> Command:
+    """Add the options to a command.
+
+    >>> @click.command()
+    ... @upload_options
+    ... def hand_over(**options): ...
+    >>> [option.name for option in hand_over.params]
+    ['to', 'label', 'invitation']
+    """
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_destination(to: str | None, output: str | None, label: str | None, invitation: str | None) -> Destination:
+    """Return where reviews go: to who was asked for, or to a table.
+
+    Raises
+    ------
+    Refusal
+        If there is no file to write, or its form has no place for a setting.
+    """
+    upload = UPLOADS[to] if to else CSV
+    if to and output is None:
+        message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o upload{upload.suffix}"
+        raise Refusal(message)
+    for name, value in (("label", label), ("invitation", invitation)):
+        if value is not None and name not in upload.options:
+            takers = " or ".join(one.name for one in UPLOADS.values() if name in one.options)
+            message = f"--{name}: expected --to {takers} with it, found --to {upload.name}; leave --{name} out"
+            raise Refusal(message)
+    return Destination(upload, output, label, invitation)

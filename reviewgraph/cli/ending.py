@@ -1,0 +1,87 @@
+"""How a command ends before its end: nobody reads on, nothing more can be written, somebody presses Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+from reviewgraph.cli.output import say
+
+#: Exit status after Ctrl-C, as shells have it; 1 would say that a level is missed.
+INTERRUPTED = 130
+#: Exit status where nobody reads on, as shells tell of tools that the signal ends.
+NOT_READ = 141
+
+
+@contextlib.contextmanager
+def ended_by_streams() -> Iterator[None]:
+    """End quietly where nobody reads on, and with one message where an output is full.
+
+    Raises
+    ------
+    SystemExit
+        With status 141, or 2.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        # The status that click ends with here would say that a level is missed.
+        _discard_the_rest()
+        raise SystemExit(NOT_READ) from None
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _discard_the_rest()
+        with contextlib.suppress(OSError):
+            say(f"Error: the output cannot be written ({error.strerror or error})")
+        raise SystemExit(2) from None
+
+
+def _discard_the_rest() -> None:
+    """Let what a stream cannot get rid of go nowhere, so that the interpreter does not fail on it when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+@contextlib.contextmanager
+def answered_interrupts() -> Iterator[Callable[[], None]]:
+    """Answer Ctrl-C in words at once, whatever the command is doing; in the main thread only.
+
+    Python hears of the signal between two of its own steps, which may take long to come. A thread of its own is told by
+    the system. Gives a function that ends the answers: the command has the last word.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    told, tell = socket.socketpair()
+    tell.setblocking(False)
+    over = threading.Event()
+    watcher = threading.Thread(target=_answer, args=(told, over), daemon=True)
+    before = signal.set_wakeup_fd(tell.fileno(), warn_on_full_buffer=False)
+    watcher.start()
+    try:
+        yield over.set
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        tell.close()
+        watcher.join()
+        told.close()
+
+
+def _answer(told: socket.socket, over: threading.Event) -> None:
+    """Answer the first Ctrl-C."""
+    while numbers := told.recv(1):
+        if signal.SIGINT in numbers and not over.is_set():
+            over.set()
+            say("Stopping ...")

@@ -1,0 +1,102 @@
+"""Lines for a terminal: sentences broken where it ends, and tables that give way in their text."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import unicodedata
+from collections.abc import Collection, Sequence
+
+from reviewgraph.words import visible
+
+#: What a sentence hangs on: its indentation, and a number before it.
+_LEAD = re.compile(r" *(?:[-+<>]* ?[0-9][0-9.,]*(?: %)?  )?")
+#: Spaces at which a line does not end: before a percent sign, and before a number that a name has in brackets.
+_KEPT, _HARD_SPACE = re.compile(r" (?=%|\([0-9<>])"), "\N{NO-BREAK SPACE}"
+#: Between two columns of a table, and the least that a column of text is cut to.
+_GAP, _LEAST = "  ", 8
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal, 80 where there is none; the variable COLUMNS overrules both."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def folded(line: str, width: int) -> list[str]:
+    """Return a line as lines of a width, later ones below the words of the first.
+
+    Examples
+    --------
+    >>> folded("  +0.40  ann gave 9, counts as 8.5", 24)
+    ['  +0.40  ann gave 9,', '         counts as 8.5']
+    """
+    lead = _LEAD.match(line)
+    hang = lead.end() if lead else 0
+    if columns(line) <= width:
+        return [line]
+    # A list that is indented without a number goes on further in, so that its items are told apart.
+    inner = hang + 2 if line[:hang].isspace() else hang
+    first, *words = _KEPT.sub(_HARD_SPACE, line[hang:]).split(" ")
+    lines = [line[:hang] + first]
+    for word in words:
+        if columns(lines[-1]) + 1 + columns(word) <= width:
+            lines[-1] += f" {word}"
+        elif word:
+            lines.append(" " * inner + word)
+    return [part.rstrip(" ").replace(_HARD_SPACE, " ") for part in lines]
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], text: Collection[int], width: int | None = None
+) -> list[str]:
+    """Return a table in columns, one line a row.
+
+    Parameters
+    ----------
+    header
+        Names of the columns.
+    rows
+        Cells.
+    text
+        Positions of the columns that stand to the left and are cut where the table is too wide, the widest first; the
+        others, numbers, stand to the right.
+    width
+        Columns there are; by default those of the terminal.
+
+    Examples
+    --------
+    >>> table(["paper", "rank"], [["p1", "10"], ["p2 On the comparison", "9"]], text=[0], width=16)
+    ['paper       rank', 'p1            10', 'p2 On the…     9']
+    """
+    lines = [list(header), *([visible(cell) for cell in row] for row in rows)]
+    sizes = [max(map(columns, column)) for column in zip(*lines, strict=True)]
+    room = (terminal_width() if width is None else width) - len(_GAP) * (len(sizes) - 1)
+    while sum(sizes) > room and any(sizes[place] > _LEAST for place in text):
+        sizes[max(text, key=lambda place: sizes[place])] -= 1
+    return [
+        _GAP.join(
+            _filled(cell, size, left=place in text) for place, (cell, size) in enumerate(zip(line, sizes, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: two for wide characters, none for marks over others.
+
+    >>> columns("p1"), columns("論文"), columns("e\N{COMBINING ACUTE ACCENT}")
+    (2, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def _filled(cell: str, size: int, *, left: bool) -> str:
+    """Cut a cell to a size, or fill it up."""
+    if columns(cell) > size:
+        while columns(cell) >= size:
+            cell = cell[:-1]
+        cell = f"{cell.rstrip()}…"
+    space = " " * (size - columns(cell))
+    return f"{cell}{space}" if left else f"{space}{cell}"

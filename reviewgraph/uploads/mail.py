@@ -1,0 +1,73 @@
+"""A file for mail merge: a row a reviewer, with all the papers and the letter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewgraph.formats.writing import csv_text
+from reviewgraph.uploads.upload import Outgoing, Upload
+from reviewgraph.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from reviewgraph.labels import Label
+
+#: What reviews that join groups of papers help to do.
+COMPARE = "compare the scores of all papers on one scale"
+
+
+def letters(outgoing: Outgoing) -> dict[Label, str]:
+    """Return a letter to each reviewer: it asks for reviews that help us to something, or tells which are assigned.
+
+    >>> asked = {"item": [1, 2], "reviewer": ["ann", "ann"]}
+    >>> letters(Outgoing(asked, {2: "On ties"}, helps="compare them"))["ann"]
+    'Dear ann, could you review 2 more papers for us: 1 and 2 (On ties)? It helps us compare them.'
+    >>> letters(Outgoing(asked))["ann"]
+    'Dear ann, please review 2 papers for us: 1 and 2.'
+    """
+    return {
+        reviewer: _letter(reviewer, papers, outgoing.titles, outgoing.helps)
+        for reviewer, papers in _papers(outgoing).items()
+    }
+
+
+def write(outgoing: Outgoing) -> str:
+    r"""Return a table of ``reviewer``, how many ``reviews``, ``papers``, ``titles`` and ``letter``.
+
+    >>> print(write(Outgoing({"item": [1, 2], "reviewer": ["ann", "ann"]}, {2: "On ties"})), end="")
+    reviewer,reviews,papers,titles,letter
+    ann,2,1; 2,; On ties,"Dear ann, please review 2 papers for us: 1 and 2 (On ties)."
+    """
+    papers = _papers(outgoing)
+    return csv_text(
+        {
+            "reviewer": list(papers),
+            "reviews": [len(own) for own in papers.values()],
+            "papers": ["; ".join(map(str, own)) for own in papers.values()],
+            "titles": ["; ".join(outgoing.titles.get(paper, "") for paper in own) for own in papers.values()],
+            "letter": list(letters(outgoing).values()),
+        }
+    )
+
+
+def _papers(outgoing: Outgoing) -> dict[Label, list[Label]]:
+    """Papers of each reviewer who is to be written to."""
+    settled = set(outgoing.settled)
+    found: dict[Label, list[Label]] = {}
+    for reviewer, item in outgoing.pairs:
+        if (reviewer, item) not in settled:
+            found.setdefault(reviewer, []).append(item)
+    return found
+
+
+def _letter(reviewer: Label, papers: Sequence[Label], titles: Mapping[Label, str], helps: str | None) -> str:
+    named = [f"{paper} ({titles[paper]})" if titles.get(paper) else str(paper) for paper in papers]
+    listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
+    if helps is None:
+        return f"Dear {reviewer}, please review {counted(len(named), 'paper')} for us: {listed}."
+    what = "one more paper" if len(named) == 1 else f"{len(named)} more papers"
+    return f"Dear {reviewer}, could you review {what} for us: {listed}? It helps us {helps}."
+
+
+MAIL = Upload("mail", "a table for mail merge, a row a reviewer", ".csv", write, read_back=False)

@@ -1,0 +1,101 @@
+"""``plan`` and ``assign`` write what conference systems take."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+from reviewgraph.reading import read_reviews
+from reviewgraph.uploads.registry import UPLOADS
+
+Run = Callable[..., Result]
+
+#: Two groups of papers, as HotCRP tells of assignments.
+ASSIGNMENTS = "paper,action,email,title\n" + "".join(
+    f"{paper},primaryreview,{who}@example.org,Paper {paper}\n"
+    for who, papers in {"ann": "12", "bob": "12", "cyd": "34", "dan": "34"}.items()
+    for paper in papers
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    Path("pcassignments.csv").write_text(ASSIGNMENTS, "utf-8")
+    Path("papers.csv").write_text("item,title\n1,On ties\n2,On trees\n", "utf-8")
+    Path("people.csv").write_text("reviewer\nann@example.org\nbob@example.org\n", "utf-8")
+    return lambda *words: CliRunner().invoke(main, words)
+
+
+def assigned(*words: str) -> tuple[str, ...]:
+    return ("assign", "--items", "papers.csv", "--reviewers", "people.csv", "--demand", "2", *words)
+
+
+def pairs(*paths: str) -> set[tuple[object, object]]:
+    found = read_reviews(*paths).to_dict()
+    return set(zip(found["reviewer"], found["item"], strict=True))
+
+
+def test_a_plan_for_hotcrp_reaches_the_level_and_clears_nothing(run: Run) -> None:
+    told = run("plan", "pcassignments.csv", "--to", "hotcrp", "-o", "upload.csv")
+    assert told.exit_code == 0, told.output
+    rows = list(csv.DictReader(Path("upload.csv").read_text("utf-8").splitlines()))
+    assert rows
+    assert {(row["action"], row["reviewtype"]) for row in rows} == {("review", "none:primary")}
+    assert "Next: reviewgraph check pcassignments.csv upload.csv --require double" in told.stdout
+    assert run("check", "pcassignments.csv", "upload.csv", "--require", "double").exit_code == 0
+    assert pairs("pcassignments.csv") < pairs("pcassignments.csv", "upload.csv")
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+def test_every_form_holds_the_same_assignment(run: Run, name: str) -> None:
+    told = run(*assigned("--to", name, "-o", "out"))
+    assert told.exit_code == 0, told.output
+    text = Path("out").read_text("utf-8")
+    assert text.count("ann@example.org") >= 1
+    assert "1" in text
+    if UPLOADS[name].read_back:
+        assert pairs("out") == {(f"{who}@example.org", paper) for who in ("ann", "bob") for paper in "12"}
+        assert "Next: reviewgraph check out --require double" in told.stdout
+
+
+def test_letters_of_an_assignment_name_titles(run: Run) -> None:
+    assert run(*assigned("--to", "mail", "-o", "mail.csv")).exit_code == 0
+    first, _ = csv.DictReader(Path("mail.csv").read_text("utf-8").splitlines())
+    assert first["letter"] == "Dear ann@example.org, please review 2 papers for us: 1 (On ties) and 2 (On trees)."
+
+
+def test_labels_and_invitations_reach_the_edges(run: Run) -> None:
+    words = assigned("--to", "openreview", "--label", "run-1", "--invitation", "V/-/Proposed_Assignment")
+    assert run(*words, "-o", "edges.json").exit_code == 0
+    edge = json.loads(Path("edges.json").read_text("utf-8"))[0]
+    assert (edge["label"], edge["invitation"]) == ("run-1", "V/-/Proposed_Assignment")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--to", "cmt"], "Error: --to cmt: expected -o FILE with it"),
+        (["-o", "out", "--label", "x"], "Error: --label: expected --to hotcrp or openreview with it, found --to csv"),
+        (["--to", "hotcrp", "-o", "out", "--invitation", "x"], "Error: --invitation: expected --to openreview with it"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(run: Run, words: list[str], message: str) -> None:
+    for command in (["plan", "pcassignments.csv", *words], assigned(*words)):
+        told = run(*command)
+        assert told.exit_code == 2
+        assert message in told.stderr
+
+
+def test_labels_that_a_system_does_not_take_are_refused_before_the_work(run: Run) -> None:
+    Path("people.csv").write_text("reviewer\nAnn\nBob\n", "utf-8")
+    told = run(*assigned("--to", "hotcrp", "-o", "out"))
+    assert told.exit_code == 2
+    assert "to hotcrp: expected email addresses of reviewers, found 2 other: Ann, Bob" in told.stderr
+    assert not Path("out").exists()

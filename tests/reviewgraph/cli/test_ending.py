@@ -1,0 +1,116 @@
+"""How commands end before their end."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from reviewgraph.cli import ending
+
+TABLE = "reviewer,paper,score\nann,p1,3\nann,p2,1\nbob,p2,4\nbob,p3,2\ncyd,p3,1\ncyd,p1,3\n"
+
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
+commands = pytest.mark.parametrize(
+    "command", ["--help", "check reviews.csv", "plan reviews.csv", "calibrate reviews.csv"]
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("reviews.csv").write_text(TABLE, "utf-8")
+    return tmp_path
+
+
+def begin(command: str, stdout: int) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-m", "reviewgraph", *command.split()]
+    home = {"PYTHONPATH": str(Path(__file__).parents[3])}
+    return subprocess.Popen(words, stdout=stdout, stderr=subprocess.PIPE, env={**os.environ, **home})
+
+
+@posix
+@commands
+@pytest.mark.usefixtures("folder")
+def test_a_pipe_that_nobody_reads_ends_a_command_quietly(command: str) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    run = begin(command, write)
+    os.close(write)
+    _, told = run.communicate()
+    assert run.returncode == ending.NOT_READ == 128 + signal.SIGPIPE
+    assert b"Traceback" not in told
+    assert b"Exception" not in told
+
+
+@posix
+@commands
+@pytest.mark.usefixtures("folder")
+def test_a_full_disk_is_one_message(command: str) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    with Path("/dev/full").open("wb") as full:
+        run = begin(command, full.fileno())
+        _, told = run.communicate()
+    assert run.returncode == 2
+    assert told.splitlines()[-1] == b"Error: the output cannot be written (No space left on device)"
+    assert told.count(b"Error") == 1
+    assert b"Traceback" not in told
+
+
+@posix
+def test_an_interrupt_is_answered_while_python_waits_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    heard = threading.Event()
+    monkeypatch.setattr(ending, "say", lambda words: (said.append(words), heard.set()))
+    before: list[str] = []
+    with pytest.raises(KeyboardInterrupt), ending.answered_interrupts():  # noqa: PT012
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            # Nothing of Python runs in this thread meanwhile, as in a compiled kernel.
+            while not heard.is_set():
+                hashlib.pbkdf2_hmac("sha256", b"", b"", 1_000_000)
+        finally:
+            before += said
+    assert before == said == ["Stopping ..."]
+
+
+@posix
+def test_a_command_that_has_answered_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(ending, "say", said.append)
+    with pytest.raises(KeyboardInterrupt), ending.answered_interrupts() as end_answers:  # noqa: PT012
+        end_answers()
+        signal.raise_signal(signal.SIGINT)
+    assert said == []
+
+
+def test_other_threads_are_left_alone() -> None:
+    def run() -> None:
+        with ending.answered_interrupts() as end_answers:
+            end_answers()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+@posix
+@pytest.mark.parametrize("command", ["check", "calibrate", "assign", "plan"])
+def test_every_command_answers_and_ends(command: str, folder: Path) -> None:
+    """A file that never ends is read until Ctrl-C."""
+    os.mkfifo(folder / "endless.csv")
+    words = "--items endless.csv --reviewers endless.csv" if command == "assign" else "endless.csv"
+    run = begin(f"{command} {words}", subprocess.PIPE)
+    with (folder / "endless.csv").open("wb"):  # opens once the command reads
+        run.send_signal(signal.SIGINT)
+        _, told = run.communicate()
+    assert run.returncode == ending.INTERRUPTED
+    assert told.splitlines()[-1] == b"Interrupted, no result."

@@ -1,0 +1,112 @@
+"""Every upload says what it was given, and takes nothing that its system would misread."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewgraph.errors import InputError
+from reviewgraph.reading import read_reviews
+from reviewgraph.uploads.registry import UPLOADS
+from reviewgraph.uploads.upload import Outgoing
+
+ANN, BOB = "ann@example.org", "bob.o-hara+pc@example.org"
+PAIRS = {"item": ["7", "12", "7"], "reviewer": [ANN, ANN, BOB], "affinity": [0.5, 0.25, 1.0]}
+OUTGOING = Outgoing(PAIRS, {"7": 'On <ties> & "chains"', "12": "=HYPERLINK(1)"}, PAIRS["affinity"])
+
+emails = st.from_regex(r"[a-z+.-]{1,5}@[a-z-]{1,5}\.org", fullmatch=True)
+many_pairs = st.lists(st.tuples(emails, st.integers(1, 30).map(str)), min_size=1, max_size=20, unique=True)
+
+
+def rows(name: str, outgoing: Outgoing = OUTGOING) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(UPLOADS[name].write(outgoing))))
+
+
+def test_hotcrp_only_ever_adds() -> None:
+    found = rows("hotcrp")
+    assert [(row["email"], row["paper"]) for row in found] == OUTGOING.pairs
+    assert {(row["action"], row["reviewtype"], row["round"]) for row in found} == {("review", "none:primary", "")}
+    assert "clear" not in UPLOADS["hotcrp"].write(OUTGOING)
+
+
+@pytest.mark.parametrize("paper", ["all", "#redo", "1-5", "0", "7 OR 8", "p7", "-3"])
+def test_hotcrp_gets_no_paper_that_it_would_search_for(paper: str) -> None:
+    with pytest.raises(InputError, match=r"to hotcrp: expected numbers of papers, found 1 other: "):
+        UPLOADS["hotcrp"].write(Outgoing({"item": [paper], "reviewer": [ANN]}))
+
+
+@pytest.mark.parametrize("who", ["all", "pc", "none", "#heavy", "Ann Bo", "a@b,c@d", "ann@"])
+@pytest.mark.parametrize("system", ["hotcrp", "cmt"])
+def test_who_is_no_email_is_refused_with_a_name(who: str, system: str) -> None:
+    outgoing = Outgoing({"item": [1, 1], "reviewer": [ANN, who]})
+    with pytest.raises(
+        InputError, match=f"to {system}: expected email addresses of reviewers, found 1 other: "
+    ) as told:
+        UPLOADS[system].write(outgoing)
+    assert who in str(told.value)
+    assert "--to csv" in str(told.value)
+
+
+def test_hotcrp_takes_a_label_for_a_round_if_it_can_be_one() -> None:
+    assert {row["round"] for row in rows("hotcrp", Outgoing(PAIRS, label="R2"))} == {"R2"}
+    with pytest.raises(InputError, match="the name of a round as label"):
+        rows("hotcrp", Outgoing(PAIRS, label="R1:R2"))
+
+
+def test_openreview_edges_have_what_posting_asks_for() -> None:
+    found = json.loads(UPLOADS["openreview"].write(OUTGOING))
+    assert [(edge["tail"], edge["head"]) for edge in found] == OUTGOING.pairs
+    assert [edge["weight"] for edge in found] == PAIRS["affinity"]
+    assert {edge["label"] for edge in found} == {"reviewgraph"}
+    assert "invitation" not in found[0]
+    named = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation="V/-/Assignment")))
+    assert {(edge["label"], edge["invitation"], edge["weight"]) for edge in named} == {("run 2", "V/-/Assignment", 1.0)}
+
+
+def test_cmt_gets_each_submission_once() -> None:
+    tree = ElementTree.fromstring(UPLOADS["cmt"].write(OUTGOING))
+    found = {part.get("submissionId"): [user.get("email") for user in part] for part in tree}
+    assert found == {"7": [ANN, BOB], "12": [ANN]}
+
+
+def test_start_gets_a_line_a_submission() -> None:
+    assert UPLOADS["start"].write(OUTGOING) == f"7:{ANN}:{BOB}\n12:{ANN}\n"
+    with pytest.raises(InputError, match="to start: expected names without colons and spaces, found 1 other: Ann Bo"):
+        UPLOADS["start"].write(Outgoing({"item": [1], "reviewer": ["Ann Bo"]}))
+
+
+def test_mail_has_a_row_a_reviewer_and_no_formula() -> None:
+    first, second = rows("mail")
+    assert (first["reviewer"], first["reviews"], first["papers"]) == (ANN, "2", "7; 12")
+    assert (
+        first["letter"]
+        == f'Dear {ANN}, please review 2 papers for us: 7 (On <ties> & "chains") and 12 (=HYPERLINK(1)).'
+    )
+    assert second["titles"] == 'On <ties> & "chains"'
+    asked = Outgoing(PAIRS, helps="compare them", settled={(BOB, "7"), (ANN, "7")})
+    (only,) = rows("mail", asked)
+    assert only["letter"] == f"Dear {ANN}, could you review one more paper for us: 12? It helps us compare them."
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+def test_nothing_to_write_is_a_file_all_the_same(name: str) -> None:
+    assert isinstance(UPLOADS[name].write(Outgoing({"item": [], "reviewer": []})), str)
+
+
+@given(many_pairs)
+def test_tables_are_read_back_as_they_were(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
+) -> None:
+    reviewers, items = map(list, zip(*pairs, strict=True))
+    outgoing = Outgoing({"item": items, "reviewer": reviewers})
+    for name in ("hotcrp", "csv"):
+        path = tmp_path_factory.mktemp("back") / "upload.csv"
+        path.write_text(UPLOADS[name].write(outgoing), "utf-8")
+        found = read_reviews(path).to_dict()
+        assert sorted(zip(found["reviewer"], found["item"], strict=True)) == sorted(pairs)

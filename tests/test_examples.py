@@ -1,0 +1,82 @@
+"""Every example of every ``--help`` runs, and so does completion by the shell."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from reviewgraph.cli import main
+
+COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
+
+
+def examples(name: str) -> list[str]:
+    help_text = CliRunner().invoke(main, [name, "--help"]).stdout
+    return re.findall(r"^ +reviewgraph (.*)$", help_text.partition("Examples:")[2], re.M)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = (files("reviewgraph") / "data" / "reviewgraph-demo.csv").read_text("utf-8")
+    pairs = [line.split(",")[:2] for line in table.splitlines()[1:]]
+    reviewers, papers = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
+    value = np.random.default_rng(0).random((len(papers), len(reviewers)))
+    rows = [f"{paper},{who},{value[i, j]:.2f}" for i, paper in enumerate(papers) for j, who in enumerate(reviewers)]
+    emails = [f"{paper[1:].lstrip('0')},primaryreview,{who}@example.org" for who, paper in pairs]
+    for name, lines in {
+        "plan.csv": ["reviewer,item", "R06,P25"],
+        "conflicts.csv": ["item,reviewer", "P01,R02"],
+        "pcassignments.csv": ["paper,action,email", *emails],
+        "papers.csv": ["item", *papers],
+        "reviewers.csv": ["reviewer", *reviewers],
+        "affinity.csv": ["item,reviewer,affinity", *rows],
+    }.items():
+        Path(name).write_text("\n".join([*lines, ""]), "utf-8")
+    for name in ("reviews.csv", "last-year.csv"):
+        Path(name).write_text(table, "utf-8")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_of_a_command_run(name: str) -> None:
+    shown = examples(name)
+    assert shown
+    for example in shown:
+        told = CliRunner().invoke(main, shlex.split(example))
+        assert told.exit_code == 0, f"{example}\n{told.output}"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands_and_options(shell: str) -> None:
+    def complete(*words: str) -> str:
+        typed = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+        # fish gives the word that is being typed; the others its number.
+        typed |= {"COMP_CWORD": words[-1]} if shell == "fish" else {}
+        asked = {"_REVIEWGRAPH_COMPLETE": f"{shell}_complete", **typed}
+        script = (
+            "import sys; sys.argv[0] = 'reviewgraph'; from reviewgraph.cli import main; main(prog_name='reviewgraph')"
+        )
+        home = {"PYTHONPATH": str(Path(__file__).parents[1])}
+        run = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, **home, **asked},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return run.stdout
+
+    assert "check" in complete("reviewgraph", "ch")
+    assert "--to" in complete("reviewgraph", "plan", "--t")
+    assert "hotcrp" in complete("reviewgraph", "plan", "--to", "ho")

@@ -1,0 +1,157 @@
+"""Every command that a page or a message offers can be typed, and every option that it names exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib.resources import files
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+from tests.pages import offered
+
+COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+PEOPLE = ("ann", "bob", "cyd")
+TABLES = {
+    "two.csv": "reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p2,1\nbob,p3,2\n",
+    "tied.csv": "reviewer,paper,score\nann,p1,1\nann,p2,1\nbob,p1,3\nbob,p2,3\n",
+    "planned.csv": "who,what\nann,p1\nann,p2\nbob,p2\nbob,p3\n",
+    "apart.csv": "reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p3,1\nbob,p4,2\n",
+    "one.csv": "reviewer,paper,score\nann,p 1,1\nann,p2,2\nbob,p2,1\nbob,p 1,2\n",
+    "two names.csv": "rater name,paper,grade\nann,p1,A\nann,p2,B\nbob,p2,A\nbob,p1,B\n",
+    "barred.csv": "item,reviewer\np3,ann\np1,bob\n",
+    "papers.csv": "item\np1\np2\np3\n",
+    "people.csv": "reviewer\nann\nbob\ncyd\n",
+    "affinity.csv": "item,reviewer,affinity\n" + "".join(f"p{n},{who},0.{n}\n" for n in (1, 2, 3) for who in PEOPLE),
+    "first.csv": "reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p1,1\n",
+}
+ASSIGN = "assign --items papers.csv --reviewers people.csv --affinity affinity.csv"
+
+PAGES = [
+    *(f"check {table}" for table in ("two.csv", "tied.csv", "apart.csv", "one.csv")),
+    "check planned.csv --columns reviewer=who,item=what",
+    "check 'two names.csv' --columns 'reviewer=rater name,score=grade' --scale 'A>B'",
+    "check two.csv --require survives-review",
+    "check tied.csv --require double --use-scores",
+    "check two.csv --require connected --lower-is-better --duplicates last --items papers.csv",
+    "plan two.csv",
+    "plan two.csv -o plan.csv",
+    "plan two.csv --to mail -o letters.csv",
+    "plan tied.csv --use-scores -o plan.csv",
+    "plan tied.csv --use-scores",
+    "plan two.csv --conflicts barred.csv",
+    "plan two.csv --for double --conflicts barred.csv",
+    "plan two.csv --max-reviews 0",
+    "plan two.csv --max-reviews 1 --target survives-reviewer -o part.csv",
+    "plan two.csv --for decision --select 1 --max-reviews 2",
+    "plan planned.csv --columns reviewer=who --columns item=what -o 'my plan.csv'",
+    f"{ASSIGN} --demand 2",
+    f"{ASSIGN} --demand 2 -o assigned.csv",
+    f"{ASSIGN} --demand 1 --phase-one first.csv -o assigned.csv",
+    f"{ASSIGN} --demand 1 --phase-one first.csv",
+    f"{ASSIGN} --demand 1 --target none -o 'my assignment.csv'",
+    f"{ASSIGN} --demand 1 --to mail -o letters.csv",
+    f"{ASSIGN} --demand 3 --load 1",
+    "calibrate two.csv",
+    "calibrate apart.csv",
+    "calibrate one.csv --select 1 --lottery",
+    "calibrate two.csv --method lsc",
+    "calibrate two.csv --explain p1",
+    "simulate linear --papers 30 --reviewers 20 -o made-up",
+    "demo",
+]
+
+#: What is refused, each with a way out.
+REFUSED = [
+    "check planned.csv",
+    "check two.csv --columns rater=who",
+    "check two.csv --columns reviewer=nobody",
+    "check two.csv --scale A",
+    "check two.csv --select 0",
+    "check two.csv --use-scores --require survives-review",
+    "plan planned.csv --columns reviewer=who,item=what --use-scores",
+    "plan two.csv --keep 0.9",
+    "plan two.csv --to cmt",
+    "plan two.csv --to cmt -o out.xml",
+    "plan two.csv --label x -o plan.csv",
+    "plan two.csv -o nowhere/plan.csv",
+    "plan two.csv --fixed first.csv --conflicts first.csv",
+    f"{ASSIGN} --per-change 1",
+    f"{ASSIGN} --probabilities p.csv",
+    f"{ASSIGN} --design random",
+    f"{ASSIGN} --at-most institution=1",
+    "calibrate two.csv --lottery",
+    "calibrate two.csv --method average --weights affinity.csv",
+    "calibrate two.csv --explain p9",
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in TABLES.items():
+        Path(name).write_text(text, "utf-8")
+    demo = (files("reviewgraph") / "data" / "reviewgraph-demo.csv").read_text("utf-8")
+    Path("large.csv").write_text(demo, "utf-8")
+
+
+def run(words: str) -> Result:
+    return CliRunner().invoke(main, shlex.split(words))
+
+
+def expect_options_of(command: str, text: str) -> None:
+    """Options that a text names belong to the command, or to another one that the text names as well."""
+    named = [command, *(name for name in COMMANDS if re.search(rf"\b{name}\b", text))]
+    known = {word for name in named for option in COMMANDS[name].params for word in option.opts}
+    assert set(OPTION.findall(text)) <= known | {"--help"}, text
+
+
+@pytest.mark.parametrize("words", PAGES)
+def test_what_a_page_offers_can_be_typed(words: str) -> None:
+    told = run(words)
+    assert told.exit_code in (0, 1), told.output
+    expect_options_of(words.split()[0], told.output)
+    if "--explain" not in words and "--lottery" not in words and "(infeasible)" not in told.stdout:
+        again = offered(told.stdout)
+        assert again, told.stdout
+        for name, text in TABLES.items():
+            assert Path(name).read_text("utf-8") == text
+        follow = CliRunner().invoke(main, again)
+        assert follow.exit_code in (0, 1), f"{again}\n{follow.output}"
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_refusals_name_options_that_there_are(words: str) -> None:
+    told = run(words)
+    assert told.exit_code == 2, told.output
+    expect_options_of(words.split()[0], told.stderr)
+    # What may be typed as it stands is typed.
+    for way in re.findall(r"for example (--\S+)", told.stderr):
+        assert run(f"{words} {way}").exit_code != 2
+
+
+def test_a_way_out_of_several_scores_works_as_printed() -> None:
+    Path("scores.csv").write_text("reviewer,paper,rating,overall\nann,p1,1,2\nann,p2,2,1\n", "utf-8")
+    told = run("check scores.csv")
+    assert told.exit_code == 2
+    (way,) = re.findall(r"for example (--columns \S+)", told.stderr)
+    assert run(f"check scores.csv {way}").exit_code == 0
+
+
+def test_the_check_after_a_first_phase_counts_it() -> None:
+    told = run(f"{ASSIGN} --demand 1 --phase-one first.csv -o assigned.csv")
+    assert offered(told.stdout)[:3] == ["check", "first.csv", "assigned.csv"]
+    assert told.exit_code == 0
+    assert CliRunner().invoke(main, offered(told.stdout)).exit_code == 0
+
+
+def test_the_check_after_a_plan_by_scores_goes_by_scores() -> None:
+    told = run("plan two.csv --use-scores -o plan.csv")
+    assert offered(told.stdout) == ["check", "two.csv", "plan.csv", "--require", "double", "--use-scores"]
+    assert "(holds once these reviews have scores)" in told.stdout
