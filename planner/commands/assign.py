@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +19,14 @@ from planner.commands.lots import lot_options, read_lots, write_probabilities
 from planner.commands.rules import read_rules, rule_options
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
-from reviewgraph.cli.options import columns_option, examples, given_columns, given_options, output_option, read_side
+from reviewgraph.cli.options import (
+    columns_option,
+    examples,
+    given_columns,
+    given_options,
+    output_option,
+    read_side,
+)
 from reviewgraph.cli.output import offer, print_json, refusing, say, show
 from reviewgraph.cli.progress import telling
 from reviewgraph.levels import ALL_NAMES
@@ -30,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from planner.assignments.assignment import Assignment
-    from planner.commands.uploading import Destination
 
 
 @click.command(
@@ -112,7 +119,12 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
     from planner.assignments.assignment import AssignmentStatus
 
     destination = read_destination(options.pop("to"), output, options.pop("label"), options.pop("invitation"))
-    chosen = _design(ctx, **options) if options["design"] else _assign(destination, **options)
+    if options["design"]:
+        chosen = _design(ctx, **options)
+    else:
+        asked = _asked(**options)
+        destination = destination.settled([*asked["reviewers"]], [*asked["items"]])
+        chosen = _assign(asked)
     empty = chosen.reviews.n_reviews == 0 and chosen.status is not AssignmentStatus.OPTIMAL
     write_probabilities(chosen, options["probabilities"])
     if output and empty:
@@ -129,15 +141,12 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
         ctx.exit(1)
 
 
-def _assign(destination: Destination, **options: Any) -> Assignment:
+def _assign(asked: dict[str, Any]) -> Assignment:
     from planner.assignments.assigning import assign as solve
 
-    asked = _asked(**options)
-    items = asked["items"]
-    destination.expect_takes([*asked["reviewers"]], [*items])
     with telling() as tell:
         chosen = solve(**asked, progress=tell)
-    titles = {label: entry.title for label, entry in items.items() if entry.title}
+    titles = {label: entry.title for label, entry in asked["items"].items() if entry.title}
     return replace(chosen, reviews=replace(chosen.reviews, titles=titles))
 
 
@@ -172,7 +181,7 @@ def _asked(
         **read_rules(reviewers_file, reviewers, *rules),
         target=target,
         survive=int(options["survive"]),
-        phase_one=read_reviews(phase_one, columns=given_columns(), note=say, duplicates="last") if phase_one else None,
+        phase_one=read_side(partial(read_reviews, duplicates="last"), phase_one) if phase_one else None,
         conditioning=options["conditioning"],
         assumptions=assumptions_like(read_reviews(like, columns=given_columns(), note=say)) if like else None,
         **wanted.arguments,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
 
 #: Options that :func:`reviewgraph.cli.options.given_table` tells.
-TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
+TABLE_OPTIONS = ("columns", "format", "items", "scale", "lower_is_better", "duplicates")
 KEEP = "to keep the plan, with all that each review joins; --to mail instead writes a letter to each reviewer"
 #: Options that a command which is offered to be typed again does not have again, beside those.
 NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
@@ -139,7 +139,7 @@ def plan(
         raise Refusal(message)
     given = _side_files(reviews, **files)
     newcomers = dict.fromkeys([*given.get("capacity", ()), *given.get("willing", ())])
-    destination.expect_takes([*reviews.reviewers, *newcomers], reviews.items)
+    destination = destination.settled([*reviews.reviewers, *newcomers], reviews.items)
     found = plan_extra_reviews(
         reviews,
         aims.target,

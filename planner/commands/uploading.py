@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.output import Refusal, write_whole
+from reviewgraph.cli.options import given_system
+from reviewgraph.cli.output import Refusal, say, write_whole
+from reviewgraph.errors import InputError
 from reviewgraph.uploads.registry import CSV, UPLOADS
 from reviewgraph.uploads.upload import Outgoing
 
@@ -23,7 +25,7 @@ OPTIONS = (
     click.option(
         "--to",
         type=click.Choice(list(UPLOADS)),
-        help="Who takes the file of -o [default: csv]. "
+        help="Who takes the file of -o [default: the system REVIEWS are from, else csv]. "
         + "; ".join(f"{upload.name}: {upload.words}" for upload in UPLOADS.values())
         + ".",
     ),
@@ -45,22 +47,47 @@ class Destination:
         Who takes the file.
     output
         Its name; None where none is asked for.
+    asked
+        Whether somebody said who takes it.
     label, invitation
         As :class:`~reviewgraph.uploads.upload.Outgoing` has them.
     """
 
     upload: Upload
     output: str | None
+    asked: bool
     label: str | None
     invitation: str | None
 
-    def expect_takes(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
-        """Refuse labels that the upload would not take before the work begins: each is written once, to nowhere.
+    def settled(self, reviewers: Sequence[Label], items: Sequence[Label]) -> Destination:
+        """Return the destination for these labels, before the work begins: each is written once, to nowhere.
+
+        Where nobody said who takes the file, it is the system that the input came from, if that takes these labels.
 
         Raises
         ------
         InputError
-            If there are any.
+            If who was asked for does not take them.
+        """
+        system = UPLOADS.get(given_system() or "", CSV)
+        chosen = self if self.asked or not self.output else replace(self, upload=system)
+        try:
+            chosen.try_out(reviewers, items)
+        except InputError:
+            if self.asked:
+                raise
+            return self
+        if chosen.upload is not self.upload:
+            say(f"{self.output}: {chosen.upload.words} (--to csv writes a table)")
+        return chosen
+
+    def try_out(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
+        """Write each label once, to nowhere.
+
+        Raises
+        ------
+        InputError
+            If the upload does not take one of them.
         """
         if self.output and reviewers and items:
             pairs = {
@@ -109,4 +136,4 @@ def read_destination(to: str | None, output: str | None, label: str | None, invi
             takers = " or ".join(one.name for one in UPLOADS.values() if name in one.options)
             message = f"--{name}: expected --to {takers} with it, found --to {upload.name}; leave --{name} out"
             raise Refusal(message)
-    return Destination(upload, output, label, invitation)
+    return Destination(upload, output, to is not None, label, invitation)

@@ -34,4 +34,4 @@ def write(outgoing: Outgoing) -> str:
     return "\n".join([*lines, "</assignments>", ""])
 
 
-CMT = Upload("cmt", "Microsoft CMT's assignments, as XML", ".xml", write, read_back=False)
+CMT = Upload("cmt", "Microsoft CMT's assignments, as XML", ".xml", write)

@@ -31,6 +31,4 @@ def write(outgoing: Outgoing) -> str:
     return f"[\n{rows}\n]\n" if edges else "[]\n"
 
 
-OPENREVIEW = Upload(
-    "openreview", "OpenReview's edges, as JSON", ".json", write, frozenset({"label", "invitation"}), read_back=False
-)
+OPENREVIEW = Upload("openreview", "OpenReview's edges, as JSON", ".json", write, frozenset({"label", "invitation"}))

@@ -29,4 +29,4 @@ def write(outgoing: Outgoing) -> str:
     return "".join(f"{item}:{':'.join(map(str, who))}\n" for item, who in outgoing.by_item().items())
 
 
-START = Upload("start", "START's lines, submission:user:user", ".txt", write, read_back=False)
+START = Upload("start", "START's lines, submission:user:user", ".txt", write)

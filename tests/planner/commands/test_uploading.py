@@ -65,6 +65,21 @@ def test_every_form_holds_the_same_assignment(run: Run, name: str) -> None:
         assert "Next: reviewgraph check out --require double" in told.stdout
 
 
+def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:
+    told = run("plan", "pcassignments.csv", "-o", "upload.csv")
+    assert told.exit_code == 0, told.output
+    assert "upload.csv: HotCRP's bulk assignment, which only adds (--to csv writes a table)" in told.stderr
+    assert Path("upload.csv").read_text("utf-8").startswith("paper,action,email,reviewtype,round\n")
+    assert run("plan", "pcassignments.csv", "--to", "csv", "-o", "upload.csv").exit_code == 0
+    assert Path("upload.csv").read_text("utf-8").startswith("item,reviewer,")
+
+
+def test_names_that_the_system_does_not_take_are_written_as_a_table(run: Run) -> None:
+    Path("pcassignments.csv").write_text(ASSIGNMENTS.replace("@example.org", ""), "utf-8")
+    assert run("plan", "pcassignments.csv", "-o", "plan.csv").exit_code == 0
+    assert Path("plan.csv").read_text("utf-8").startswith("item,reviewer,")
+
+
 def test_letters_of_an_assignment_name_titles(run: Run) -> None:
     assert run(*assigned("--to", "mail", "-o", "mail.csv")).exit_code == 0
     first, _ = csv.DictReader(Path("mail.csv").read_text("utf-8").splitlines())
