@@ -107,6 +107,11 @@ class Components(Result):
         return int(self.cover_sizes.max(initial=0))
 
     @cached_property
+    def largest_first(self) -> IntArray:
+        """All components: most items first, then most reviewers, then the one whose first reviewer comes first."""
+        return np.lexsort((np.arange(len(self)), -self.sizes, -self.cover_sizes))
+
+    @cached_property
     def covers(self) -> tuple[IntArray, ...]:
         """Covered items of each component, ascending."""
         return tuple(np.split(self.cover_item, self.cover_start[1:-1])) if len(self) else ()

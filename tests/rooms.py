@@ -39,7 +39,12 @@ ROOMS: dict[str, dict[str, str]] = {
         "structure": f"{_GRAPHS} levels components recoverable fragility",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure assumptions precision fragility pages",
-        "cli": "_version errors words levels results clock formats reviews reading assumptions precision checking",
+        "report": "_version arrays labels words reviews",
+        "report.check": (f"{_GRAPHS} levels components structure fragility precision pages checking report"),
+        "cli": (
+            "_version errors labels words levels results clock formats reviews reading assumptions precision checking "
+            "report report.check"
+        ),
         "__main__": "cli",
     },
     "planner": {

@@ -10,6 +10,7 @@ from reviewgraph.cli.assuming import assumption_options
 from reviewgraph.cli.losing import losing_options
 from reviewgraph.cli.options import given_table, table_options
 from reviewgraph.cli.output import print_json
+from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, NAMES, Double, described, level_named
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     help="How many of the best will be selected, for the share expected to be right.",
 )
 @losing_options
+@report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def check(
@@ -49,6 +51,7 @@ def check(
     select: Share,
     fragile: bool | None,
     missing: Any,
+    reporting: Reporting,
     as_json: bool,
 ) -> None:
     """Check whether REVIEWS (reviewer, paper and perhaps score) put all papers on one scale, and how precisely.
@@ -63,21 +66,26 @@ def check(
     n_selected = max(1, select.of(reviews.n_items))
     report = examine(reviews, assumptions=assumptions, n_selected=n_selected, fragile=fragile, missing=missing)
     reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
+    closing = _closing(report, require, reached=reached, use_scores=use_scores)
+    if reporting.path:
+        from reviewgraph.report.check.document import document
+
+        reporting.write(report, reviews, lambda result: document(result, given_table(), closing))
     if as_json:
         print_json(report.to_dict())
     else:
-        show(report, require=require, reached=reached, use_scores=use_scores)
+        click.echo(report.page())
+        for line in closing:
+            click.echo(f"\n{line}")
     if require and not reached:
         ctx.exit(1)
 
 
-def show(report: Report, *, require: str | None = None, reached: bool = True, use_scores: bool = False) -> None:
-    """Print the page, the verdict on a required level, and the next command to type."""
-    click.echo(report.page())
-    if require:
-        going_by = ", going by the scores" if use_scores else ""
-        click.echo(f"\nRequired level {require}{going_by}: {'reached' if reached else 'missed'}.")
-    click.echo(f"\nNext: {_next(report, None if reached else require, use_scores=use_scores)}")
+def _closing(report: Report, require: str | None, *, reached: bool, use_scores: bool) -> list[str]:
+    """Return the verdict on a required level, and the next command to type."""
+    going_by = ", going by the scores" if use_scores else ""
+    verdict = [f"Required level {require}{going_by}: {'reached' if reached else 'missed'}."] if require else []
+    return [*verdict, f"Next: {_next(report, None if reached else require, use_scores=use_scores)}"]
 
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> str:
