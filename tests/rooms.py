@@ -112,11 +112,12 @@ ROOMS: dict[str, dict[str, str]] = {
         "methods": "errors estimate model evidence solver calibration posteriors",
         "metrics": "",
         "words": "errors references estimate model evidence misfit calibration inference decisions posteriors",
+        "report": "estimate inference decisions posteriors words",
         "seriation": "errors estimate model calibration methods",
         "simulation": "errors",
         "experiments": "errors estimate model methods calibration metrics simulation",
         "commands": (
-            "errors references estimate model methods calibration posteriors decisions metrics words simulation "
+            "errors references estimate model methods calibration posteriors decisions metrics words report simulation "
             "experiments"
         ),
     },

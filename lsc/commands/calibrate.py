@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lsc.commands.choosing import Choice, choose
+from lsc.commands.asking import Asked
+from lsc.commands.choosing import Choice
 from lsc.commands.extras import Extras, read_known
 from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.methods.registry import METHODS
@@ -14,6 +15,7 @@ from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.options import given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, print_json, say, write_whole
 from reviewgraph.cli.progress import telling
+from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
@@ -22,6 +24,7 @@ from reviewgraph.results import Progress
 if TYPE_CHECKING:
     from lsc.estimate import Estimate
     from lsc.words.pages import Page
+    from reviewgraph.report.page import Document
     from reviewgraph.reviews import Reviews
 
 
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
 @click.option("--explain", metavar="PAPER", help="What the quality of one paper is made of.")
 @output_option("Write all papers as CSV, one row each.")
+@report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def calibrate(
     reviews: Reviews,
@@ -80,6 +84,7 @@ def calibrate(
     explain: str | None,
     on_scale_of: str | None,
     output: str | None,
+    reporting: Reporting,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -101,20 +106,17 @@ def calibrate(
     with telling() as tell:
         clock = Clock(None)
         result: Any = METHODS[name](reviews, **options_of(name, reviews, options, tell))
-        choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
-        extras = Extras()
-        if lottery:
-            extras.draw(choice, seed)
-        if explain is not None:
-            extras.explain(result, explain)
-        if known is not None:
-            extras.scale(result, known, heard=bool(options["references"]))
+        asked = Asked(select, error_rate, by_group_average, lottery, seed, explain, known, bool(options["references"]))
+        choice, extras = asked.of(result)
         tell(Progress(clock.elapsed(), "what the correction is worth, and the page"))
         # One selection serves page, file and JSON. An account alone needs no page, and so no withheld scores.
-        page = Page([], [], []) if explain is not None and not as_json else page_of(result, choice.selection)
+        short = explain is not None and not as_json and not reporting.path
+        page = Page([], [], []) if short else page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
     if output:
         write_whole(output, csv_text({**result.to_columns(*given), **extras.columns(choice)}))
+    if reporting.path:
+        reporting.write(result, reviews, lambda shown, codes: _report(shown, asked.coded(codes), output))
     if as_json:
         for line in page.opening:
             say(line)
@@ -122,6 +124,7 @@ def calibrate(
         found = {"selected": choice.selected, **lists, **result.to_dict(*given), **extras.record}
         print_json({**found, "items": extras.placed(found["items"])})
     else:
+        page = Page([], [], []) if explain is not None else page
         _print(page, extras, _known(choice, page.closing, output), _next(result, choice))
     if choice.refused:
         say(choice.refused)
@@ -138,6 +141,17 @@ def _print(page: Page, extras: Extras, known: list[str], following: list[str]) -
         click.echo("\n".join(folded(line, width)))
     for line in following:
         click.echo(line)
+
+
+def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
+    """Return the report of a result, names as they stand in it."""
+    from lsc.report.document import document
+    from lsc.words.pages import page_of
+
+    choice, extras = asked.of(result)
+    closing = [*_known(choice, [], output), *_next(result, choice)]
+    page = page_of(result, choice.selection)
+    return document(result, choice.selection, page, given_table(), extras=extras.lines, closing=closing)
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:

@@ -70,7 +70,7 @@ def check(
     if reporting.path:
         from reviewgraph.report.check.document import document
 
-        reporting.write(report, reviews, lambda result: document(result, given_table(), closing))
+        reporting.write(report, reviews, lambda result, _: document(result, given_table(), closing))
     if as_json:
         print_json(report.to_dict())
     else:

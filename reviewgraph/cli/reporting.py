@@ -16,6 +16,7 @@ from reviewgraph.cli.output import Refusal, csv_text, expect_writable, say, writ
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from reviewgraph.report.codes import Codes
     from reviewgraph.report.page import Document
     from reviewgraph.reviews import Reviews
 
@@ -43,7 +44,7 @@ class Reporting:
         """The file that holds the key to the codes."""
         return f"{self.path}.key.csv"
 
-    def write(self, result: Result, reviews: Reviews, compose: Callable[[Result], Document]) -> None:
+    def write(self, result: Result, reviews: Reviews, compose: Callable[[Result, Codes | None], Document]) -> None:
         """Write the report of a result, where one was asked for.
 
         Parameters
@@ -53,7 +54,7 @@ class Reporting:
         reviews
             A table that holds all reviewers and papers the result names.
         compose
-            Makes the document of a result.
+            Makes the document of a result, and takes the codes if names in it are replaced.
 
         Raises
         ------
@@ -65,12 +66,13 @@ class Reporting:
         from reviewgraph.report.codes import Codes
         from reviewgraph.report.page import html
 
+        codes = None
         if self.anonymous:
             codes = Codes(reviews.reviewers, reviews.items, _known(self.key_path))
             result = codes.applied(result)
             write_whole(self.key_path, csv_text(codes.key(reviews.titles)))
             say(f"{self.key_path}: the key to the codes; keep it, and do not pass it on")
-        write_whole(self.path, html(compose(result)))
+        write_whole(self.path, html(compose(result, codes)))
 
 
 def _known(path: str) -> Mapping[tuple[str, str], str]:

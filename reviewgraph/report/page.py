@@ -78,6 +78,28 @@ class Printed:
 Part: TypeAlias = "Picture | Prose | Listed | Printed | Table"
 
 
+def parts_of(lines: Sequence[str]) -> list[Part]:
+    """Return lines of a terminal as parts: a paragraph each, indented lines as the list of the line above them.
+
+    >>> [part.template for part in parts_of(["Two are in:", "  p1", "  p2", "", "One is out.", "So be it."])]
+    ['listed', 'prose']
+    """
+    found: list[Part] = []
+    plain: list[str] = []
+    for line in lines:
+        last = found[-1] if found and not plain else None
+        if line.startswith("  ") and plain:
+            *before, opening = plain
+            found += [Prose(before)] if before else []
+            found.append(Listed(opening, [line.strip()]))
+            plain = []
+        elif line.startswith("  ") and isinstance(last, Listed):
+            found[-1] = Listed(last.opening, [*last.lines, line.strip()])
+        elif line.strip():
+            plain.append(line.strip())
+    return [*found, Prose(plain)] if plain else found
+
+
 @dataclass(frozen=True)
 class Section:
     """A heading with what stands below it.

@@ -98,9 +98,8 @@ def _map_words(grouping: Grouping) -> str:
         "large as its papers, and lines for papers that two groups share; a single shared paper does not join them."
     ]
     if hanging:
-        sentences.append(
-            f"{counted(hanging, 'group hangs', 'groups hang')} by one paper alone, such as {_papers(grouping)}."
-        )
+        by = counted(hanging, "group hangs", "groups hang")
+        sentences.append(f"{by} by one paper alone (there the map would break: {_papers(grouping)}).")
     if apart:
         sentences.append(
             f"{counted(apart, 'group is', 'groups are')} cut off: the groups lie in {counted(pieces, 'piece')} that "

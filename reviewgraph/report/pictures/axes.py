@@ -7,6 +7,11 @@ from typing import NamedTuple
 
 from reviewgraph.report.pictures.svg import Drawing
 
+#: Ratios that are marked on an axis of ratios.
+RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+#: Those that are marked where fewer than three of these lie on it.
+FINE = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0)
+
 
 class Scale(NamedTuple):
     """A straight line from values to pixels.
@@ -57,10 +62,22 @@ def across(drawing: Drawing, scale: Scale, top: float, bottom: float, name: str,
     drawing.text((scale.start + scale.end) / 2, bottom + 36, name, "axis", "middle")
 
 
-def upward(drawing: Drawing, scale: Scale, left: float, right: float, name: str, most: int = 5) -> None:
-    """Draw an axis of values from the bottom up, its name above it."""
-    for value in scale.ticks(most):
-        y = scale(value)
+def upward(
+    drawing: Drawing, scale: Scale, left: float, right: float, name: str, most: int = 6, *, logarithmic: bool = False
+) -> None:
+    """Draw an axis of values from the bottom up, its name above it; of ratios where the scale is of logarithms."""
+    marks = _ratios(scale) if logarithmic else [(value, value) for value in scale.ticks(most)]
+    for at, value in marks:
+        y = scale(at)
         drawing.line(left, y, right, y, "grid")
         drawing.text(left - 8, y + 4, f"{value:,g}", "tick", "end")
     drawing.text(0, min(scale.start, scale.end) - 12, name, "axis")
+
+
+def _ratios(scale: Scale) -> list[tuple[float, float]]:
+    """Return ratios to be marked on a scale of logarithms, each with its logarithm."""
+    for ratios in (RATIOS, FINE):
+        found = [(math.log(ratio), ratio) for ratio in ratios if scale.low <= math.log(ratio) <= scale.high]
+        if len(found) > 2:
+            break
+    return found

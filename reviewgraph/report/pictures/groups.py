@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.report.pictures.layout import lay_out, radii, spread_out
-from reviewgraph.report.pictures.svg import LETTER, LINE, Drawing
+from reviewgraph.report.pictures.marks import Labels, legend, mark
+from reviewgraph.report.pictures.svg import Drawing
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import BoolArray, FloatArray, IntArray
@@ -21,8 +22,8 @@ FEW = 40
 LABELS = 24
 #: Groups that have labels for their size, on a map of many.
 LARGE = 5
-#: Room above the map, for what marks mean.
-TOP = 34
+#: Radius from which a circle holds its number.
+INSIDE = 9.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,39 +94,24 @@ def group_map(groups: Groups, width: int) -> Drawing:
     radius = np.concatenate([size, np.full(len(groups.papers), 4.0 if few else 0.5)])
     links = groups.joined
     layout = lay_out(groups.spread, radius, groups.pieces, width - 2)
-    place = layout.place + np.array([1.0, TOP])
-    drawing = Drawing(width, TOP + layout.height + 4)
-    _legend(drawing, groups, few)
+    drawing = Drawing(width, 0)
+    top = legend(drawing, _meanings(groups)) + 10
+    drawing.height = top + layout.height + 18
+    place = layout.place + np.array([1.0, top])
     _lines(drawing, place, links[~groups.thin], "link" if len(links) < 600 else "link faint")
     _lines(drawing, place, links[groups.thin], "link weak")
     if few:
         _papers(drawing, groups, place[n:])
     _circles(drawing, groups, place[:n], size)
-    _labels(drawing, groups, place[:n], size)
+    _labels(drawing, groups, place if few else place[:n], radius if few else size, top - 6)
     return drawing
 
 
-def _legend(drawing: Drawing, groups: Groups, few: bool) -> None:
-    x = 8.0
+def _meanings(groups: Groups) -> list[tuple[str, str]]:
     entries = [("group", "group, as large as its papers")]
     entries += [("hanging", "hangs by one paper")] if groups.hanging.any() else []
     entries += [("apart", "cut off")] if groups.piece.any() else []
-    # On a phone the first entry alone fills a line.
-    y = 10.0
-    for kind, words in entries:
-        if x + LETTER * len(words) + 20 > drawing.width:
-            x, y = 8.0, y + LINE + 1
-        _mark(drawing, kind, x, y, 5.0)
-        drawing.text(x + 10, y + 4, words, "tick")
-        x += LETTER * len(words) + 34
-
-
-def _mark(drawing: Drawing, kind: str, x: float, y: float, radius: float, told: str = "") -> None:
-    if kind == "apart":
-        side = 1.77 * radius  # of equal area
-        drawing.box(x - side / 2, y - side / 2, side, side, "apart", told)
-    else:
-        drawing.circle(x, y, radius, kind, told)
+    return entries
 
 
 def _lines(drawing: Drawing, place: FloatArray, links: IntArray, kind: str) -> None:
@@ -135,9 +121,7 @@ def _lines(drawing: Drawing, place: FloatArray, links: IntArray, kind: str) -> N
 
 def _papers(drawing: Drawing, groups: Groups, place: FloatArray) -> None:
     for name, cut, (x, y) in zip(groups.papers, groups.cut.tolist(), place.tolist(), strict=True):
-        drawing.path(f"M{x:.1f} {y - 4.5:.1f}l4.5 4.5-4.5 4.5-4.5-4.5z", "paper weak" if cut else "paper", name)
-        if cut:
-            drawing.text(x + 8, y - 5, name, "label tick")
+        mark(drawing, x, y, "diamond" if cut else "paper", name)
 
 
 def kinds_of(groups: Groups) -> list[str]:
@@ -149,52 +133,25 @@ def kinds_of(groups: Groups) -> list[str]:
 def _circles(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray) -> None:
     kinds = kinds_of(groups)
     for number, ((x, y), size) in enumerate(zip(place.tolist(), radius.tolist(), strict=True)):
-        _mark(drawing, kinds[number], x, y, size, groups.names[number])
-        if size >= 9:
+        mark(drawing, x, y, kinds[number], groups.names[number], size)
+        if size >= INSIDE:
             drawing.text(x, y + 4, str(number + 1), f"inside {kinds[number]}", "middle")
 
 
-def _labels(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray) -> None:
-    """Write names beside circles where there is room, those of weak spots first."""
+def _labels(drawing: Drawing, groups: Groups, place: FloatArray, radius: FloatArray, top: float) -> None:
+    """Write names beside circles, and papers by which groups hang, where there is room; those of weak spots first."""
     weak = groups.hanging | (groups.piece > 0)
     order = np.lexsort((np.arange(weak.size), -groups.sizes, ~weak))
-    boxes = np.column_stack([place - radius[:, None], place + radius[:, None]])
-    taken = [tuple(box) for box in boxes.tolist()]
-    written = 0
+    boxes = np.column_stack([place - radius[:, None], place + radius[:, None]]).tolist()
+    labels, written = Labels(drawing, top, [(a, b, c, d) for a, b, c, d in boxes]), 0
+    short = len(groups.names) > FEW
     for number in order.tolist():
-        if written == LABELS:
-            break
-        short = len(groups.names) > FEW
-        words = groups.names[number].partition(":")[0] if short else groups.names[number]
-        if short and (radius[number] >= 9 or not (weak[number] or number < LARGE)):
+        # On a map of many, numbers that stand in their circles suffice, and so does the place of who is well linked.
+        if written == LABELS or (short and (radius[number] >= INSIDE or not (weak[number] or number < LARGE))):
             continue
-        (x, y), size = place[number].tolist(), float(radius[number])
-        spot = _free(x, y, size, LETTER * len(words), taken, drawing)
-        if spot is not None:
-            drawing.text(spot[0], spot[3] - 4, words, "label")
-            taken.append(spot)
-            written += 1
-
-
-def _free(
-    x: float, y: float, radius: float, length: float, taken: list[tuple[float, ...]], drawing: Drawing
-) -> tuple[float, float, float, float] | None:
-    """Return the first box beside a circle that lies within the picture and on no other box; None if there is none."""
-    half, off = LINE / 2, radius + 5
-    corners = [
-        (x + off, y - half),
-        (x - off - length, y - half),
-        (x - length / 2, y + off - 2),
-        (x - length / 2, y - off - LINE + 2),
-    ]
-    for left, top in corners:
-        box = (left, top, left + length, top + LINE)
-        inside = box[0] >= 0 and box[2] <= drawing.width and box[1] >= TOP - 4 and box[3] <= drawing.height
-        if inside and not any(_overlap(box, other) for other in taken):
-            return box
-    return None
-
-
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    # Two labels on one line need a gap, or they read as one.
-    return one[0] - 4 < other[2] and other[0] < one[2] + 4 and one[1] < other[3] and other[1] < one[3]
+        words = groups.names[number].partition(":")[0] if short else groups.names[number]
+        x, y = place[number].tolist()
+        written += labels.write(x, y, words, float(radius[number]))
+    for paper in np.flatnonzero(groups.cut).tolist() if not short else []:
+        x, y = place[len(groups.names) + paper].tolist()
+        labels.write(x, y, groups.papers[paper])
