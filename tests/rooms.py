@@ -89,8 +89,9 @@ ROOMS: dict[str, dict[str, str]] = {
             f"assignments.steps {_ASSIGNED} assignments.assignment"
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
+        "report": "errors plans.model plans.plan plans.words assignments.assignment assignments.words",
         "commands": (
-            "errors plans.planning plans.plan plans.words plans.check plans.model plans.objectives "
+            "errors report plans.planning plans.plan plans.words plans.check plans.model plans.objectives "
             "assignments.assigning assignments.assignment assignments.designs assignments.words assignments.fair "
             f"{_ASSIGNED}"
         ),

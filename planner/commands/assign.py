@@ -19,6 +19,7 @@ from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
 from reviewgraph.cli.options import given_options, output_option
 from reviewgraph.cli.output import csv_text, print_json, refusing, say, write_whole
 from reviewgraph.cli.progress import telling
+from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.levels import ALL_NAMES
 from reviewgraph.words import counted
 
@@ -81,10 +82,11 @@ if TYPE_CHECKING:
 @click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
 @output_option("Write the assignment as CSV (item,reviewer,affinity).")
+@report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @refusing
 @click.pass_context
-def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: Any) -> None:
+def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_json: bool, **options: Any) -> None:
     """Assign reviewers to papers: most affinity, within demands, loads and conflicts, and comparable scores.
 
     Ctrl-C ends the search and gives the best assignment so far, with the level that it has.
@@ -99,10 +101,20 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
     elif output:
         write_whole(output, csv_text(chosen.to_columns()))
     write_alternates(chosen, options["alternates_file"])
+    closing = _closing(chosen, None if empty else output)
+    if reporting.path:
+        from planner.report.assignment import document
+
+        table, subject = chosen.reviews, f"{options['items_file']}, {options['reviewers_file']}"
+        reporting.write(
+            table, table, lambda shown, codes: document(chosen, shown, subject, closing, coded=codes is not None)
+        )
     if as_json:
         print_json(chosen.to_dict())
     else:
-        _show(chosen, None if empty else output)
+        from planner.assignments.words.page import page
+
+        click.echo("\n\n".join([page(chosen), *closing]))
     if not chosen.status.reached:
         ctx.exit(1)
 
@@ -209,18 +221,16 @@ def _design(
     return design_assignment(tuple(items), loads, design, seed)
 
 
-def _show(chosen: Assignment, output: str | None) -> None:
+def _closing(chosen: Assignment, output: str | None) -> list[str]:
+    """Return the next command to type, where there is one."""
     from planner.assignments.assignment import AssignmentStatus
-    from planner.assignments.words.page import page
 
-    click.echo(page(chosen))
     if chosen.status is AssignmentStatus.INFEASIBLE:
-        return
+        return []
     if output:
         require = f" --require {chosen.target}" if chosen.target in ALL_NAMES else ""
-        click.echo(f"\nNext: reviewgraph check {shlex.quote(output)}{require}")
-    else:
-        again = shlex.join(
-            ["reviewgraph", "assign", *given_options({"output", "as_json", "probabilities"}), "-o", "assignment.csv"]
-        )
-        click.echo(f"\nNext: {again}   (to keep the assignment)")
+        return [f"Next: reviewgraph check {shlex.quote(output)}{require}"]
+    again = shlex.join(
+        ["reviewgraph", "assign", *given_options({"output", "as_json", "probabilities"}), "-o", "assignment.csv"]
+    )
+    return [f"Next: {again}   (to keep the assignment)"]

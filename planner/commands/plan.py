@@ -14,6 +14,7 @@ from planner.plans.objectives import OBJECTIVES
 from reviewgraph.cli.options import given_options, given_table, output_option, table_options
 from reviewgraph.cli.output import Refusal, csv_text, print_json, say, write_whole
 from reviewgraph.cli.progress import say_progress
+from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
 
@@ -80,6 +81,7 @@ TABLE_OPTIONS = ("columns", "items", "scale", "lower_is_better", "duplicates")
 @click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @output_option("Write the plan as CSV (item,reviewer,cost or affinity,joins; gain with --for).")
+@report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def plan(
@@ -100,6 +102,7 @@ def plan(
     time_limit: float,
     seed: int,
     output: str | None,
+    reporting: Reporting,
     as_json: bool,
     **files: str | None,
 ) -> None:
@@ -142,12 +145,20 @@ def plan(
         say(f"{output}: not written, since there is no plan")
     elif output:
         write_whole(output, csv_text(found.to_columns()))
+    following = f"Next: {_next(found, output)}"
+    if reporting.path:
+        from planner.report.plan import document
+
+        table, subject = found.constraints.reviews, given_table()
+        reporting.write(
+            table, table, lambda shown, codes: document(found, shown, subject, [following], coded=codes is not None)
+        )
     if as_json:
         print_json(found.to_dict())
     else:
         from planner.plans.words.page import page
 
-        click.echo(f"{page(found)}\n\nNext: {_next(found, output)}")
+        click.echo(f"{page(found)}\n\n{following}")
     if not found.attained:
         ctx.exit(1)
 

@@ -81,6 +81,8 @@ Part: TypeAlias = "Picture | Prose | Listed | Printed | Table"
 def parts_of(lines: Sequence[str]) -> list[Part]:
     """Return lines of a terminal as parts: a paragraph each, indented lines as the list of the line above them.
 
+    Below a line that ends with a comma an indented one goes on with the sentence.
+
     >>> [part.template for part in parts_of(["Two are in:", "  p1", "  p2", "", "One is out.", "So be it."])]
     ['listed', 'prose']
     """
@@ -88,7 +90,9 @@ def parts_of(lines: Sequence[str]) -> list[Part]:
     plain: list[str] = []
     for line in lines:
         last = found[-1] if found and not plain else None
-        if line.startswith("  ") and plain:
+        if line.startswith("  ") and plain and plain[-1].endswith(","):
+            plain[-1] = f"{plain[-1]} {line.strip()}"
+        elif line.startswith("  ") and plain:
             *before, opening = plain
             found += [Prose(before)] if before else []
             found.append(Listed(opening, [line.strip()]))

@@ -39,7 +39,7 @@
       const first = page * size;
       const part = Array.from(rows.slice(first, first + size), (row) =>
         make("tr", {}, ...columns.map(({ kind }, column) => {
-          const cell = column ? make("td", { class: kind }) : make("th", { scope: "row" });
+          const cell = column ? make("td", { class: kind }) : make("th", { scope: "row", class: kind });
           cell.textContent = written(column, cells[column][row]);
           return cell;
         })));

@@ -15,7 +15,7 @@ NAMED = 400
 
 
 def mark(drawing: Drawing, x: float, y: float, kind: str, told: str = "", size: float = 3.5) -> None:
-    """Draw a mark: ``cross``, ``apart`` (a square), ``up`` or ``down`` (triangles), ``diamond`` and ``paper``, or a circle."""
+    """Draw a mark, ``cross``, ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``; else a circle."""
     if kind == "cross":
         drawing.path(f"M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0-5l-5 5", kind, told)
     elif kind in ("diamond", "paper"):
