@@ -67,7 +67,9 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
     before, after = (result.reviews.printed(values)[scored] for values in (result.average, result.quality))
     low, high = (values[scored] for values in intervals(result))
     kinds, labelled = _who_moved(result, selection, scored)
-    meanings = [("dot", "paper"), *([("up", "only now selected"), ("down", "no longer")] if selection else [])]
+    meanings = [("dot", "paper")]
+    if selection is not None and selection.swapped_in.size:
+        meanings += [("up", "only now selected"), ("down", "no longer")]
     sure = ", with its 90 % interval" if np.isfinite(low).any() else ""
     words = [
         f"Each of {counted(scored.size, 'paper')} at its plain average and its calibrated score{sure}; those of one "
@@ -128,9 +130,7 @@ def qualities(result: Estimate, selection: Selection | None) -> Picture:
     words = f"All papers from the best on{', each with its 90 % interval' if known else ''}."
     if known:
         wide = float(np.nanmedian(high - low))
-        words += (
-            f" Half of the intervals are wider than {wide:.2f}: neighbours in the ranking can rarely be told apart."
-        )
+        words += f" Half of the intervals are wider than {wide:.2f}."
     return Picture(
         "qualities",
         "Calibrated scores in order",

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from reviewgraph.cli import main
+from tests.reviewgraph.report.browsing import chromium, expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 
@@ -91,3 +92,9 @@ def test_anonymous_reports_hold_no_name(options: tuple[str, ...]) -> None:
 
 def test_the_same_table_gives_the_same_report() -> None:
     assert report("--select", "5") == report("--select", "5")
+
+
+def test_in_a_browser() -> None:
+    report("--select", "5")
+    with chromium() as browser:
+        expect_good_looks(browser, Path("out.html").resolve())

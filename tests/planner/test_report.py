@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from reviewgraph.cli import main
+from tests.reviewgraph.report.browsing import chromium, expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 
@@ -99,3 +100,10 @@ def test_a_title_that_is_a_script_stays_text() -> None:
     for html, _ in (plan(), assign()):
         page = Page(html)
         assert [tag for tag, _ in page.tags].count("script") == 1 + len(page.data)
+
+
+@pytest.mark.parametrize("run", [plan, assign], ids=["plan", "assign"])
+def test_in_a_browser(run) -> None:
+    run()
+    with chromium() as browser:
+        expect_good_looks(browser, Path("out.html").resolve())

@@ -17,8 +17,6 @@ CHROMIUM = next((found for name in NAMES if name and (found := shutil.which(name
 #: axe.min.js of the package axe-core.
 AXE = Path(os.environ.get("AXE_CORE", "axe.min.js"))
 
-needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="AXE_CORE names no axe.min.js")
-
 
 @contextmanager
 def chromium() -> Iterator[Any]:
@@ -61,3 +59,14 @@ def violations(page: Any) -> list[str]:
         for rule in found["violations"]
         for node in rule["nodes"]
     ]
+
+
+def expect_good_looks(browser: Any, path: Path) -> None:
+    """Open a report on a phone and on a screen, in the dark and in the light, and expect nothing to object to."""
+    for width, scheme in ((400, "dark"), (400, "light"), (1400, "light"), (1400, "dark")):
+        options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
+        with opened(browser, path, **options) as page:
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
+            if AXE.is_file():
+                assert violations(page) == []
