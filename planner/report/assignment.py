@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from planner.assignments.words.page import figures, page, sentences
 from planner.report.leaving_out import LEFT_OUT
+from reviewgraph.labels import natural_key, places
 from reviewgraph.report.page import Document, Fact, Picture, Printed, Section, parts_of
 from reviewgraph.report.pictures.bars import Bar, bars, tally
 from reviewgraph.report.pictures.ranked import Ranked, ranked
@@ -18,6 +19,7 @@ from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.assignment import Assignment
+    from reviewgraph.labels import Label
     from reviewgraph.reviews import Reviews
 
 #: Bins of affinities.
@@ -124,7 +126,7 @@ def _affinities(found: Assignment) -> Picture:
 
 def _served(found: Assignment, table: Reviews) -> Picture:
     total = np.bincount(table.item, weights=found.affinities, minlength=table.n_items).astype(np.float64)
-    order = np.argsort(total, kind="stable")
+    order = np.lexsort((places(table.items), total))
     nothing = np.full(order.size, np.nan)
     names = [str(table.items[i]) for i in order.tolist()]
     shown = Ranked(total[order], nothing, nothing, ["dot"] * order.size, names, range(min(NAMED, order.size)))
@@ -142,7 +144,7 @@ def _served(found: Assignment, table: Reviews) -> Picture:
 
 def _paper_table(found: Assignment, table: Reviews) -> Table:
     total = np.bincount(table.item, weights=found.affinities, minlength=table.n_items)
-    order = np.argsort(total, kind="stable").tolist()
+    order = np.lexsort((places(table.items), total)).tolist()
     items = [table.items[i] for i in order]
     titles = [table.titles.get(item, "") for item in items]
     columns = [
@@ -150,31 +152,35 @@ def _paper_table(found: Assignment, table: Reviews) -> Table:
         *([Column("title", titles)] if any(titles) else []),
         Column("reviews", [int(table.reviews_per_item[i]) for i in order], "number"),
         Column("sum of affinities", [float(total[i]) for i in order], "number", 3),
-        Column(
-            "reviewers", [", ".join(str(table.reviewers[j]) for j in table.reviewers_of(i).tolist()) for i in order]
-        ),
+        Column("reviewers", [_joined(table.reviewers[j] for j in table.reviewers_of(i).tolist()) for i in order]),
     ]
     return Table("papers", "Papers, the worst served first", columns, "papers")
 
 
 def _reviewer_table(found: Assignment, table: Reviews) -> Table:
     total = np.bincount(table.reviewer, weights=found.affinities, minlength=table.n_reviewers)
-    order = np.argsort(-table.loads, kind="stable").tolist()
+    order = np.lexsort((places(table.reviewers), -table.loads)).tolist()
     mean = [float(total[j] / table.loads[j]) if table.loads[j] else None for j in order]
     columns = [
         Column("reviewer", [table.reviewers[j] for j in order]),
         Column("reviews", table.loads[order].tolist(), "number"),
         Column("mean affinity", mean, "number", 3),
-        Column("papers", [", ".join(str(table.items[i]) for i in table.items_of(j).tolist()) for j in order]),
+        Column("papers", [_joined(table.items[i] for i in table.items_of(j).tolist()) for j in order]),
     ]
     return Table("reviewers", "Reviewers, the largest load first", columns, "reviewers")
 
 
 def _pair_table(found: Assignment, table: Reviews) -> Table:
-    order = np.argsort(found.affinities, kind="stable").tolist()
+    by_name = places(table.items)[table.item], places(table.reviewers)[table.reviewer]
+    order = np.lexsort((*reversed(by_name), found.affinities)).tolist()
     columns = [
         Column("paper", [table.items[table.item[e]] for e in order]),
         Column("reviewer", [table.reviewers[table.reviewer[e]] for e in order]),
         Column("affinity", found.affinities[order].tolist(), "number", 3),
     ]
     return Table("pairs", "Reviews, the least affinity first", columns, "reviews")
+
+
+def _joined(labels: Iterable[Label]) -> str:
+    """Return labels in their natural order, which is not that of names where codes stand for these."""
+    return ", ".join(map(str, sorted(labels, key=natural_key)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reviewgraph.labels import natural_key
 from reviewgraph.levels import level_named
 from reviewgraph.words import LISTED, counted, listed
 
@@ -27,7 +28,7 @@ def single(found: Fragile) -> list[str]:
     if not found.holds:
         return []
     names = found.table.reviewers
-    reviewers = [names[code] for code in found.reviewers[: LISTED + 1].tolist()]
+    reviewers = sorted((names[code] for code in found.reviewers[: LISTED + 1].tolist()), key=natural_key)
     shown = found.reviews[: LISTED + 1]
     codes = zip(found.table.reviewer[shown].tolist(), found.table.item[shown].tolist(), strict=True)
     pairs = [f"{names[j]} on {found.table.items[i]}" for j, i in codes]

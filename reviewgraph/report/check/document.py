@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.fragility.words import kept, losses, single
+from reviewgraph.labels import natural_key
 from reviewgraph.levels import level_named
 from reviewgraph.pages import facts, groups, opening
 from reviewgraph.precision.words import disagreement, errors, selection, weakest
 from reviewgraph.report.check.grouping import MOST, Grouping, grouping_of
 from reviewgraph.report.check.sharing import shared_papers
-from reviewgraph.report.check.tables import group_table, paper_table, reviewer_table
+from reviewgraph.report.check.tables import group_table, paper_table, reviewer_table, weakest_first
 from reviewgraph.report.page import Document, Fact, Listed, Part, Picture, Printed, Prose, Section
 from reviewgraph.report.pictures.bars import MOST as MOST_BARS
 from reviewgraph.report.pictures.bars import Bar, bars, tally
@@ -114,7 +115,7 @@ def _map_words(grouping: Grouping) -> str:
 
 def _papers(grouping: Grouping) -> str:
     items = grouping.structure.reviews.items
-    return listed([items[i] for i in grouping.cut[: LISTED + 1].tolist()])
+    return listed(sorted((items[i] for i in grouping.cut[: LISTED + 1].tolist()), key=natural_key))
 
 
 def _loads(reviews: Reviews) -> Section:
@@ -167,7 +168,7 @@ def _few(found: Sequence[Bar]) -> list[Bar]:
 
 
 def _errors(outlook: Outlook) -> list[Section]:
-    items, order = outlook.structure.reviews.items, outlook.weakest
+    items, order = outlook.structure.reviews.items, weakest_first(outlook)
     points = outlook.assumptions.spread != 1.0
     unit = "points" if points else "in spreads of quality"
     names = [str(items[i]) for i in order.tolist()]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph.labels import natural_key
 from reviewgraph.report.pictures.groups import Groups
 from reviewgraph.words import listed
 
@@ -118,7 +119,7 @@ class Grouping:
         names = []
         for number, component in enumerate(self.order[:MOST].tolist(), 1):
             members = np.flatnonzero(components.labels == component)[: TOLD + 1].tolist()
-            names.append(f"{number}: {listed([reviews.reviewers[j] for j in members], TOLD)}")
+            names.append(f"{number}: {listed(sorted((reviews.reviewers[j] for j in members), key=natural_key), TOLD)}")
         return Groups(
             sizes=self.sizes[:MOST],
             names=names,

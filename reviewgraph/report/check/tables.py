@@ -6,20 +6,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph.labels import natural_key, places
 from reviewgraph.report.tables import Column, Table
 from reviewgraph.words import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reviewgraph.arrays import IntArray
     from reviewgraph.checking import Report
+    from reviewgraph.labels import Label
+    from reviewgraph.precision.outlook import Outlook
     from reviewgraph.report.check.grouping import Grouping
 
 #: Names that a cell tells before it ends with dots.
 NAMED = 8
 
 
+def weakest_first(outlook: Outlook) -> IntArray:
+    """Return all papers, the largest expected error first, ties in the natural order of the labels shown."""
+    # Where codes stand for names, the order of the names is not to be told.
+    return np.lexsort((places(outlook.structure.reviews.items), -np.round(outlook.variance, 9)))
+
+
 def paper_table(report: Report) -> Table:
     """Return a row a paper: how often it is reviewed, and its expected error."""
-    reviews, outlook, order = report.reviews, report.expected, report.expected.weakest
+    reviews, outlook, order = report.reviews, report.expected, weakest_first(report.expected)
     items = [reviews.items[i] for i in order.tolist()]
     titles = [reviews.titles.get(item, "") for item in items]
     covers = np.bincount(report.structure.doubly_connected.cover_item, minlength=reviews.n_items)
@@ -39,7 +51,7 @@ def reviewer_table(report: Report, grouping: Grouping) -> Table:
     """Return a row a reviewer: papers, scores, and the group."""
     reviews, components = report.reviews, report.structure.doubly_connected
     number = grouping.number[components.labels]
-    order = np.lexsort((number, number == 0))  # who is in no group stands last
+    order = np.lexsort((places(reviews.reviewers), number, number == 0))  # who is in no group stands last
     linked = np.array([*grouping.linked, "links nothing"], dtype=object)
     scored = np.bincount(reviews.reviewer[reviews.scored], minlength=reviews.n_reviewers)
     columns = [
@@ -64,10 +76,10 @@ def group_table(grouping: Grouping) -> Table:
         Column("reviewers", grouping.reviewers.tolist(), "number"),
         Column("piece", (grouping.piece + 1).tolist(), "number"),
         Column("linked", grouping.linked, "choice"),
-        Column("who", [listed([reviews.reviewers[j] for j in each.tolist()], NAMED) for each in members]),
+        Column("who", [_names(reviews.reviewers, each.tolist()) for each in members]),
         Column(
             "which papers",
-            [listed([reviews.items[i] for i in _cover(grouping, each)], NAMED) for each in grouping.order],
+            [_names(reviews.items, _cover(grouping, each)) for each in grouping.order],
         ),
     ]
     return Table("group-table", "Groups of two papers or more, the largest first", columns, "groups")
@@ -79,3 +91,7 @@ def _cover(grouping: Grouping, component: int) -> list[int]:
     stop = min(int(components.cover_start[component + 1]), start + NAMED + 1)
     found: list[int] = components.cover_item[start:stop].tolist()
     return found
+
+
+def _names(labels: Sequence[Label], codes: Sequence[int]) -> str:
+    return listed(sorted((labels[code] for code in codes[: NAMED + 1]), key=natural_key), NAMED)

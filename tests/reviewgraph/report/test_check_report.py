@@ -166,6 +166,15 @@ def test_codes_are_no_order_by_name() -> None:
     assert {frozenset(codes) for codes in drawn} == {frozenset(f"R{number}" for number in range(1, 51))}
 
 
+def test_anonymous_tables_do_not_tell_the_order_of_names(folder: Path) -> None:
+    write("r.csv", [[f"r{j:02d}", f"p{i:02d}", "", ""] for j in range(30) for i in range(20)])
+    html, _ = report("--anonymous")
+    _, reviewers, groups = Page(html).data
+    for codes in (reviewers["cells"][0], groups["cells"][5][0].split(", ")[:8]):
+        order = [int(code[1:]) for code in codes]
+        assert order == sorted(order)  # all are alike, so they stand in the order of the codes
+
+
 def test_a_report_that_cannot_be_written_is_refused_at_once(folder: Path) -> None:
     for words, message in (
         (["--html", "no/where.html"], "no/where.html"),
