@@ -37,14 +37,15 @@ def paper_table(result: Estimate, selection: Selection | None) -> Table:
         *([Column("low", low.tolist(), "number", 2), Column("high", high.tolist(), "number", 2)] if _any(low) else []),
         Column("average", reviews.printed(result.average)[order].tolist(), "number", 2),
         Column("its rank", result.average_rank[order].tolist(), "number"),
-        Column("places gained", (result.average_rank - result.rank)[order].tolist(), "number"),
+        Column("gained", (result.average_rank - result.rank)[order].tolist(), "number"),
         Column("scores", counts.tolist(), "number"),
     ]
     if selection is not None:
         chance = (100 * selection.chance[order]).tolist()
-        columns.append(Column(f"% among best {selection.n}", chance, "number"))
+        columns.append(Column("chance, %", chance, "number", 1))
         columns.append(Column("list", [LISTS[selection.lists[i]] for i in order.tolist()], "choice"))
-    return Table("papers", "Papers, the best first", columns, "papers")
+    told = "" if selection is None else f"; the chance is that of being among the best {selection.n}"
+    return Table("papers", f"Papers, the best first{told}", columns, "papers")
 
 
 def _any(values: Any) -> bool:
