@@ -106,8 +106,9 @@ class Components(Result):
         """Items that the component with the largest cover covers."""
         return int(self.cover_sizes.max(initial=0))
 
-    def by_size(self) -> IntArray:
-        """Return the components, those that cover most items first, then those of most reviewers."""
+    @cached_property
+    def largest_first(self) -> IntArray:
+        """All components: most items first, then most reviewers, then the one whose first reviewer comes first."""
         return np.lexsort((np.arange(len(self)), -self.sizes, -self.cover_sizes))
 
     @cached_property

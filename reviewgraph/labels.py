@@ -114,6 +114,15 @@ def natural_order(labels: Sequence[Label]) -> IntArray:
     return np.array(sorted(range(len(labels)), key=keys.__getitem__), np.int64)
 
 
+def places(labels: Sequence[Label]) -> IntArray:
+    """Return the place of each of distinct labels in their natural order.
+
+    >>> places(["P10", "P9", "P11"]).tolist()
+    [1, 0, 2]
+    """
+    return inverse(natural_order(labels))
+
+
 def inverse(order: IntArray) -> IntArray:
     """Return the inverse of a permutation: the place of each index."""
     place = np.empty(order.size, np.int64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph.labels import natural_key
 from reviewgraph.levels import level_named
 from reviewgraph.words import LISTED, counted, listed, noun, ranging
 
@@ -34,6 +35,14 @@ def page(
     certain
         Whether those make all papers comparable for certain; false by default.
     """
+    lines = opening(structure, as_of_now, scored, certain=certain)
+    return "\n".join([*lines, "", *facts(structure.reviews), "", *groups(structure)])
+
+
+def opening(
+    structure: Structure, as_of_now: Structure | None = None, scored: Components | None = None, *, certain: bool = False
+) -> list[str]:
+    """Return the verdict, and what belongs beside it, a line each; takes what :func:`page` takes."""
     lines = [verdict(structure)]
     if as_of_now is not None:
         # Two verdicts: what holds today stands below what the planned reviews will make of it.
@@ -42,7 +51,7 @@ def page(
     lines.append("Comparable does not mean precise: noisy scores still need enough reviews a paper.")
     if scored is not None:
         lines.append(_by_scores(scored, certain))
-    return "\n".join([*lines, "", *_facts(structure.reviews), "", *_groups(structure)])
+    return lines
 
 
 def verdict(structure: Structure) -> str:
@@ -73,7 +82,8 @@ def _by_scores(scored: Components, certain: bool) -> str:
     )
 
 
-def _facts(reviews: Reviews) -> list[str]:
+def facts(reviews: Reviews) -> list[str]:
+    """Return sizes, loads, and what stands alone, a line each."""
     unreviewed = np.flatnonzero(reviews.reviews_per_item == 0)
     few = np.flatnonzero(reviews.loads < 2)
     n_scored = int(reviews.scored.sum())
@@ -88,9 +98,10 @@ def _facts(reviews: Reviews) -> list[str]:
     ]
 
 
-def _groups(structure: Structure) -> list[str]:
+def groups(structure: Structure) -> list[str]:
+    """Return a heading, a line for each of the largest groups, and one for the rest."""
     reviews, components = structure.reviews, structure.doubly_connected
-    order = components.by_size()
+    order = components.largest_first
     lines = ["Largest groups (doubly connected components):"]
     for component in order[:LISTED].tolist():
         members = np.flatnonzero(components.labels == component)
@@ -120,4 +131,5 @@ def _some(labels: Sequence[Label], codes: IntArray) -> str:
 
 def _names(labels: Sequence[Label], codes: IntArray) -> str:
     """Return the first few labels; only one more than is shown is looked up, however many there are."""
-    return listed([labels[code] for code in codes[: LISTED + 1].tolist()])
+    # Codes follow the natural order of labels, unless others stand in their place: their order is not to be told then.
+    return listed(sorted((labels[code] for code in codes[: LISTED + 1].tolist()), key=natural_key))

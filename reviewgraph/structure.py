@@ -93,7 +93,7 @@ class Structure(Result):
         Groups are numbered by size, from 1; a paper in none has None.
         """
         double = self.doubly_connected
-        place = {int(component): rank + 1 for rank, component in enumerate(double.by_size().tolist())}
+        place = {int(component): rank + 1 for rank, component in enumerate(double.largest_first.tolist())}
         rows: list[tuple[str, Any, int | None]] = [
             ("reviewer", label, place.get(int(component)))
             for label, component in zip(self.reviews.reviewers, double.labels.tolist(), strict=True)

@@ -43,9 +43,11 @@ ROOMS: dict[str, dict[str, str]] = {
         "violations": "arrays labels words formats reviews sides",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
+        "report": "_version arrays labels words reviews",
+        "report.check": (f"{_GRAPHS} levels components structure fragility precision pages checking report"),
         "cli": (
-            "_version errors words terminal levels results clock formats reviews sides reading assumptions precision "
-            "checking"
+            "_version errors labels words terminal levels results clock formats reviews sides reading assumptions "
+            "precision checking report report.check"
         ),
         "__main__": "cli",
     },
@@ -90,8 +92,9 @@ ROOMS: dict[str, dict[str, str]] = {
             f"assignments.steps {_ASSIGNED} assignments.assignment"
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
+        "report": "errors plans.model plans.plan plans.words assignments.assignment assignments.words",
         "commands": (
-            "errors plans.planning plans.plan plans.words plans.check plans.model plans.objectives "
+            "errors report plans.planning plans.plan plans.words plans.check plans.model plans.objectives "
             "assignments.assigning assignments.assignment assignments.designs assignments.words assignments.fair "
             f"{_ASSIGNED}"
         ),
@@ -113,11 +116,12 @@ ROOMS: dict[str, dict[str, str]] = {
         "methods": "errors estimate model evidence solver calibration posteriors",
         "metrics": "",
         "words": "errors references estimate model evidence misfit calibration inference decisions posteriors",
+        "report": "estimate inference decisions posteriors words",
         "seriation": "errors estimate model calibration methods",
         "simulation": "errors",
         "experiments": "errors estimate model methods calibration metrics simulation",
         "commands": (
-            "errors references estimate model methods calibration posteriors decisions metrics words simulation "
+            "errors references estimate model methods calibration posteriors decisions metrics words report simulation "
             "experiments"
         ),
     },

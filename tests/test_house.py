@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {"reviewgraph": {"reviewgraph"}, "planner": {"planner", "reviewgraph"}, "lsc": {"lsc", "reviewgraph"}}
 MODULES = sorted(path.relative_to(ROOT) for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 HEAVY = {
-    *("cvxpy", "defusedxml", "igraph", "matplotlib", "narwhals", "networkx", "numba", "numpy"),
+    *("cvxpy", "defusedxml", "igraph", "jinja2", "matplotlib", "narwhals", "networkx", "numba", "numpy"),
     *("openpyxl", "ortools", "pandas", "polars", "pyarrow", "rich", "scipy"),
 }
 MOST_LINES, MOST_BODY_LINES = 500, 60

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lsc.commands.choosing import Choice, choose
+from lsc.commands.asking import Asked
+from lsc.commands.choosing import Choice
 from lsc.commands.extras import Extras, read_known
 from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.options import examples, given_table, output_option, table_options
-from reviewgraph.cli.output import csv_text, offer, print_json, say, show, write_whole
+from reviewgraph.cli.output import csv_text, offer, offered, print_json, say, show, write_whole
 from reviewgraph.cli.progress import telling
+from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
@@ -22,6 +25,7 @@ from reviewgraph.results import Progress
 if TYPE_CHECKING:
     from lsc.estimate import Estimate
     from lsc.words.pages import Page
+    from reviewgraph.report.page import Document
     from reviewgraph.reviews import Reviews
 
 
@@ -74,6 +78,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
 @click.option("--explain", metavar="PAPER", help="What the quality of one paper is made of.")
 @output_option("Write all papers as CSV, one row each.")
+@report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def calibrate(
     reviews: Reviews,
@@ -86,6 +91,7 @@ def calibrate(
     explain: str | None,
     on_scale_of: str | None,
     output: str | None,
+    reporting: Reporting,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -107,20 +113,17 @@ def calibrate(
     with telling() as tell:
         clock = Clock(None)
         result: Any = METHODS[name](reviews, **options_of(name, reviews, options, tell))
-        choice = choose(result, select, error_rate=error_rate, across_groups=by_group_average)
-        extras = Extras()
-        if lottery:
-            extras.draw(choice, seed)
-        if explain is not None:
-            extras.explain(result, explain)
-        if known is not None:
-            extras.scale(result, known, heard=bool(options["references"]))
+        asked = Asked(select, error_rate, by_group_average, lottery, seed, explain, known, bool(options["references"]))
+        choice, extras = asked.of(result)
         tell(Progress(clock.elapsed(), "what the correction is worth, and the page"))
         # One selection serves page, file and JSON. An account alone needs no page, and so no withheld scores.
-        page = Page([], [], []) if explain is not None and not as_json else page_of(result, choice.selection)
+        short = explain is not None and not as_json and not reporting.path
+        page = Page([], [], []) if short else page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
     if output:
         write_whole(output, csv_text({**result.to_columns(*given), **extras.columns(choice)}))
+    if reporting.path:
+        reporting.write(result, reviews, lambda shown, codes: _report(shown, asked.coded(codes), output))
     if as_json:
         for line in page.opening:
             say(line)
@@ -128,8 +131,10 @@ def calibrate(
         found = {"selected": choice.selected, **lists, **result.to_dict(*given), **extras.record}
         print_json({**found, "items": extras.placed(found["items"])})
     else:
+        page = Page([], [], []) if explain is not None else page
         _tell(page, extras, _known(choice, page.closing, output))
-        _offer_next(result, choice)
+        for following in _next(result, choice):
+            offer(*following)
     if choice.refused:
         say(choice.refused)
         click.get_current_context().exit(1)
@@ -140,6 +145,17 @@ def _tell(page: Page, extras: Extras, known: list[str]) -> None:
     opening = [*page.opening, ""] if page.opening else []
     closing = ["", *known] if known else []
     show("\n".join([*opening, *page.body, *extras.lines, *closing]))
+
+
+def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
+    """Return the report of a result, names as they stand in it."""
+    from lsc.report.document import document
+    from lsc.words.pages import page_of
+
+    choice, extras = asked.of(result)
+    closing = [*_known(choice, [], output), *starmap(offered, _next(result, choice))]
+    page = page_of(result, choice.selection)
+    return document(result, choice.selection, page, given_table(), extras=extras.lines, closing=closing)
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:
@@ -161,9 +177,10 @@ def _known(choice: Choice, known: list[str], output: str | None) -> list[str]:
     return lines
 
 
-def _offer_next(result: Estimate, choice: Choice) -> None:
-    """Say what to type next."""
+def _next(result: Estimate, choice: Choice) -> list[tuple[str, str]]:
+    """Return what to type next, and what for, where there is anything."""
     if int(result.group.max(initial=0)) > 1:
-        offer(f"reviewgraph plan {given_table()}", "reviews that would join what is apart")
-    elif not choice.selected:
-        offer(f"reviewgraph calibrate {given_table()} --select 10% -o calibrated.csv", "to choose")
+        return [(f"reviewgraph plan {given_table()}", "reviews that would join what is apart")]
+    if not choice.selected:
+        return [(f"reviewgraph calibrate {given_table()} --select 10% -o calibrated.csv", "to choose")]
+    return []

@@ -27,6 +27,9 @@ NAMED = 5
 #: With fewer scores than that little is known of a reviewer.
 LEAST_LOAD = 3
 
+#: Standard errors from which a gain or a loss is taken for one.
+SURE = 2.0
+
 _AGAINST = "do not rely on the correction alone"
 
 
@@ -49,6 +52,20 @@ def opening(result: PosteriorEstimate) -> list[str]:
     return lines
 
 
+def headline(result: PosteriorEstimate) -> tuple[bool, str]:
+    """Return what the correction is worth in a few words, and whether that is good news: :func:`worth` in short."""
+    if not result.beliefs.signal:
+        return True, "Nothing to correct"
+    if not np.isfinite(result.gain.relative):
+        return False, "What the correction is worth cannot be told"
+    steps = result.gain.relative / result.gain.standard_error if result.gain.standard_error else np.inf
+    if steps > SURE:
+        return True, "The correction helps"
+    if steps >= -SURE:
+        return False, "Whether the correction helps cannot be told"
+    return False, "Do not rely on the correction alone"
+
+
 def worth(result: PosteriorEstimate) -> str:
     """Say in one line what the correction for reviewers is worth."""
     if not result.beliefs.signal:
@@ -69,9 +86,9 @@ def worth(result: PosteriorEstimate) -> str:
         "How each reviewer orders her papers is predicted from the scores of the others, corrected for reviewers, with "
         f"{abs(better):.{digits}f} % {less} squared error than from averages, give or take {error:.{digits}f}"
     )
-    if better > 2 * error:
+    if better > SURE * error:
         return f"{found}: the correction helps."
-    told = "these scores cannot tell whether the correction helps" if better >= -2 * error else _AGAINST
+    told = "these scores cannot tell whether the correction helps" if better >= -SURE * error else _AGAINST
     return f"{found}: {told}. Where its order and the average's differ, look at the paper."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,8 +28,9 @@ from reviewgraph.cli.options import (
     output_option,
     read_side,
 )
-from reviewgraph.cli.output import offer, print_json, refusing, say, show
+from reviewgraph.cli.output import offer, offered, print_json, refusing, say, show
 from reviewgraph.cli.progress import telling
+from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.levels import ALL_NAMES
 
 #: The options on authors by name.
@@ -108,10 +110,11 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
 @output_option("Write the assignment, as CSV (item,reviewer,affinity) or as --to says.")
 @upload_options
+@report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @refusing
 @click.pass_context
-def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: Any) -> None:
+def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_json: bool, **options: Any) -> None:
     """Assign reviewers to papers: most affinity, within demands, loads and conflicts, and comparable scores.
 
     Ctrl-C ends the search and gives the best assignment so far, with the level that it has.
@@ -132,11 +135,24 @@ def assign(ctx: click.Context, /, output: str | None, as_json: bool, **options: 
     else:
         destination.write(chosen.outgoing())
     write_alternates(chosen, options["alternates_file"])
+    kept = None if empty or not destination.upload.read_back else output
+    following = _next(chosen, kept, options["phase_one"])
+    if reporting.path:
+        from planner.report.assignment import document
+
+        table, subject = chosen.reviews, f"{options['items_file']}, {options['reviewers_file']}"
+        closing = list(starmap(offered, following))
+        reporting.write(
+            table, table, lambda shown, codes: document(chosen, shown, subject, closing, coded=codes is not None)
+        )
     if as_json:
         print_json(chosen.to_dict())
     else:
-        kept = None if empty or not destination.upload.read_back else output
-        _show(chosen, kept, options["phase_one"])
+        from planner.assignments.words.page import page
+
+        show(page(chosen))
+        for each in following:
+            offer(*each)
     if not chosen.status.reached:
         ctx.exit(1)
 
@@ -238,19 +254,17 @@ def _design(
     return design_assignment(tuple(items), loads, design, seed)
 
 
-def _show(chosen: Assignment, output: str | None, phase_one: str | None) -> None:
+def _next(chosen: Assignment, output: str | None, phase_one: str | None) -> list[tuple[str, str]]:
+    """Return the next command to type, and what for, where there is one."""
     from planner.assignments.assignment import AssignmentStatus
-    from planner.assignments.words.page import page
 
-    show(page(chosen))
     if chosen.status is AssignmentStatus.INFEASIBLE:
-        return
+        return []
     if output is None:
         again = shlex.join(given_options({*DESTINATION, "as_json", "probabilities"}))
-        offer(f"reviewgraph assign {again} -o assignment.csv", "to keep the assignment")
-        return
+        return [(f"reviewgraph assign {again} -o assignment.csv", "to keep the assignment")]
     # Reviews of a first phase link what is assigned now, and may have pairs twice.
     words = ["reviewgraph", "check", *([phase_one] if phase_one else []), output]
     words += ["--duplicates", "last"] if phase_one else []
     words += ["--require", chosen.target] if chosen.target in ALL_NAMES and chosen.status.reached else []
-    offer(shlex.join(words))
+    return [(shlex.join(words), "")]

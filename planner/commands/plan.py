@@ -13,8 +13,9 @@ from planner.commands.uploading import DESTINATION, read_destination, upload_opt
 from planner.plans.objectives import OBJECTIVES
 from reviewgraph.cli.duties import gone_option, read_gone
 from reviewgraph.cli.options import examples, given_options, given_table, output_option, read_side, table_options
-from reviewgraph.cli.output import Refusal, offer, print_json, say, show
+from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
 from reviewgraph.cli.progress import say_progress
+from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
 
@@ -94,6 +95,7 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @output_option("Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or as --to says.")
 @upload_options
+@report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def plan(
@@ -117,6 +119,7 @@ def plan(
     to: str | None,
     label: str | None,
     invitation: str | None,
+    reporting: Reporting,
     as_json: bool,
     **files: str | None,
 ) -> None:
@@ -163,13 +166,21 @@ def plan(
         say(f"{output}: not written, since there is no plan")
     else:
         destination.write(found.outgoing())
+    following = _next(found, destination)
+    if reporting.path:
+        from planner.report.plan import document
+
+        table, subject, closing = found.constraints.reviews, given_table(), [offered(*following)]
+        reporting.write(
+            table, table, lambda shown, codes: document(found, shown, subject, closing, coded=codes is not None)
+        )
     if as_json:
         print_json(found.to_dict())
     else:
         from planner.plans.words.page import page
 
         show(page(found))
-        offer(*_next(found, destination))
+        offer(*following)
     if not found.attained:
         ctx.exit(1)
 

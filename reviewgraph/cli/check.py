@@ -11,7 +11,8 @@ from reviewgraph.cli.assuming import assumption_options
 from reviewgraph.cli.duties import duty_options, gone_option, read_duties, read_gone
 from reviewgraph.cli.losing import losing_options
 from reviewgraph.cli.options import examples, given_table, output_option, table_options
-from reviewgraph.cli.output import csv_text, offer, print_json, show, write_whole
+from reviewgraph.cli.output import csv_text, offer, offered, print_json, show, write_whole
+from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, NAMES, Double, described, level_named
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @gone_option
 @duty_options
 @output_option("Write the groups as CSV (role,label,group): of each reviewer, and all those of each paper.")
+@report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def check(
@@ -63,6 +65,7 @@ def check(
     missing: Any,
     gone: str | None,
     output: str | None,
+    reporting: Reporting,
     as_json: bool,
     **duties: Any,
 ) -> None:
@@ -84,21 +87,26 @@ def check(
     reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
     if output:
         write_whole(output, csv_text(report.structure.groups()))
+    verdict = _verdict(require, reached=reached, use_scores=use_scores)
+    following = _next(report, None if reached else require, use_scores=use_scores)
+    if reporting.path:
+        from reviewgraph.report.check.document import document
+
+        closing = [*verdict, offered(*following)]
+        reporting.write(report, reviews, lambda result, _: document(result, given_table(), closing))
     if as_json:
         print_json(report.to_dict())
     else:
-        tell(report, require=require, reached=reached, use_scores=use_scores)
+        show("\n\n".join([report.page(), *verdict]))
+        offer(*following)
     if require and not reached:
         ctx.exit(1)
 
 
-def tell(report: Report, *, require: str | None = None, reached: bool = True, use_scores: bool = False) -> None:
-    """Print the page, the verdict on a required level, and the next command to type."""
-    show(report.page())
-    if require:
-        going_by = ", going by the scores" if use_scores else ""
-        show(f"\nRequired level {require}{going_by}: {'reached' if reached else 'missed'}.")
-    offer(*_next(report, None if reached else require, use_scores=use_scores))
+def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[str]:
+    """Return whether a required level is reached, where one is required."""
+    going_by = ", going by the scores" if use_scores else ""
+    return [f"Required level {required}{going_by}: {'reached' if reached else 'missed'}."] if required else []
 
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str, str]:

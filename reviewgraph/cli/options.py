@@ -184,7 +184,7 @@ def table_options(command: Command) -> Command:
     return decorated  # type: ignore[no-any-return]
 
 
-def _writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse a file that cannot be written before the command begins to work."""
     try:
         if value is not None:
@@ -196,7 +196,7 @@ def _writable(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 def output_option(text: str) -> Callable[[Command], Command]:
     """Return the option ``-o FILE``, which is refused at once where the file cannot be written."""
-    return click.option("-o", "--output", callback=_writable, metavar="FILE", help=text)
+    return click.option("-o", "--output", callback=writable, metavar="FILE", help=text)
 
 
 def examples(*shown: tuple[str, str]) -> str:

@@ -98,6 +98,15 @@ def offer(command: str, why: str = "") -> None:
         show(f"  ({why})")
 
 
+def offered(command: str, why: str = "") -> str:
+    """Return the next command to type and what it is for as one line, for pages that fold themselves.
+
+    >>> offered("reviewgraph plan reviews.csv", "to ask for less")
+    'Next: reviewgraph plan reviews.csv   (to ask for less)'
+    """
+    return f"Next: {command}   ({why})" if why else f"Next: {command}"
+
+
 def _print(text: str, *, err: bool = False) -> None:
     """Print a text in which nothing steers the terminal; what its encoding lacks is spelled out."""
     encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"

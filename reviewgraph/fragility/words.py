@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reviewgraph.labels import natural_key
 from reviewgraph.levels import level_named
 from reviewgraph.words import LISTED, counted, listed
 
@@ -18,15 +19,16 @@ def losses(found: Losses) -> list[str]:
     if found.fragile is None:
         lines = ["", "Whose loss would lower the level was not looked for in a table of this size; --fragile does it."]
     else:
-        lines = _fragile(found.fragile)
-    return lines if found.keeps is None else [*lines, *_keeps(found.keeps)]
+        lines = single(found.fragile)
+    return lines if found.keeps is None else [*lines, *kept(found.keeps)]
 
 
-def _fragile(found: Fragile) -> list[str]:
+def single(found: Fragile) -> list[str]:
+    """Return an empty line, a question, and whose loss alone would lower the level; nothing where it does not hold."""
     if not found.holds:
         return []
     names = found.table.reviewers
-    reviewers = [names[code] for code in found.reviewers[: LISTED + 1].tolist()]
+    reviewers = sorted((names[code] for code in found.reviewers[: LISTED + 1].tolist()), key=natural_key)
     shown = found.reviews[: LISTED + 1]
     codes = zip(found.table.reviewer[shown].tolist(), found.table.item[shown].tolist(), strict=True)
     pairs = [f"{names[j]} on {found.table.items[i]}" for j, i in codes]
@@ -44,9 +46,10 @@ def _one(count: int, what: str, names: list[str]) -> str:
     return f"  Not without {f'this {what}' if count == 1 else f'any one of {counted(count, what)}'}: {listed(names)}"
 
 
-def _keeps(found: Keeps) -> list[str]:
+def kept(found: Keeps) -> list[str]:
+    """Return an empty line, a heading, and a line for each level."""
     lines = ["", f"If reviews fail to arrive with the given probability ({counted(found.draws, 'draw')}), papers stay"]
     return lines + [
-        f"  {level_named(kept.level).words}: {kept.probability:.0%} (standard error {kept.standard_error:.1%})"
-        for kept in found.levels
+        f"  {level_named(each.level).words}: {each.probability:.0%} (standard error {each.standard_error:.1%})"
+        for each in found.levels
     ]

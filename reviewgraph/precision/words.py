@@ -16,10 +16,11 @@ def expectations(outlook: Outlook) -> list[str]:
     """Return the section of the page; nothing where there are no papers."""
     if not outlook.variance.size:
         return []
-    return ["", *_errors(outlook), *_weakest(outlook), *_selection(outlook), *_disagreement(outlook)]
+    return ["", *errors(outlook), *weakest(outlook), *selection(outlook), *disagreement(outlook)]
 
 
-def _errors(outlook: Outlook) -> list[str]:
+def errors(outlook: Outlook) -> list[str]:
+    """Return one sentence: the median error, and what it assumes."""
     given = outlook.assumptions
     points = given.spread != 1.0
     unit = "points" if points else "of the spread of qualities"
@@ -32,7 +33,8 @@ def _errors(outlook: Outlook) -> list[str]:
     ]
 
 
-def _weakest(outlook: Outlook) -> list[str]:
+def weakest(outlook: Outlook) -> list[str]:
+    """Return a heading, and a line for each of the weakest papers."""
     items, more = outlook.structure.reviews.items, outlook.with_one_more
     lines = ["Weakest papers, and what one more review by a typical, well-known reviewer would leave:"]
     lines += [
@@ -42,7 +44,8 @@ def _weakest(outlook: Outlook) -> list[str]:
     return lines
 
 
-def _selection(outlook: Outlook) -> list[str]:
+def selection(outlook: Outlook) -> list[str]:
+    """Return the share of right selections to expect, and a line for each number of reviews added."""
     now, *later = outlook.curve
     best = f"best {outlook.n_selected:,}" if outlook.n_selected > 1 else "best one"
     lines = [
@@ -57,7 +60,8 @@ def _selection(outlook: Outlook) -> list[str]:
     return lines
 
 
-def _disagreement(outlook: Outlook) -> list[str]:
+def disagreement(outlook: Outlook) -> list[str]:
+    """Return what to follow where level and precision disagree, one or two sentences or none."""
     if outlook.rests_on_likeness:
         return [
             "These errors are finite only because papers and reviewers of all pieces are assumed to be alike, which no "

@@ -45,10 +45,15 @@ def page(assignment: Assignment) -> str:
         "Affinity of the reviews",
         *_histogram(assignment.affinities),
         "",
-        f"Affinity: total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, "
-        f"least {assignment.minimum_affinity:.4g}.",
-        f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
-        f"{assignment.price:.3f} %{_parts(assignment)}.",
+        *sentences(assignment),
+    ]
+    return "\n".join(lines)
+
+
+def sentences(assignment: Assignment) -> list[str]:
+    """Return what is said below the bars, a line each."""
+    return [
+        *figures(assignment)[:2],
         *rule_lines(assignment),
         f"Level: {_level(assignment)}.",
         *authors_lines(assignment),
@@ -59,7 +64,17 @@ def page(assignment: Assignment) -> str:
         *alternate_lines(assignment.alternates),
         *lot_lines(assignment.randomised, assignment.target),
     ]
-    return "\n".join(lines)
+
+
+def figures(assignment: Assignment) -> list[str]:
+    """Return what is said without naming anybody: affinities, their price, and errors to expect."""
+    return [
+        f"Affinity: total {assignment.affinity:.6g}, mean {assignment.mean_affinity:.4g}, "
+        f"least {assignment.minimum_affinity:.4g}.",
+        f"Best total by demands, loads and conflicts alone: {assignment.affinity_unconstrained:.6g}; all else costs "
+        f"{assignment.price:.3f} %{_parts(assignment)}.",
+        *_exchanges(assignment),
+    ]
 
 
 def _parts(assignment: Assignment) -> str:

@@ -1,0 +1,186 @@
+"""The report of an assignment: loads, affinities, who is served worst, who reviews what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.assignments.words.page import figures, page, sentences
+from planner.report.leaving_out import LEFT_OUT
+from reviewgraph.labels import natural_key, places
+from reviewgraph.report.page import Document, Fact, Picture, Printed, Section, parts_of
+from reviewgraph.report.pictures.bars import Bar, bars, tally
+from reviewgraph.report.pictures.ranked import Ranked, ranked
+from reviewgraph.report.tables import Column, Table
+from reviewgraph.words import counted
+
+if TYPE_CHECKING:
+    from planner.assignments.assignment import Assignment
+    from reviewgraph.labels import Label
+    from reviewgraph.reviews import Reviews
+
+#: Bins of affinities.
+BINS = 10
+#: Papers served worst that have their names written beside them.
+NAMED = 5
+
+
+def document(
+    found: Assignment, table: Reviews, subject: str, closing: Sequence[str] = (), *, coded: bool = False
+) -> Document:
+    """Return the report of an assignment.
+
+    Parameters
+    ----------
+    found
+        The assignment.
+    table
+        Its reviews under the names that the report is to show.
+    subject
+        What was assigned: the files.
+    closing
+        What to type next.
+    coded
+        Whether ``table`` stands under codes: sentences that name people and papers are left out then.
+    """
+    reached, empty = found.status.reached, not table.n_reviews
+    lead = f"{found.status.text[0].upper()}{found.status.text[1:]}."
+    remarks = [LEFT_OUT] if coded else [found.explanation] if empty and found.explanation else []
+    said = [] if empty else figures(found) if coded else sentences(found)
+    printed = [] if coded else [Section("text", "As the terminal prints it", [_printed(found, closing)])]
+    return Document(
+        "Assignment of reviewers",
+        subject,
+        reached,
+        "No assignment" if empty else "Every paper has its reviewers" if reached else "The level is missed",
+        lead,
+        remarks,
+        closing,
+        _facts(found, table),
+        [*([] if empty else _sections(found, table, said)), *printed],
+    )
+
+
+def _printed(found: Assignment, closing: Sequence[str]) -> Printed:
+    return Printed([*page(found).splitlines(), "", *closing])
+
+
+def _facts(found: Assignment, table: Reviews) -> list[Fact]:
+    facts = [
+        Fact("Papers", f"{table.n_items:,}"),
+        Fact("Reviewers", f"{table.n_reviewers:,}"),
+        Fact("Reviews", f"{table.n_reviews:,}", f"{found.status}"),
+        Fact("Level", found.target),
+    ]
+    if table.n_reviews:
+        facts += [
+            Fact("Affinity", f"{found.affinity:.6g}", f"best without a level: {found.affinity_unconstrained:.6g}"),
+            Fact("Price", f"{found.price:.3f} %", "of the affinity"),
+        ]
+    return facts
+
+
+def _sections(found: Assignment, table: Reviews, said: Sequence[str]) -> list[Section]:
+    loads, per_item = found.loads, table.reviews_per_item
+    return [
+        Section("level", "Level and price", parts_of(said)),
+        Section(
+            "loads-section",
+            "Loads and affinities",
+            [
+                Picture(
+                    "loads",
+                    "Reviews a reviewer",
+                    f"How many of {counted(loads.size, 'reviewer')} have how many reviews.",
+                    lambda width: bars(tally(loads), width, "reviews"),
+                ),
+                Picture(
+                    "demands",
+                    "Reviews a paper",
+                    f"How many of {counted(per_item.size, 'paper')} have how many reviews.",
+                    lambda width: bars(tally(per_item, low=1), width, "reviews"),
+                ),
+                _affinities(found),
+                _served(found, table),
+            ],
+        ),
+        Section(
+            "tables", "Tables", [_paper_table(found, table), _reviewer_table(found, table), _pair_table(found, table)]
+        ),
+    ]
+
+
+def _affinities(found: Assignment) -> Picture:
+    count, edge = np.histogram(found.affinities, bins=BINS)
+    names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edge)]
+    if found.affinities.min() == found.affinities.max():
+        names, count = [f"{found.affinities.min():.3g}"], np.array([found.affinities.size])
+    shown = [Bar(name, number) for name, number in zip(names, count.tolist(), strict=True)]
+    mean, least = found.mean_affinity, found.minimum_affinity
+    words = f"How many reviews have which affinity: {mean:.4g} on average, {least:.4g} at least."
+    return Picture("affinities", "Affinity of the reviews", words, lambda width: bars(shown, width, "affinity"))
+
+
+def _served(found: Assignment, table: Reviews) -> Picture:
+    total = np.bincount(table.item, weights=found.affinities, minlength=table.n_items).astype(np.float64)
+    order = np.lexsort((places(table.items), total))
+    nothing = np.full(order.size, np.nan)
+    names = [str(table.items[i]) for i in order.tolist()]
+    shown = Ranked(total[order], nothing, nothing, ["dot"] * order.size, names, range(min(NAMED, order.size)))
+    words = (
+        f"The affinities of each paper's reviewers together, the worst-served paper first: from {total.min():.4g} to "
+        f"{total.max():.4g}."
+    )
+    return Picture(
+        "served",
+        "How papers are served",
+        words,
+        lambda width: ranked(shown, width, "sum of affinities", "papers, the worst served first", [("dot", "paper")]),
+    )
+
+
+def _paper_table(found: Assignment, table: Reviews) -> Table:
+    total = np.bincount(table.item, weights=found.affinities, minlength=table.n_items)
+    order = np.lexsort((places(table.items), total)).tolist()
+    items = [table.items[i] for i in order]
+    titles = [table.titles.get(item, "") for item in items]
+    columns = [
+        Column("paper", items),
+        *([Column("title", titles)] if any(titles) else []),
+        Column("reviews", [int(table.reviews_per_item[i]) for i in order], "number"),
+        Column("sum of affinities", [float(total[i]) for i in order], "number", 3),
+        Column("reviewers", [_joined(table.reviewers[j] for j in table.reviewers_of(i).tolist()) for i in order]),
+    ]
+    return Table("papers", "Papers, the worst served first", columns, "papers")
+
+
+def _reviewer_table(found: Assignment, table: Reviews) -> Table:
+    total = np.bincount(table.reviewer, weights=found.affinities, minlength=table.n_reviewers)
+    order = np.lexsort((places(table.reviewers), -table.loads)).tolist()
+    mean = [float(total[j] / table.loads[j]) if table.loads[j] else None for j in order]
+    columns = [
+        Column("reviewer", [table.reviewers[j] for j in order]),
+        Column("reviews", table.loads[order].tolist(), "number"),
+        Column("mean affinity", mean, "number", 3),
+        Column("papers", [_joined(table.items[i] for i in table.items_of(j).tolist()) for j in order]),
+    ]
+    return Table("reviewers", "Reviewers, the largest load first", columns, "reviewers")
+
+
+def _pair_table(found: Assignment, table: Reviews) -> Table:
+    by_name = places(table.items)[table.item], places(table.reviewers)[table.reviewer]
+    order = np.lexsort((*reversed(by_name), found.affinities)).tolist()
+    columns = [
+        Column("paper", [table.items[table.item[e]] for e in order]),
+        Column("reviewer", [table.reviewers[table.reviewer[e]] for e in order]),
+        Column("affinity", found.affinities[order].tolist(), "number", 3),
+    ]
+    return Table("pairs", "Reviews, the least affinity first", columns, "reviews")
+
+
+def _joined(labels: Iterable[Label]) -> str:
+    """Return labels in their natural order, which is not that of names where codes stand for these."""
+    return ", ".join(map(str, sorted(labels, key=natural_key)))

@@ -1,0 +1,128 @@
+"""``--html FILE`` and ``--anonymous``: the result as a page that works offline, with codes for names where asked."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from reviewgraph.cli.options import writable
+from reviewgraph.cli.output import Refusal, csv_text, expect_writable, say, write_whole
+from reviewgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from reviewgraph.report.codes import Codes
+    from reviewgraph.report.page import Document
+    from reviewgraph.reviews import Reviews
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """Where a report goes, and whether names become codes in it.
+
+    Parameters
+    ----------
+    path
+        The file; None where no report was asked for.
+    anonymous
+        Whether codes stand for names, with the key in :attr:`key_path`.
+    """
+
+    path: str | None
+    anonymous: bool
+
+    @property
+    def key_path(self) -> str:
+        """The file that holds the key to the codes."""
+        return f"{self.path}.key.csv"
+
+    def write(self, result: Result, reviews: Reviews, compose: Callable[[Result, Codes | None], Document]) -> None:
+        """Write the report of a result, where one was asked for.
+
+        Parameters
+        ----------
+        result
+            The result.
+        reviews
+            A table that holds all reviewers and papers the result names.
+        compose
+            Makes the document of a result, and takes the codes if names in it are replaced.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be written, or the key that is there already is none.
+        """
+        if self.path is None:
+            return
+        from reviewgraph.report.codes import Codes
+        from reviewgraph.report.page import html
+
+        codes = None
+        if self.anonymous:
+            codes = Codes(reviews.reviewers, reviews.items, _known(self.key_path))
+            result = codes.applied(result)
+            write_whole(self.key_path, csv_text(codes.key(reviews.titles)))
+            say(f"{self.key_path}: the key to the codes; keep it, and do not pass it on")
+        write_whole(self.path, html(compose(result, codes)))
+
+
+def _known(path: str) -> Mapping[tuple[str, str], str]:
+    """Return the codes of a key that is there already, so that the reports of a conference agree."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    try:
+        return {(row["kind"], row["label"]): row["code"] for row in rows}
+    except KeyError as error:
+        message = f"{path}: expected a key with the columns kind, code, label; found none; move the file away"
+        raise InputError(message) from error
+
+
+def report_options(command: Command) -> Command:
+    """Add the options to a command, and call it with ``reporting``.
+
+    >>> @click.command()
+    ... @report_options
+    ... def show(reporting):
+    ...     click.echo(reporting.path)
+    >>> sorted(parameter.name for parameter in show.params)
+    ['anonymous', 'html']
+    """
+
+    @functools.wraps(command)
+    def with_report(*args: Any, html: str | None, anonymous: bool, **others: Any) -> Any:
+        reporting = Reporting(html, anonymous)
+        if anonymous and html is None:
+            message = "--anonymous: expected --html FILE with it, found none; only reports have codes for names"
+            raise Refusal(message)
+        if anonymous:
+            expect_writable(reporting.key_path)
+        return command(*args, reporting=reporting, **others)
+
+    decorated: Any = with_report
+    for option in (_ANONYMOUS, _HTML):
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]
+
+
+_HTML = click.option(
+    "--html",
+    callback=writable,
+    metavar="FILE",
+    help="Write a report with pictures and tables to look at in a browser: one file, which works offline.",
+)
+_ANONYMOUS = click.option(
+    "--anonymous",
+    is_flag=True,
+    help="In the report, codes stand for reviewers and papers, and no titles; FILE.key.csv keeps the key.",
+)

@@ -1,0 +1,214 @@
+"""The report of a check: the verdict, the map of groups, loads and overlaps, expected errors, losses, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reviewgraph.fragility.words import kept, losses, single
+from reviewgraph.labels import natural_key
+from reviewgraph.levels import level_named
+from reviewgraph.pages import facts, groups, opening
+from reviewgraph.precision.words import disagreement, errors, selection, weakest
+from reviewgraph.report.check.grouping import MOST, Grouping, grouping_of
+from reviewgraph.report.check.sharing import shared_papers
+from reviewgraph.report.check.tables import group_table, paper_table, reviewer_table, weakest_first
+from reviewgraph.report.page import Document, Fact, Listed, Part, Picture, Printed, Prose, Section
+from reviewgraph.report.pictures.bars import MOST as MOST_BARS
+from reviewgraph.report.pictures.bars import Bar, bars, tally
+from reviewgraph.report.pictures.errors import shares, sorted_errors
+from reviewgraph.report.pictures.groups import group_map
+from reviewgraph.words import LISTED, counted, listed
+
+if TYPE_CHECKING:
+    from reviewgraph.checking import Report
+    from reviewgraph.precision.outlook import Outlook
+    from reviewgraph.reviews import Reviews
+
+
+def document(report: Report, subject: str, closing: Sequence[str] = ()) -> Document:
+    """Return the report of a check.
+
+    Parameters
+    ----------
+    report
+        The check.
+    subject
+        What was checked: the files.
+    closing
+        What the command adds to the page: the verdict on a required level, the next command.
+    """
+    structure, reviews = report.structure, report.reviews
+    level = None if report.level is None else level_named(report.level)
+    lead, *remarks = opening(structure, report.as_of_now, report.scored, certain=report.scored_recovery_resilient)
+    grouping = grouping_of(structure)
+    sections = [
+        *_map(grouping),
+        _loads(reviews),
+        *(_errors(report.expected) if reviews.n_items else []),
+        *_losses(report),
+        Section("tables", "Tables", [paper_table(report), reviewer_table(report, grouping), group_table(grouping)]),
+        Section("text", "As the terminal prints it", [Printed([*report.page().splitlines(), "", *closing])]),
+    ]
+    headline = "Not comparable" if level is None else f"{level.words[0].upper()}{level.words[1:]}"
+    return Document(
+        "Check of reviews", subject, report.recovery_resilient, headline, lead, remarks, closing,
+        _facts(report), sections,
+    )  # fmt: skip
+
+
+def _facts(report: Report) -> list[Fact]:
+    structure, reviews = report.structure, report.reviews
+    scored = int(reviews.scored.sum())
+    state = "all scored" if scored == reviews.n_reviews else f"{scored:,} scored" if scored else "no scores yet"
+    components = structure.doubly_connected
+    found = [
+        Fact("Papers", f"{reviews.n_items:,}"),
+        Fact("Reviewers", f"{reviews.n_reviewers:,}"),
+        Fact("Reviews", f"{reviews.n_reviews:,}", state),
+        Fact("Groups", f"{len(components):,}", f"largest: {counted(components.largest_cover, 'paper')}"),
+        Fact("Missing links", f"{structure.degrees_of_freedom:,}", "degrees of freedom"),
+    ]
+    if reviews.n_items:
+        average = f"median; plain average {np.median(report.expected.average):.2f}"
+        found.append(Fact("Expected error", f"{np.median(report.expected.error):.2f}", average))
+    return found
+
+
+def _map(grouping: Grouping) -> list[Section]:
+    heading, *lines = groups(grouping.structure)
+    parts: list[Part] = []
+    if len(grouping) > 1:
+        words = _map_words(grouping)
+        parts.append(Picture("groups", "The map of groups", words, partial(group_map, grouping.map())))
+    parts.append(Listed(heading, lines))
+    return [Section("map", "Groups", parts)]
+
+
+def _map_words(grouping: Grouping) -> str:
+    """Say what the map shows, numbers included."""
+    n, hanging = len(grouping), int(grouping.hanging.sum())
+    apart, pieces = int((grouping.piece > 0).sum()), int(grouping.piece.max()) + 1
+    alone = len(grouping.structure.doubly_connected) - n
+    shown = f"the {MOST} largest of {counted(n, 'group')}" if n > MOST else counted(n, "group")
+    sentences = [
+        f"Reviewers of one group have their papers on one scale for certain. The map shows {shown} as circles, each as "
+        "large as its papers, and lines for papers that two groups share; a single shared paper does not join them."
+    ]
+    if hanging:
+        by = counted(hanging, "group hangs", "groups hang")
+        sentences.append(f"{by} by one paper alone (there the map would break: {_papers(grouping)}).")
+    if apart:
+        sentences.append(
+            f"{counted(apart, 'group is', 'groups are')} cut off: the groups lie in {counted(pieces, 'piece')} that "
+            "share no paper."
+        )
+    if not (hanging or apart):
+        sentences.append("None hangs by a single paper, and none is cut off.")
+    if alone:
+        sentences.append(f"Left out: {counted(alone, 'reviewer')} of one paper or none, who link nothing.")
+    return " ".join(sentences)
+
+
+def _papers(grouping: Grouping) -> str:
+    items = grouping.structure.reviews.items
+    return listed(sorted((items[i] for i in grouping.cut[: LISTED + 1].tolist()), key=natural_key))
+
+
+def _loads(reviews: Reviews) -> Section:
+    sizes, *lines = facts(reviews)
+    per_item, loads = reviews.reviews_per_item, reviews.loads
+    alone = int((loads < 2).sum())
+    unread = int((per_item == 0).sum())
+    parts: list[Part] = [
+        Listed(sizes, lines),
+        Picture(
+            "loads",
+            "Papers per reviewer",
+            f"How many reviewers have how many papers. {counted(alone, 'reviewer has', 'reviewers have')} fewer than "
+            "two and link nothing; their bars stand out.",
+            lambda width: bars(tally(loads, low=2), width, "papers"),
+        ),
+        Picture(
+            "reviews",
+            "Reviews per paper",
+            f"How many papers have how many reviews. {counted(unread, 'paper has', 'papers have')} none.",
+            lambda width: bars(tally(per_item, low=1), width, "reviews"),
+        ),
+        *_overlaps(reviews),
+    ]
+    return Section("loads-section", "Loads and overlaps", parts)
+
+
+def _overlaps(reviews: Reviews) -> list[Part]:
+    pairs = shared_papers(reviews)
+    if pairs is None:
+        return [Prose(["Pairs of reviewers who share papers were not counted in a table of this size."])]
+    several = int(pairs[2:].sum())
+    found = [Bar(f"{shared}", count) for shared, count in enumerate(pairs.tolist()) if shared and count]
+    if not found:
+        return [Prose(["No two reviewers share a paper."])]
+    words = (
+        f"How many pairs of reviewers share how many papers, of {counted(int(pairs.sum()), 'pair')} in all; "
+        f"{int(pairs[0]):,} share none. {counted(several, 'pair shares', 'pairs share')} two papers or more, which "
+        "puts the two on one scale."
+    )
+    return [Picture("overlaps", "Papers in common", words, lambda width: bars(_few(found), width, "shared"))]
+
+
+def _few(found: Sequence[Bar]) -> list[Bar]:
+    """Return the bars, those beyond what a picture holds put together."""
+    if len(found) <= MOST_BARS:
+        return list(found)
+    head, rest = found[: MOST_BARS - 1], found[MOST_BARS - 1 :]
+    return [*head, Bar(f"{rest[0].name} or more", sum(bar.number for bar in rest))]
+
+
+def _errors(outlook: Outlook) -> list[Section]:
+    items, order = outlook.structure.reviews.items, weakest_first(outlook)
+    points = outlook.assumptions.spread != 1.0
+    unit = "points" if points else "in spreads of quality"
+    names = [str(items[i]) for i in order.tolist()]
+    error, more, average = outlook.error[order], outlook.with_one_more[order], outlook.average[order]
+    heading, *weak = weakest(outlook)
+    first, *later = selection(outlook)
+    about = " ".join(map(str.strip, errors(outlook)))
+    words = (
+        f"Each paper's expected error once all scores are in, from {error.max():.2f} down to {error.min():.2f}; what "
+        "one more review would leave, and the error of the plain average."
+    )
+    counts, right = [step.added for step in outlook.curve], [step.right for step in outlook.curve]
+    parts: list[Part] = [
+        Prose([f"{about}."]),
+        Picture(
+            "errors",
+            "Expected error by paper",
+            words,
+            lambda width: sorted_errors(error, more, average, names, width, unit),
+        ),
+        Listed(heading, weak),
+        Picture(
+            "right",
+            "What more reviews would buy",
+            f"{first}{';' if later else ''} {'; '.join(line.strip() for line in later)}.",
+            lambda width: shares(counts, right, width),
+        ),
+    ]
+    if doubt := disagreement(outlook):
+        parts.append(Prose([" ".join(map(str.strip, doubt))]))
+    return [Section("errors-section", "Expected error", parts)]
+
+
+def _losses(report: Report) -> list[Section]:
+    found, parts = report.losses, list[Part]()
+    if found.fragile is None:
+        parts.append(Prose([line for line in losses(found)[:2] if line]))
+    elif lines := single(found.fragile):
+        parts.append(Listed(lines[1], lines[2:]))
+    if found.keeps is not None:
+        _, heading, *levels = kept(found.keeps)
+        parts.append(Listed(f"{heading}:", levels))
+    return [Section("losses", "If reviews are lost", parts)] if parts else []

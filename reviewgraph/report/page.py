@@ -1,0 +1,217 @@
+"""One document of sections: a verdict, figures, pictures, tables; everything inlined, nothing loaded."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from reviewgraph._version import __version__
+from reviewgraph.report.pictures.svg import NARROW, WIDE
+
+if TYPE_CHECKING:
+    from reviewgraph.report.pictures.svg import Drawing
+    from reviewgraph.report.tables import Table
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture, drawn once for a phone and once for a screen or paper.
+
+    Parameters
+    ----------
+    name
+        An identifier, unlike that of any other picture of the page.
+    title
+        What it is.
+    words
+        What it shows, for those who do not see it and as its caption.
+    draw
+        Draws it at a width in pixels.
+    """
+
+    name: str
+    title: str
+    words: str
+    draw: Callable[[int], Drawing]
+    template: ClassVar[str] = "picture"
+
+    @property
+    def narrow(self) -> str:
+        """For a phone."""
+        return self.draw(NARROW).markup(f"{self.name}-narrow", self.title, self.words)
+
+    @property
+    def wide(self) -> str:
+        """For a screen or paper."""
+        return self.draw(WIDE).markup(f"{self.name}-wide", self.title, self.words)
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Sentences, a paragraph each."""
+
+    paragraphs: Sequence[str]
+    template: ClassVar[str] = "prose"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Short lines under a line that introduces them."""
+
+    opening: str
+    lines: Sequence[str]
+    template: ClassVar[str] = "listed"
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Lines as the terminal shows them."""
+
+    lines: Sequence[str]
+    template: ClassVar[str] = "printed"
+
+
+Part: TypeAlias = "Picture | Prose | Listed | Printed | Table"
+
+
+def parts_of(lines: Sequence[str]) -> list[Part]:
+    """Return lines of a terminal as parts: a paragraph each, indented lines as the list of the line above them.
+
+    Below a line that ends with a comma an indented one goes on with the sentence.
+
+    >>> [part.template for part in parts_of(["Two are in:", "  p1", "  p2", "", "One is out.", "So be it."])]
+    ['listed', 'prose']
+    """
+    found: list[Part] = []
+    plain: list[str] = []
+    for line in lines:
+        last = found[-1] if found and not plain else None
+        if line.startswith("  ") and plain and plain[-1].endswith(","):
+            plain[-1] = f"{plain[-1]} {line.strip()}"
+        elif line.startswith("  ") and plain:
+            *before, opening = plain
+            found += [Prose(before)] if before else []
+            found.append(Listed(opening, [line.strip()]))
+            plain = []
+        elif line.startswith("  ") and isinstance(last, Listed):
+            found[-1] = Listed(last.opening, [*last.lines, line.strip()])
+        elif line.strip():
+            plain.append(line.strip())
+    return [*found, Prose(plain)] if plain else found
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands below it.
+
+    Parameters
+    ----------
+    name
+        An identifier that links lead to.
+    heading
+        Its heading.
+    parts
+        What stands below, in order.
+    """
+
+    name: str
+    heading: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number that is to be seen at once.
+
+    Parameters
+    ----------
+    name
+        What it counts.
+    value
+        The number, as text.
+    note
+        What else to know of it.
+    """
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report.
+
+    Parameters
+    ----------
+    title
+        Of what.
+    subject
+        What was looked at: the files.
+    good
+        Whether the verdict is what a chair hopes for.
+    headline
+        The verdict in a few words.
+    verdict
+        In one or two sentences.
+    remarks
+        Sentences that belong beside the verdict.
+    closing
+        What the command adds: whether a required level is reached, and what to type next.
+    facts
+        Numbers to be seen at once.
+    sections
+        The rest.
+    """
+
+    title: str
+    subject: str
+    good: bool
+    headline: str
+    verdict: str
+    remarks: Sequence[str] = ()
+    closing: Sequence[str] = ()
+    facts: Sequence[Fact] = ()
+    sections: Sequence[Section] = field(default_factory=tuple)
+
+
+def html(document: Document) -> str:
+    """Return a document as HTML that loads nothing and runs nothing but its own script.
+
+    Examples
+    --------
+    >>> text = html(Document("Check", "<script>.csv", True, "Comparable", "All papers are comparable."))
+    >>> text.startswith("<!doctype html>"), "&lt;script&gt;.csv" in text
+    (True, True)
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("reviewgraph.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style, script = _asset("style.css"), _asset("script.js")
+    return environment.get_template("document.html").render(
+        document=document,
+        version=__version__,
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("reviewgraph.report") / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return what the policy of the page knows its one style sheet and its one script by."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

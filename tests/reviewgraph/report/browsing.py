@@ -1,0 +1,72 @@
+"""A headless Chromium with a driver, where there are any; tests that need them are skipped elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: Where browsers are looked for; the environment variable comes first.
+NAMES = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next((found for name in NAMES if name and (found := shutil.which(name))), None)
+#: axe.min.js of the package axe-core.
+AXE = Path(os.environ.get("AXE_CORE", "axe.min.js"))
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Yield a browser."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def opened(browser: Any, path: Path, **options: Any) -> Iterator[Any]:
+    """Yield a page; afterwards nothing may have been asked of anyone, and the console must be silent."""
+    context = browser.new_context(**options)
+    try:
+        page = context.new_page()
+        told: list[str] = []
+        page.on("console", lambda message: told.append(message.text))
+        page.on("pageerror", lambda error: told.append(str(error)))
+        page.on("request", lambda request: told.append(request.url) if request.url != path.as_uri() else None)
+        page.goto(path.as_uri())
+        yield page
+        # The icon is in the file itself; Chromium tells of it as a request all the same.
+        assert [words for words in told if words != "data:,"] == []
+    finally:
+        context.close()
+
+
+def violations(page: Any) -> list[str]:
+    """Return what axe-core objects to, and where."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{rule['id']}: {node['target']} {node['failureSummary']}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+def expect_good_looks(browser: Any, path: Path) -> None:
+    """Open a report on a phone and on a screen, in the dark and in the light, and expect nothing to object to."""
+    for width, scheme in ((400, "dark"), (400, "light"), (1400, "light"), (1400, "dark")):
+        options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
+        with opened(browser, path, **options) as page:
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
+            if AXE.is_file():
+                assert violations(page) == []

@@ -1,0 +1,108 @@
+"""The report in a browser: tables answer, nothing is loaded, a phone does not scroll sideways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewgraph import check, read_reviews
+from reviewgraph.report.check.document import document
+from reviewgraph.report.page import html
+from tests.reviewgraph.report.browsing import chromium, expect_good_looks, opened
+from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    write(str(folder / "r.csv"), rows(papers=300, reviewers=150))
+    report = folder / "report.html"
+    found = check(read_reviews(folder / "r.csv"), missing=0.1)
+    report.write_text(html(document(found, "r.csv", ["Next: go on"])), encoding="utf-8")
+    return report
+
+
+def column(page: Any, place: int, table: str = "papers") -> list[str]:
+    """Return the cells of a column that are shown, the first being 1."""
+    found: list[str] = page.locator(f"#{table} tbody tr > :nth-child({place})").all_inner_texts()
+    return found
+
+
+def test_tables_sort(browser: Any, path: Path) -> None:
+    with opened(browser, path) as page:
+        button = page.locator("#papers thead button").nth(0)
+        button.click()
+        assert page.locator("#papers thead th").nth(0).get_attribute("aria-sort") == "ascending"
+        first = column(page, 1)
+        assert first[:3] == ["Apart-Xw", "Label-0-Xw", "Label-1-Xw"]
+        button.press("Enter")
+        assert page.locator("#papers thead th").nth(0).get_attribute("aria-sort") == "descending"
+        assert column(page, 1)[0] == "Label-299-Xw"
+        page.locator("#papers thead button", has_text="reviews").first.click()
+        numbers = [int(cell) for cell in column(page, 3)]
+        assert numbers == sorted(numbers, reverse=True)
+
+
+def test_tables_search_and_filter(browser: Any, path: Path) -> None:
+    with opened(browser, path) as page:
+        search = page.locator("#papers input[type=search]")
+        search.fill("title 17 yv")
+        assert "Label-17-Xw" in column(page, 1)
+        search.fill("onerror")
+        assert column(page, 2) == [SCRIPT]
+        assert page.locator("#papers .count").inner_text().startswith("1 to 1 of 1 papers (of ")
+        search.fill("nowhere to be found")
+        assert column(page, 1) == []
+        search.fill("")
+        page.locator("#papers .limit select").first.select_option(label="reviews")
+        page.locator("#papers .limit input").fill("4")
+        assert {int(cell) >= 4 for cell in column(page, 3)} == {True}
+        page.locator("#reviewers .controls > label select").first.select_option(label="links nothing")
+        assert set(column(page, 1, "reviewers")) == {"Lonely-Zq", "Lost-Zq"}
+
+
+def test_pages_turn(browser: Any, path: Path) -> None:
+    with opened(browser, path) as page:
+        first = column(page, 1)
+        assert len(first) == 25
+        page.locator("#papers .pager button", has_text="Next").click()
+        assert not set(first) & set(column(page, 1))
+        page.locator("#papers .pager select").select_option("500")
+        assert len(column(page, 1)) > 250
+
+
+def test_the_script_writes_cells_as_they_stood_before_it_ran(browser: Any, path: Path) -> None:
+    with opened(browser, path, java_script_enabled=False) as page:
+        before = page.locator("tbody").all_inner_texts()
+        assert page.locator("input").count() == 0
+    with opened(browser, path) as page:
+        assert page.locator("tbody").all_inner_texts() == before
+
+
+@pytest.mark.parametrize("width", [320, 800])
+def test_nothing_scrolls_sideways(browser: Any, path: Path, width: int) -> None:
+    with opened(browser, path, viewport={"width": width, "height": 800}) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_table_is_reached_and_sorted_by_keyboard_alone(browser: Any, path: Path) -> None:
+    with opened(browser, path) as page:
+        for _ in range(80):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.closest('#papers thead') !== null"):
+                break
+        page.keyboard.press("Space")
+        assert page.locator("#papers thead th").first.get_attribute("aria-sort") == "ascending"
+
+
+def test_phones_and_screens_in_light_and_dark(browser: Any, path: Path) -> None:
+    expect_good_looks(browser, path)

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import re
+from functools import cache
+from xml.etree import ElementTree as Tree
+
+import numpy as np
+import pytest
+
+from reviewgraph.report.pictures.bars import Bar, bars, tally
+from reviewgraph.report.pictures.groups import Groups, group_map
+from reviewgraph.report.pictures.svg import LETTER, NARROW, WIDE
+
+
+@cache
+def drawn_map(n: int, width: int, seed: int = 0) -> Tree.Element:
+    """A map of groups: a tree with some chords, a tenth of the groups in pieces of their own."""
+    rng = np.random.default_rng(seed)
+    apart = n // 10
+    links, papers = [], 0
+    for group in range(1, n - apart):
+        for other in {int(rng.integers(group)), *rng.integers(group, size=group % 3).tolist()}:
+            links += [(group, papers), (other, papers)]
+            papers += 1
+    degree = np.bincount([group for group, _ in links], minlength=n)
+    hanging = (degree == 1) & (np.arange(n) < n - apart)
+    cut = np.zeros(papers, np.bool_)
+    cut[[paper for group, paper in links if hanging[group]]] = True
+    groups = Groups(
+        sizes=np.sort(rng.integers(2, 12, n))[::-1],
+        names=[f"{number}: ann, bob" for number in range(1, n + 1)],
+        links=np.array(links, np.int64).reshape(-1, 2),
+        papers=[f"p{paper}" for paper in range(papers)],
+        piece=np.maximum(np.arange(n) - (n - apart) + 1, 0),
+        hanging=hanging,
+        cut=cut,
+    )
+    return Tree.fromstring(group_map(groups, width).markup("map", "Map", "What it shows."))
+
+
+def circles(root: Tree.Element) -> np.ndarray:
+    marks = [mark for mark in root.iter("circle") if mark.find("title") is not None]
+    return np.array([[float(mark.get(name, "nan")) for name in ("cx", "cy", "r")] for mark in marks])
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("n", [5, 40, 500])
+def test_circles_of_a_map_lie_within_it_and_not_upon_each_other(n: int, width: int) -> None:
+    root = drawn_map(n, width)
+    height = float(root.get("viewBox", "").split()[3])
+    found = circles(root)
+    assert len(found) == n - n // 10
+    x, y, radius = found.T
+    assert (x - radius >= -1).all()
+    assert (x + radius <= width + 1).all()
+    assert (y + radius <= height + 1).all()
+    distance = np.hypot(x[:, None] - x, y[:, None] - y)
+    np.fill_diagonal(distance, np.inf)
+    assert (distance > (radius[:, None] + radius) * 0.98).all()
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("n", [5, 40, 500])
+def test_labels_of_a_map_do_not_lie_upon_each_other(n: int, width: int) -> None:
+    boxes = []
+    for text in drawn_map(n, width).iter("text"):
+        if text.get("class") == "label":
+            left, base = float(text.get("x", 0)), float(text.get("y", 0))
+            boxes.append((left, base - 11, left + LETTER * len(text.text or ""), base + 4))
+    assert boxes
+    for place, one in enumerate(boxes):
+        assert one[0] >= 0
+        assert one[2] <= width + 1
+        for other in boxes[:place]:
+            assert not (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
+
+
+def test_weak_spots_have_a_form_of_their_own() -> None:
+    root = drawn_map(40, WIDE)
+    assert {mark.get("class") for mark in root.iter("rect")} == {"apart"}
+    assert {"group", "hanging"} <= {mark.get("class") for mark in root.iter("circle")}
+    assert {mark.get("class") for mark in root.iter("path")} >= {"link", "link weak", "diamond", "paper"}
+
+
+def test_a_map_is_the_same_every_time() -> None:
+    again = drawn_map.__wrapped__(60, WIDE)
+    assert Tree.tostring(drawn_map(60, WIDE)) == Tree.tostring(again)
+
+
+def test_bars_are_as_long_as_their_numbers() -> None:
+    root = Tree.fromstring(bars([Bar("a", 10), Bar("b", 5, True), Bar("c", 0)], WIDE, "kind").markup("b", "t", "w"))
+    lengths = [float(mark.get("width", "nan")) for mark in root.iter("rect")]
+    assert lengths[0] == pytest.approx(2 * lengths[1], abs=0.2)
+    assert lengths[2] == 0
+    assert [mark.get("class") for mark in root.iter("rect")] == ["bar", "bar stands-out", "bar"]
+
+
+@pytest.mark.parametrize("most", [3, 11, 12, 100, 999])
+def test_a_tally_loses_nobody(most: int) -> None:
+    numbers = np.random.default_rng(most).integers(0, most + 1, 500)
+    found = tally(numbers)
+    assert sum(bar.number for bar in found) == 500
+    assert len(found) <= 13
+    ends = [[int(end) for end in re.findall(r"\d+", bar.name)] for bar in found]
+    for bar, span in zip(found, ends, strict=True):
+        assert bar.number == ((numbers >= span[0]) & (numbers <= span[-1])).sum()
