@@ -14,3 +14,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no page be folded, so that sentences can be looked for, but where a test sets another width."""
     monkeypatch.setenv("COLUMNS", "1000")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quiet_compiler() -> None:
+    """Leave the note on a first run out of what commands print in this process: which test meets it is chance."""
+    from reviewgraph.kernels import cache
+
+    cache.announced = True
