@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lsc.references import ReferenceLine, known_values, line_through
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
-from reviewgraph.results import Result
+from reviewgraph.plots import Pictured
 from reviewgraph.reviews import FloatArray, Reviews
 from reviewgraph.sides.given import Valued
 from reviewgraph.words import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Result):
+class Estimate(Pictured):
     """Estimated qualities of the items of some reviews.
 
     Parameters
@@ -42,6 +42,8 @@ class Estimate(Result):
     reviews: Reviews
     quality: FloatArray
     method: str
+
+    pictured_by: ClassVar[str] = "lsc.report.document"
 
     @property
     def items(self) -> Sequence[Label]:

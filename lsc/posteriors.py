@@ -34,6 +34,7 @@ from reviewgraph.words import counted
 if TYPE_CHECKING:
     from lsc.inference.beliefs import Reviewers
     from reviewgraph.columns import Columns
+    from reviewgraph.plots import Plot
     from reviewgraph.sides.given import Numbered, Valued
 
 #: Columns that are one key, ``interval``, of an object.
@@ -208,6 +209,25 @@ class PosteriorEstimate(Estimate):
             raise InputError(message)
         reach = float(ndtri((1.0 + level) / 2.0)) * self.standard_error
         return np.column_stack([self.quality - reach, self.quality + reach])
+
+    def plot(self, name: str | None = None, *, select: int | None = None) -> Plot:
+        """Return one of the pictures that the report holds.
+
+        Parameters
+        ----------
+        name
+            Which one; by default the first. A name that does not exist is answered with those that do.
+        select
+            How many papers are selected, none by default: pictures show the cut then, and ``"zone"`` is the first.
+
+        Raises
+        ------
+        InputError
+            If there is no such picture, or ``select`` is negative or more than the number of items with a score.
+        Incomparable
+            If no review connects the items, and ``select`` is given.
+        """
+        return self._picture(name, selection=None if select is None else self.selection(select))
 
     def probability_in_top(self, n: int) -> FloatArray:
         """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.components import covers_all, doubly_connected_components
@@ -13,10 +13,10 @@ from reviewgraph.fragility.losses import losses_of
 from reviewgraph.fragility.words import losses
 from reviewgraph.levels import level_named
 from reviewgraph.pages import page
+from reviewgraph.plots import Pictured
 from reviewgraph.precision.expected import assumed
 from reviewgraph.precision.outlook import outlook_of
 from reviewgraph.precision.words import expectations
-from reviewgraph.results import Result
 from reviewgraph.sides.leaving import without_gone
 from reviewgraph.structure import structure_of
 from reviewgraph.violations import Violations, violations_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Result):
+class Report(Pictured):
     """The check of an assignment, see :func:`check`.
 
     Parameters
@@ -65,6 +65,8 @@ class Report(Result):
     look: bool | None = None
     missing: float | Mapping[Label, float] | None = None
     violations: Violations | None = None
+
+    pictured_by: ClassVar[str] = "reviewgraph.report.check.document"
 
     @cached_property
     def losses(self) -> Losses:

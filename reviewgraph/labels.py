@@ -179,3 +179,26 @@ def _order_of_numbered(texts: Sequence[str]) -> IntArray | None:
 def plain_label(label: Any) -> Any:
     """Return the Python value that a NumPy scalar holds, and anything else as it is."""
     return label.item() if isinstance(label, np.generic) else label
+
+
+def extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArray, Sequence[Label]]:
+    """Return the new code of each label, and all labels, further ones included, in natural order.
+
+    >>> extended(["a", "c"], ["b"])
+    (array([0, 2]), ('a', 'b', 'c'))
+    """
+    new = [plain_label(label) for label in further]
+    known = typed_codes(labels) if new else {}
+    if all((type(label), label) in known for label in new):
+        return np.arange(len(labels)), labels
+    codes, distinct = encode([*labels, *new])
+    return codes[: len(labels)], distinct
+
+
+def typed_codes(labels: Sequence[Label]) -> dict[tuple[type, Label], int]:
+    """Return codes by type and label: 1, 1.0 and True are three labels.
+
+    >>> typed_codes(["a"])
+    {(<class 'str'>, 'a'): 0}
+    """
+    return {(type(label), label): code for code, label in enumerate(labels)}

@@ -1,13 +1,14 @@
-"""What all results have in common: a status with its meaning, a dictionary, a data frame, one line for ``repr``."""
+"""What all results have in common: a status, a dictionary, a data frame, what shells and notebooks show of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 from reviewgraph.errors import InputError
+from reviewgraph.words import counted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+#: Rows that a notebook shows of a result.
+SHOWN = 10
 
 
 class Status(StrEnum):
@@ -63,7 +67,7 @@ class Progress:
 
 
 class Result(ABC):
-    """A result as a dictionary, a data frame and, in a shell, as one line."""
+    """A result as a dictionary, a data frame and, in a shell, as one line; in a notebook, as its first rows."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -77,22 +81,49 @@ class Result(ABC):
     def headline(self) -> str:
         """Return what the result says in half a line."""
 
+    @property
+    def backend(self) -> Backend | None:
+        """The kind of data frame that the reviews came in; None where they came otherwise."""
+        found: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
+        return found
+
     def to_frame(self, backend: Backend | None = None) -> IntoDataFrame:
         """Return :meth:`to_columns` as a data frame.
 
         Parameters
         ----------
         backend
-            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default pandas where it is installed, else pyarrow.
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; by default the kind in which the reviews came; where they came
+            otherwise pandas if it is installed, else pyarrow.
+
+        Raises
+        ------
+        InputError
+            If the backend is none of these, or not installed.
         """
-        return frame_of(self.to_columns(), backend)
+        return frame_of(self.to_columns(), backend or self.backend)
+
+    def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
+        """Return the first rows by column, and how many there are in all."""
+        columns = self.to_columns()
+        total = max(map(len, columns.values()), default=0)
+        return {name: column[:most] for name, column in columns.items()}, total
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.headline()}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the headline and the first rows."""
+        columns, total = self.first_rows(SHOWN)
+        more = f"and {counted(total - SHOWN, 'more row')}; to_frame() has all" if total > SHOWN else ""
+        above = _element("p", f"{type(self).__name__}: {self.headline()}")
+        return f"<div>{above}{_table(columns)}{_element('p', more) if more else ''}</div>"
+
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> IntoDataFrame:
     """Return columns as a data frame; labels that are neither text nor numbers become text.
+
+    Columns of text and numbers together become text, too: data frames hold values of one kind in a column.
 
     Raises
     ------
@@ -119,7 +150,49 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = Non
     return frame
 
 
+def backend_of(given: Any) -> Backend | None:
+    """Return the kind of a data frame or Series; None where it is none, or of another kind.
+
+    >>> import polars
+    >>> backend_of(polars.DataFrame()), backend_of([1, 2])
+    ('polars', None)
+    """
+    homes = {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
+    return next((kind for kind in get_args(Backend) if kind in homes), None)
+
+
+#: Types that may stand together in a column of a data frame.
+_TOGETHER = ({str}, {bool}, {int, float})
+#: Whole numbers from there on do not fit into a column of whole numbers.
+_TOO_LARGE = 2**63
+
+
 def _framable(column: Sequence[Any]) -> Sequence[Any]:
-    if all(entry is None or isinstance(entry, str | int | float) for entry in column):
-        return column
+    kinds = {type(entry) for entry in column} - {type(None)}
+    fits = any(kinds <= together for together in _TOGETHER)
+    if fits and not (int in kinds and any(isinstance(entry, int) and abs(entry) >= _TOO_LARGE for entry in column)):
+        # Some libraries take a column for whole numbers where the first entry is one.
+        return [None if entry is None else float(entry) for entry in column] if len(kinds) > 1 else column
     return [entry if entry is None else str(entry) for entry in column]
+
+
+def _table(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return columns as a table in HTML, numbers at the right."""
+    heads = "".join(_element("th", name) for name in columns)
+    rows = zip(*columns.values(), strict=True)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return _element("td", f"{value:.4g}", "text-align: right")
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return _element("td", "" if value is None else str(value), "text-align: right" if number else "text-align: left")
+
+
+def _element(tag: str, text: str, style: str = "") -> str:
+    """Return text as an element in which none of it is markup."""
+    from html import escape
+
+    return f"<{tag}{f' style={style!r}' if style else ''}>{escape(visible(text))}</{tag}>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,18 @@ from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
 from reviewgraph.arrays import frozen, starts
 from reviewgraph.errors import DuplicateReview, InputError
-from reviewgraph.labels import IntArray, Label, encode, plain_label
-from reviewgraph.results import Result
+from reviewgraph.labels import IntArray, Label, encode, extended, plain_label, typed_codes
+from reviewgraph.plots import Pictured
+from reviewgraph.results import Backend, backend_of
 from reviewgraph.rows import Duplicates as Duplicates
-from reviewgraph.rows import checked_scores, first_repeated, merge_duplicates, refuse_out_of_range, say_twice
+from reviewgraph.rows import (
+    checked_scores,
+    first_repeated,
+    merge_duplicates,
+    refuse_out_of_range,
+    say_twice,
+    split_rows,
+)
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reviews(Result):
+class Reviews(Pictured):
     """Reviews of items by reviewers: an immutable bipartite multigraph without repeated pairs.
 
     A review is a (reviewer, item) pair, *scored* or still *planned*. Reviewers are the integers 0..M-1 and
@@ -50,6 +58,8 @@ class Reviews(Result):
         What to call an item beside its label, where known.
     lower_is_better
         The scores came with 1 as the best and were negated on the way in; printing negates them back.
+    backend
+        The kind of data frame that they came in, which :meth:`to_frame` returns; None where they came otherwise.
 
     Examples
     --------
@@ -68,6 +78,9 @@ class Reviews(Result):
     items: Sequence[Label]
     titles: Mapping[Label, str] = field(default_factory=dict)
     lower_is_better: bool = False
+    backend: Backend | None = None
+
+    pictured_by: ClassVar[str] = "reviewgraph.report.check.loads"
 
     def headline(self) -> str:
         """Return the sizes, and how many reviews are scored where not all are."""
@@ -183,7 +196,7 @@ class Reviews(Result):
         """
         new = [(plain_label(reviewer), plain_label(item)) for reviewer, item in pairs]
         table = self.with_labels([reviewer for reviewer, _ in new], [item for _, item in new])
-        reviewer, item = _codes(table.reviewers), _codes(table.items)
+        reviewer, item = typed_codes(table.reviewers), typed_codes(table.items)
         return table.with_codes(
             np.array([reviewer[type(label), label] for label, _ in new], np.int64),
             np.array([item[type(label), label] for _, label in new], np.int64),
@@ -203,7 +216,7 @@ class Reviews(Result):
             raise DuplicateReview(say_twice(who, what, "the table", "the reviews added"))
         sign = -1.0 if self.lower_is_better else 1.0
         added = np.zeros(len(reviewer)) if score is None else score
-        return Reviews.from_codes(
+        table = Reviews.from_codes(
             np.concatenate([self.reviewer, reviewer]),
             np.concatenate([self.item, item]),
             sign * np.concatenate([np.where(self.scored, self.score, 0.0), added]),
@@ -213,6 +226,7 @@ class Reviews(Result):
             titles=self.titles,
             lower_is_better=self.lower_is_better,
         )
+        return replace(table, backend=self.backend)
 
     def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
         """Return this table with further reviewers and items, who have no reviews; codes move to the natural order.
@@ -220,8 +234,8 @@ class Reviews(Result):
         >>> Reviews.from_pairs([("r2", "p")]).with_labels(["r1", "r2"]).reviewers
         ('r1', 'r2')
         """
-        reviewer_of, all_reviewers = _extended(self.reviewers, reviewers)
-        item_of, all_items = _extended(self.items, items)
+        reviewer_of, all_reviewers = extended(self.reviewers, reviewers)
+        item_of, all_items = extended(self.items, items)
         if len(all_reviewers) == self.n_reviewers and len(all_items) == self.n_items:
             return self
         reviewer, item = reviewer_of[self.reviewer], item_of[self.item]
@@ -248,6 +262,10 @@ class Reviews(Result):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return what :meth:`to_dict` does: a table is its columns."""
         return self.to_dict()
+
+    def first_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
+        """Return the first rows by column, and how many there are in all; the others are left alone."""
+        return self.subset(np.arange(min(most, self.n_reviews))).to_columns(), self.n_reviews
 
     # Ways in
 
@@ -371,28 +389,8 @@ class Reviews(Result):
         >>> Reviews.from_pairs([(1, "a"), (1, "b")]).loads.tolist()
         [2]
         """
-        rows = list(pairs)
-        for number, row in enumerate(rows):
-            if not isinstance(row, tuple | list) or len(row) not in (2, 3):
-                message = f"pairs: expected (reviewer, item) or (reviewer, item, score), found {row!r} in row {number}"
-                raise InputError(message)
-        # None becomes 0.0 beside a mask: an array of numbers has no other way to hold it.
-        score = [row[2] if len(row) == 3 else None for row in rows]
-        known = np.array([y is not None for y in score], np.bool_)
-        try:
-            values = np.array([0.0 if y is None else float(y) for y in score], np.float64)
-        except (TypeError, ValueError) as error:
-            message = f"pairs: expected a number or None as the score, found something else ({error})"
-            raise InputError(message) from error
-        return cls.from_arrays(
-            [row[0] for row in rows],
-            [row[1] for row in rows],
-            values,
-            scored=known,
-            reviewers=reviewers,
-            items=items,
-            **options,
-        )
+        reviewer, item, values, known = split_rows(pairs)
+        return cls.from_arrays(reviewer, item, values, scored=known, reviewers=reviewers, items=items, **options)
 
     @classmethod
     def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error") -> Reviews:
@@ -411,10 +409,23 @@ class Reviews(Result):
         )
 
     @classmethod
-    def from_frame(cls, frame: Any, *, duplicates: Duplicates = "error", **options: Any) -> Reviews:
+    def from_frame(
+        cls,
+        frame: Any,
+        columns: Mapping[str, str] | None = None,
+        *,
+        reviewers: Iterable[Label] = (),
+        items: Iterable[Label] = (),
+        scale: str | Sequence[str] | None = None,
+        lower_is_better: bool = False,
+        duplicates: Duplicates = "error",
+        note: Callable[[str], object] | None = None,
+    ) -> Reviews:
         """Build from any data frame that narwhals knows (pandas, polars, pyarrow, ...).
 
-        ``options`` are those of :func:`reviewgraph.formats.frames.from_frame`.
+        Its arguments are those of :func:`reviewgraph.formats.frames.from_frame`, and ``duplicates`` of
+        :meth:`from_codes`: names of columns that are not known, labels without a row, grades from the best on
+        (``"A>B>C"``), whether 1 is the best score, and what is told of the columns chosen.
 
         >>> import polars
         >>> Reviews.from_frame(polars.DataFrame({"paper": [1, 2], "email": ["a@x", "a@x"], "rating": [3.5, None]}))
@@ -422,7 +433,15 @@ class Reviews(Result):
         """
         from reviewgraph.formats.frames import from_frame
 
-        return cls.from_columns(from_frame(frame, **options), duplicates=duplicates)
+        found = from_frame(
+            *(frame, columns),
+            reviewers=reviewers,
+            items=items,
+            scale=scale,
+            lower_is_better=lower_is_better,
+            note=note,
+        )
+        return replace(cls.from_columns(found, duplicates=duplicates), backend=backend_of(frame))
 
     @classmethod
     def from_biadjacency(
@@ -477,18 +496,3 @@ class Reviews(Result):
 def _restored(*values: Any) -> Reviews:
     again: list[Any] = [frozen(value) if isinstance(value, np.ndarray) else value for value in values]
     return Reviews(*again)
-
-
-def _extended(labels: Sequence[Label], further: Iterable[Label]) -> tuple[IntArray, Sequence[Label]]:
-    """Return the new code of each label, and all labels in natural order."""
-    new = [plain_label(label) for label in further]
-    known = _codes(labels) if new else {}
-    if all((type(label), label) in known for label in new):
-        return np.arange(len(labels)), labels
-    codes, distinct = encode([*labels, *new])
-    return codes[: len(labels)], distinct
-
-
-def _codes(labels: Sequence[Label]) -> dict[tuple[type, Label], int]:
-    """Code by type and label: 1, 1.0 and True are three labels."""
-    return {(type(label), label): code for code, label in enumerate(labels)}

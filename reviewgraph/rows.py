@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -132,3 +132,32 @@ def merge_duplicates(
         total = np.bincount(group[scored], weights=score[scored], minlength=known.size)
         value[known] = total[known] / np.bincount(group[scored], minlength=known.size)[known]
     return reviewer[new], item[new], value, known
+
+
+def split_rows(pairs: Iterable[tuple[Any, ...]]) -> tuple[list[Any], list[Any], FloatArray, BoolArray]:
+    """Return reviewers, items, scores and which rows have one, of (reviewer, item) or (reviewer, item, score) rows.
+
+    Raises
+    ------
+    InputError
+        If a row has neither two nor three entries, or a score is not a number; None is no score.
+
+    Examples
+    --------
+    >>> split_rows([("ann", "p1", 2), ("ann", "p2")])
+    (['ann', 'ann'], ['p1', 'p2'], array([2., 0.]), array([ True, False]))
+    """
+    rows = list(pairs)
+    for number, row in enumerate(rows):
+        if not isinstance(row, tuple | list) or len(row) not in (2, 3):
+            message = f"pairs: expected (reviewer, item) or (reviewer, item, score), found {row!r} in row {number}"
+            raise InputError(message)
+    # None becomes 0.0 beside a mask: an array of numbers has no other way to hold it.
+    score = [row[2] if len(row) == 3 else None for row in rows]
+    known = np.array([y is not None for y in score], np.bool_)
+    try:
+        values = np.array([0.0 if y is None else float(y) for y in score], np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"pairs: expected a number or None as the score, found something else ({error})"
+        raise InputError(message) from error
+    return [row[0] for row in rows], [row[1] for row in rows], values, known

@@ -6,7 +6,7 @@ from itself; the front door of a package (its ``__init__``) from every room of i
 
 from __future__ import annotations
 
-_GRAPHS = "arrays labels errors words results kernels reviews"
+_GRAPHS = "arrays labels errors words results plots kernels reviews framed"
 _ASSIGNED = "assignments.model assignments.wishes assignments.findings"
 
 ROOMS: dict[str, dict[str, str]] = {
@@ -17,7 +17,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "words": "",
         "clock": "",
         "terminal": "words",
-        "results": "errors",
+        "results": "errors words",
+        "plots": "errors results",
         "naming": "errors",
         "normal": "arrays",
         "chances": "arrays errors normal",
@@ -26,7 +27,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "columns": "arrays labels words",
         "formats": "arrays labels errors words columns",
         "rows": "arrays errors words formats",
-        "reviews": "arrays labels errors words results columns rows formats",
+        "reviews": "arrays labels errors words results plots columns rows formats",
+        "framed": "errors reviews",
         "sides": "arrays labels errors words columns formats reviews",
         "uploads": "errors words labels formats",
         "reading": "arrays labels errors words columns formats reviews",
@@ -43,7 +45,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "violations": "arrays labels words formats reviews sides",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
-        "report": "_version arrays labels words reviews",
+        "report": "_version arrays labels words plots reviews",
         "report.check": (f"{_GRAPHS} levels components structure fragility precision pages checking report"),
         "cli": (
             "_version errors labels words terminal levels results clock formats reviews sides reading assumptions "

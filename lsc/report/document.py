@@ -12,7 +12,7 @@ from lsc.report.papers import moved, qualities, zone
 from lsc.report.reviewers import reviewer_pictures
 from lsc.report.tables import paper_table, reviewer_table
 from lsc.words.posterior_page import headline
-from reviewgraph.report.page import Document, Fact, Part, Printed, Section, parts_of
+from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Section, parts_of, pictures_among
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -69,6 +69,17 @@ def document(
         _facts(result, selection),
         sections,
     )
+
+
+def pictures(result: Estimate, selection: Selection | None = None) -> list[Picture]:
+    """Return the pictures of a calibration: of the cut where papers are selected, of who moved, of reviewers."""
+    if not np.isfinite(result.quality).any():
+        return []
+    cut, people = (
+        [part for section in found for part in section.parts]
+        for found in (_cut(result, selection, ()), _reviewers(result))
+    )
+    return pictures_among([*cut, moved(result, selection), qualities(result, selection), *people])
 
 
 def _facts(result: Estimate, selection: Selection | None) -> list[Fact]:

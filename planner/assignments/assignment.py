@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from planner.assignments.findings.changed import Concerned
-from reviewgraph.results import Result, Status
+from reviewgraph.plots import Pictured
+from reviewgraph.results import Status
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _percent(part: float, whole: float) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment(Result):
+class Assignment(Pictured):
     """Who reviews what, and what it cost to make the scores comparable.
 
     Parameters
@@ -140,6 +141,8 @@ class Assignment(Result):
         return replace(stricter, status=status, kept=kept, authors=authors)
 
     randomised: Randomised | None = None
+
+    pictured_by: ClassVar[str] = "planner.report.assignment"
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""

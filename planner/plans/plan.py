@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from planner.plans.model.status import PlanStatus
-from reviewgraph.results import Result
+from reviewgraph.plots import Pictured
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from planner.plans.model.reach import Reach
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
+    from reviewgraph.results import Backend
     from reviewgraph.reviews import Reviews
     from reviewgraph.uploads.upload import Outgoing
 
@@ -61,7 +62,7 @@ class PlannedReview:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Result):
+class Plan(Pictured):
     """The fewest extra reviews that were found, in the order in which they help most.
 
     Parameters
@@ -118,6 +119,13 @@ class Plan(Result):
     max_reviews: int | None = None
     purchase: Purchase | None = None
     keeping: Keeping | None = None
+
+    pictured_by: ClassVar[str] = "planner.report.plan"
+
+    @property
+    def backend(self) -> Backend | None:
+        """The kind of data frame that the reviews planned for came in; None where they came otherwise."""
+        return self.constraints.reviews.backend
 
     def headline(self) -> str:
         """Return status, length and bound."""

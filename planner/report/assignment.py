@@ -11,7 +11,7 @@ import numpy as np
 from planner.assignments.words.page import figures, page, sentences
 from planner.report.leaving_out import LEFT_OUT
 from reviewgraph.labels import natural_key, places
-from reviewgraph.report.page import Document, Fact, Picture, Printed, Section, parts_of
+from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Section, parts_of, pictures_among
 from reviewgraph.report.pictures.bars import Bar, bars, tally
 from reviewgraph.report.pictures.ranked import Ranked, ranked
 from reviewgraph.report.tables import Column, Table
@@ -64,6 +64,11 @@ def document(
     )
 
 
+def pictures(found: Assignment) -> list[Picture]:
+    """Return the pictures of an assignment: loads, demands, affinities, how papers are served."""
+    return pictures_among(_pictured(found, found.reviews)) if found.reviews.n_reviews else []
+
+
 def _printed(found: Assignment, closing: Sequence[str]) -> Printed:
     return Printed([*page(found).splitlines(), "", *closing])
 
@@ -84,32 +89,31 @@ def _facts(found: Assignment, table: Reviews) -> list[Fact]:
 
 
 def _sections(found: Assignment, table: Reviews, said: Sequence[str]) -> list[Section]:
-    loads, per_item = found.loads, table.reviews_per_item
+    tables = [_paper_table(found, table), _reviewer_table(found, table), _pair_table(found, table)]
     return [
         Section("level", "Level and price", parts_of(said)),
-        Section(
-            "loads-section",
-            "Loads and affinities",
-            [
-                Picture(
-                    "loads",
-                    "Reviews a reviewer",
-                    f"How many of {counted(loads.size, 'reviewer')} have how many reviews.",
-                    lambda width: bars(tally(loads), width, "reviews"),
-                ),
-                Picture(
-                    "demands",
-                    "Reviews a paper",
-                    f"How many of {counted(per_item.size, 'paper')} have how many reviews.",
-                    lambda width: bars(tally(per_item, low=1), width, "reviews"),
-                ),
-                _affinities(found),
-                _served(found, table),
-            ],
+        Section("loads-section", "Loads and affinities", _pictured(found, table)),
+        Section("tables", "Tables", tables),
+    ]
+
+
+def _pictured(found: Assignment, table: Reviews) -> list[Part]:
+    loads, per_item = found.loads, table.reviews_per_item
+    return [
+        Picture(
+            "loads",
+            "Reviews a reviewer",
+            f"How many of {counted(loads.size, 'reviewer')} have how many reviews.",
+            lambda width: bars(tally(loads), width, "reviews"),
         ),
-        Section(
-            "tables", "Tables", [_paper_table(found, table), _reviewer_table(found, table), _pair_table(found, table)]
+        Picture(
+            "demands",
+            "Reviews a paper",
+            f"How many of {counted(per_item.size, 'paper')} have how many reviews.",
+            lambda width: bars(tally(per_item, low=1), width, "reviews"),
         ),
+        _affinities(found),
+        _served(found, table),
     ]
 
 

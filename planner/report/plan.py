@@ -10,7 +10,7 @@ import numpy as np
 from planner.plans.model.status import PlanStatus
 from planner.plans.words.page import page, verdict
 from planner.report.leaving_out import LEFT_OUT
-from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Prose, Section, parts_of
+from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Prose, Section, parts_of, pictures_among
 from reviewgraph.report.pictures.bars import bars, tally
 from reviewgraph.report.pictures.steps import steps
 from reviewgraph.report.tables import Column, Table
@@ -55,6 +55,11 @@ def document(
     )
 
 
+def pictures(found: Plan) -> list[Picture]:
+    """Return the pictures of a plan that holds reviews: how far each gets, and who is asked."""
+    return pictures_among(_pictured(found, found.constraints.reviews)) if found.reviews else []
+
+
 def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
@@ -88,7 +93,7 @@ def _facts(found: Plan) -> list[Fact]:
     return facts
 
 
-def _sections(found: Plan, table: Reviews, *, coded: bool) -> list[Section]:
+def _pictured(found: Plan, table: Reviews) -> list[Part]:
     parts: list[Part] = []
     names = [f"{table.reviewers[j]} reads {table.items[i]}" for j, i in found.pairs.tolist()]
     if found.status != PlanStatus.CHOSEN:
@@ -106,9 +111,13 @@ def _sections(found: Plan, table: Reviews, *, coded: bool) -> list[Section]:
         f"{found.largest_load} each."
     )
     parts.append(Picture("loads", "Who is asked", words_of_loads, lambda width: bars(tally(loads), width, "reviews")))
+    return parts
+
+
+def _sections(found: Plan, table: Reviews, *, coded: bool) -> list[Section]:
     mail: list[Part] = [] if coded else [Prose(["To mail:"]), *parts_of([*found.mail().values()])]
     return [
-        Section("plan", "The plan", [*parts, _table(found, table, coded=coded)]),
+        Section("plan", "The plan", [*_pictured(found, table), _table(found, table, coded=coded)]),
         *([Section("mail", "Mail to reviewers", mail)] if mail else []),
     ]
 

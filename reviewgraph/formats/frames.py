@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -71,8 +72,11 @@ def from_frame(
     # Columns are found as in a file; cells keep the types of the frame.
     grades, wanted, problems = parse_scale(scale, lower_is_better=lower_is_better), dict(columns or {}), Problems()
     header = list(map(str, table.columns))
-    require_named([header], ROLES, wanted)
-    found = locate(header, ROLES, wanted, "frame", note or (lambda message: None))
+    try:
+        require_named([header], ROLES, wanted)
+        found = locate(header, ROLES, wanted, "frame", lambda message: note(_in_python(message)) if note else None)
+    except InputError as error:
+        raise InputError(_in_python(str(error))) from error
     column = {role: table.get_column(table.columns[place]) for role, place in found.items()}
     for role in ("reviewer", "item"):
         _note_null(column[role], role, problems)
@@ -85,6 +89,13 @@ def from_frame(
         titles=_titles(column["item"], column["title"]) if "title" in column else {},
         lower_is_better=lower_is_better,
     )
+
+
+def _in_python(message: str) -> str:
+    """Return a message on columns with the argument of Python where it names the option of commands."""
+    said = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', message)
+    said = said.replace("--columns: ", "columns: ").replace(" before '='", "")
+    return f"{said} of Reviews.from_frame" if said.startswith("frame: ") and said.endswith("}") else said
 
 
 def _note_null(column: Any, role: str, problems: Problems) -> None:

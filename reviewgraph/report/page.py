@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from reviewgraph._version import __version__
+from reviewgraph.plots import Plot
 from reviewgraph.report.pictures.svg import NARROW, WIDE
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from reviewgraph.report.tables import Table
 
 
-@dataclass(frozen=True)
-class Picture:
+@dataclass(frozen=True, repr=False)
+class Picture(Plot):
     """A picture, drawn once for a phone and once for a screen or paper.
 
     Parameters
@@ -49,6 +50,11 @@ class Picture:
         """For a screen or paper."""
         return self.draw(WIDE).markup(f"{self.name}-wide", self.title, self.words)
 
+    @property
+    def svg(self) -> str:
+        """For a notebook or a file of its own."""
+        return self.draw(WIDE).alone(self.name, self.title, self.words, _asset("pictures.css"))
+
 
 @dataclass(frozen=True)
 class Prose:
@@ -76,6 +82,15 @@ class Printed:
 
 
 Part: TypeAlias = "Picture | Prose | Listed | Printed | Table"
+
+
+def pictures_among(parts: Iterable[Part]) -> list[Picture]:
+    """Return the pictures among the parts of a section.
+
+    >>> pictures_among([Prose(["There is nothing to see."])])
+    []
+    """
+    return [part for part in parts if isinstance(part, Picture)]
 
 
 def parts_of(lines: Sequence[str]) -> list[Part]:
@@ -197,7 +212,7 @@ def html(document: Document) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style, script = _asset("style.css"), _asset("script.js")
+    style, script = _asset("pictures.css") + _asset("style.css"), _asset("script.js")
     return environment.get_template("document.html").render(
         document=document,
         version=__version__,

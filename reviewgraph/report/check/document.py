@@ -11,14 +11,12 @@ import numpy as np
 from reviewgraph.fragility.words import kept, losses, single
 from reviewgraph.labels import natural_key
 from reviewgraph.levels import level_named
-from reviewgraph.pages import facts, groups, opening
+from reviewgraph.pages import groups, opening
 from reviewgraph.precision.words import disagreement, errors, selection, weakest
 from reviewgraph.report.check.grouping import MOST, Grouping, grouping_of
-from reviewgraph.report.check.sharing import shared_papers
+from reviewgraph.report.check.loads import loads
 from reviewgraph.report.check.tables import group_table, paper_table, reviewer_table, weakest_first
-from reviewgraph.report.page import Document, Fact, Listed, Part, Picture, Printed, Prose, Section
-from reviewgraph.report.pictures.bars import MOST as MOST_BARS
-from reviewgraph.report.pictures.bars import Bar, bars, tally
+from reviewgraph.report.page import Document, Fact, Listed, Part, Picture, Printed, Prose, Section, pictures_among
 from reviewgraph.report.pictures.errors import shares, sorted_errors
 from reviewgraph.report.pictures.groups import group_map
 from reviewgraph.words import LISTED, counted, listed
@@ -26,7 +24,6 @@ from reviewgraph.words import LISTED, counted, listed
 if TYPE_CHECKING:
     from reviewgraph.checking import Report
     from reviewgraph.precision.outlook import Outlook
-    from reviewgraph.reviews import Reviews
 
 
 def document(report: Report, subject: str, closing: Sequence[str] = ()) -> Document:
@@ -46,9 +43,9 @@ def document(report: Report, subject: str, closing: Sequence[str] = ()) -> Docum
     lead, *remarks = opening(structure, report.as_of_now, report.scored, certain=report.scored_recovery_resilient)
     grouping = grouping_of(structure)
     sections = [
-        *_map(grouping),
-        _loads(reviews),
-        *(_errors(report.expected) if reviews.n_items else []),
+        _map(grouping),
+        Section("loads-section", "Loads and overlaps", loads(reviews)),
+        *([_errors(report.expected)] if reviews.n_items else []),
         *_losses(report),
         Section("tables", "Tables", [paper_table(report), reviewer_table(report, grouping), group_table(grouping)]),
         Section("text", "As the terminal prints it", [Printed([*report.page().splitlines(), "", *closing])]),
@@ -58,6 +55,14 @@ def document(report: Report, subject: str, closing: Sequence[str] = ()) -> Docum
         "Check of reviews", subject, report.recovery_resilient, headline, lead, remarks, closing,
         _facts(report), sections,
     )  # fmt: skip
+
+
+def pictures(report: Report) -> list[Picture]:
+    """Return the pictures of a check: the map where there are several groups, loads and overlaps, expected errors."""
+    if not report.reviews.n_reviews:
+        return []
+    grouped, erring = _map(grouping_of(report.structure)), _errors(report.expected)
+    return pictures_among([*grouped.parts, *loads(report.reviews), *erring.parts])
 
 
 def _facts(report: Report) -> list[Fact]:
@@ -78,14 +83,14 @@ def _facts(report: Report) -> list[Fact]:
     return found
 
 
-def _map(grouping: Grouping) -> list[Section]:
+def _map(grouping: Grouping) -> Section:
     heading, *lines = groups(grouping.structure)
     parts: list[Part] = []
     if len(grouping) > 1:
         words = _map_words(grouping)
         parts.append(Picture("groups", "The map of groups", words, partial(group_map, grouping.map())))
     parts.append(Listed(heading, lines))
-    return [Section("map", "Groups", parts)]
+    return Section("map", "Groups", parts)
 
 
 def _map_words(grouping: Grouping) -> str:
@@ -118,56 +123,7 @@ def _papers(grouping: Grouping) -> str:
     return listed(sorted((items[i] for i in grouping.cut[: LISTED + 1].tolist()), key=natural_key))
 
 
-def _loads(reviews: Reviews) -> Section:
-    sizes, *lines = facts(reviews)
-    per_item, loads = reviews.reviews_per_item, reviews.loads
-    alone = int((loads < 2).sum())
-    unread = int((per_item == 0).sum())
-    parts: list[Part] = [
-        Listed(sizes, lines),
-        Picture(
-            "loads",
-            "Papers per reviewer",
-            f"How many reviewers have how many papers. {counted(alone, 'reviewer has', 'reviewers have')} fewer than "
-            "two and link nothing; their bars stand out.",
-            lambda width: bars(tally(loads, low=2), width, "papers"),
-        ),
-        Picture(
-            "reviews",
-            "Reviews per paper",
-            f"How many papers have how many reviews. {counted(unread, 'paper has', 'papers have')} none.",
-            lambda width: bars(tally(per_item, low=1), width, "reviews"),
-        ),
-        *_overlaps(reviews),
-    ]
-    return Section("loads-section", "Loads and overlaps", parts)
-
-
-def _overlaps(reviews: Reviews) -> list[Part]:
-    pairs = shared_papers(reviews)
-    if pairs is None:
-        return [Prose(["Pairs of reviewers who share papers were not counted in a table of this size."])]
-    several = int(pairs[2:].sum())
-    found = [Bar(f"{shared}", count) for shared, count in enumerate(pairs.tolist()) if shared and count]
-    if not found:
-        return [Prose(["No two reviewers share a paper."])]
-    words = (
-        f"How many pairs of reviewers share how many papers, of {counted(int(pairs.sum()), 'pair')} in all; "
-        f"{int(pairs[0]):,} share none. {counted(several, 'pair shares', 'pairs share')} two papers or more, which "
-        "puts the two on one scale."
-    )
-    return [Picture("overlaps", "Papers in common", words, lambda width: bars(_few(found), width, "shared"))]
-
-
-def _few(found: Sequence[Bar]) -> list[Bar]:
-    """Return the bars, those beyond what a picture holds put together."""
-    if len(found) <= MOST_BARS:
-        return list(found)
-    head, rest = found[: MOST_BARS - 1], found[MOST_BARS - 1 :]
-    return [*head, Bar(f"{rest[0].name} or more", sum(bar.number for bar in rest))]
-
-
-def _errors(outlook: Outlook) -> list[Section]:
+def _errors(outlook: Outlook) -> Section:
     items, order = outlook.structure.reviews.items, weakest_first(outlook)
     points = outlook.assumptions.spread != 1.0
     unit = "points" if points else "in spreads of quality"
@@ -199,7 +155,7 @@ def _errors(outlook: Outlook) -> list[Section]:
     ]
     if doubt := disagreement(outlook):
         parts.append(Prose([" ".join(map(str.strip, doubt))]))
-    return [Section("errors-section", "Expected error", parts)]
+    return Section("errors-section", "Expected error", parts)
 
 
 def _losses(report: Report) -> list[Section]:

@@ -14,6 +14,8 @@ NARROW, WIDE = 350, 760
 LETTER = 6.4
 #: Height of a line of labels.
 LINE = 15
+#: Around a drawing that stands alone, and above it for its title.
+MARGIN, HEAD = 16, 44
 
 
 class Drawing:
@@ -75,12 +77,29 @@ class Drawing:
         title, words
             What it is, and what it shows, to those who do not see it.
         """
-        frame = {"viewBox": f"0 0 {_number(self.width)} {_number(self.height)}", "role": "img"}
-        root = Tree.Element("svg", {**frame, "aria-labelledby": f"{name}-title {name}-words"})
-        Tree.SubElement(root, "title", {"id": f"{name}-title"}).text = title
-        Tree.SubElement(root, "desc", {"id": f"{name}-words"}).text = words
+        root = self._frame(name, title, words, (0, 0, self.width, self.height))
         root.extend(self._marks)
         return Tree.tostring(root, encoding="unicode")
+
+    def alone(self, name: str, title: str, words: str, style: str) -> str:
+        """Return the element as a file of its own: with its style sheet, a ground, and its title above it."""
+        width, height = self.width + 2 * MARGIN, self.height + HEAD + MARGIN
+        root = self._frame(name, title, words, (-MARGIN, -HEAD, width, height))
+        root.attrib |= {"xmlns": "http://www.w3.org/2000/svg", "width": _number(width), "height": _number(height)}
+        root.set("font-family", "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif")
+        Tree.SubElement(root, "style").text = style
+        ground = Drawing(width, height)
+        ground.box(-MARGIN, -HEAD, width, height, "sheet")
+        ground.text(0, -HEAD + 24, title, "heading")
+        root.extend([*ground._marks, *self._marks])
+        return Tree.tostring(root, encoding="unicode")
+
+    def _frame(self, name: str, title: str, words: str, box: tuple[float, float, float, float]) -> Tree.Element:
+        root = Tree.Element("svg", {"viewBox": " ".join(map(_number, box)), "role": "img"})
+        root.set("aria-labelledby", f"{name}-title {name}-words")
+        Tree.SubElement(root, "title", {"id": f"{name}-title"}).text = title
+        Tree.SubElement(root, "desc", {"id": f"{name}-words"}).text = words
+        return root
 
     def _add(self, tag: str, told: str, **attributes: str) -> Tree.Element:
         mark = Tree.Element(tag, {name: value for name, value in attributes.items() if value})
