@@ -22,6 +22,7 @@ from lsc.model.formulation import References, Ties, formulate
 from lsc.model.hypotheses import CLASSES, HypothesisLike, level_of
 from lsc.model.programme import Minimiser, Programme
 from reviewgraph.errors import InputError
+from reviewgraph.framed import ReviewsLike, as_reviews
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Progress
 from reviewgraph.results import Status as ResultStatus
@@ -287,7 +288,7 @@ class Calibration(Estimate):
 
 
 def calibrate(
-    reviews: Reviews,
+    reviews: ReviewsLike,
     hypothesis: HypothesisLike = "linear",
     *,
     max_slope: float = MAX_SLOPE,
@@ -313,7 +314,7 @@ def calibrate(
     Parameters
     ----------
     reviews
-        With scores; planned reviews are ignored.
+        With scores, or a data frame of them; planned reviews are ignored.
     hypothesis
         How reviewers may differ: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, ``"offset"``, a
         :class:`~lsc.model.classes.hypothesis.Hypothesis`, or a mapping from the label of each reviewer with a score to
@@ -349,6 +350,7 @@ def calibrate(
     >>> result.ranking(), result.status.value, result.unique
     (['p3', 'p2', 'p1'], 'optimal', True)
     """
+    reviews = as_reviews(reviews)
     programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
     found = _solve(programme, solver, tolerance, max_iterations, progress)
     scored = reviews.only_scored()

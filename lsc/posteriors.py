@@ -24,6 +24,7 @@ from reviewgraph.chances import probability_in_top
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.formats.side.fields import WEIGHT
+from reviewgraph.framed import as_reviews
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray, Reviews
@@ -34,6 +35,7 @@ from reviewgraph.words import counted
 if TYPE_CHECKING:
     from lsc.inference.beliefs import Reviewers
     from reviewgraph.columns import Columns
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.plots import Plot
     from reviewgraph.sides.given import Numbered, Valued
 
@@ -46,7 +48,7 @@ LEVEL = 0.9
 
 
 def posterior(
-    reviews: Reviews,
+    reviews: ReviewsLike,
     weights: Numbered | FloatArray | None = None,
     references: Valued | None = None,
     seed: int = 0,
@@ -66,7 +68,7 @@ def posterior(
     Parameters
     ----------
     reviews
-        With scores; planned reviews are left out.
+        With scores, or a data frame of them; planned reviews are left out.
     weights
         Positive numbers that may say how much a review is worth (a confidence, an expertise), by (reviewer, item) in
         a mapping, a Series or a data frame, or by row of ``reviews``, shape (E,); how much they say is learned. None by
@@ -98,6 +100,7 @@ def posterior(
     >>> result.ranking()[0]
     8
     """
+    reviews = as_reviews(reviews)
     clock = Clock(None)
 
     def tell(words: str) -> None:

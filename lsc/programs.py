@@ -16,12 +16,14 @@ from lsc.model.constraints import Links, differences, equalities, free_ties, ine
 from lsc.model.formulation import References, Ties, formulate
 from lsc.model.hypotheses import HypothesisLike
 from lsc.model.programme import Programme
+from reviewgraph.framed import as_reviews
 from reviewgraph.labels import IntArray
-from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     import cvxpy as cp
     import scipy.sparse as sp
+
+    from reviewgraph.framed import ReviewsLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ class LeastSquaresProgram:
 
 
 def least_squares_program(
-    reviews: Reviews,
+    reviews: ReviewsLike,
     hypothesis: HypothesisLike = "linear",
     *,
     max_slope: float = MAX_SLOPE,
@@ -92,10 +94,12 @@ def least_squares_program(
 
     Examples
     --------
+    >>> from reviewgraph import Reviews
     >>> program = least_squares_program(Reviews.from_pairs([(0, 0, 1.0), (0, 1, 2.0), (1, 0, 4.0), (1, 1, 3.0)]))
     >>> round(float(program.problem.solve(solver="CLARABEL")), 4)
     0.01
     """
+    reviews = as_reviews(reviews)
     programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
     return state(programme, row)
 
@@ -144,7 +148,7 @@ class FeasibilityProgram:
     quality: cp.Expression
 
 
-def feasibility_program(reviews: Reviews) -> FeasibilityProgram:
+def feasibility_program(reviews: ReviewsLike) -> FeasibilityProgram:
     """State programme (3) of [Tan21]_, linear scoring functions without noise.
 
     ::
@@ -163,12 +167,14 @@ def feasibility_program(reviews: Reviews) -> FeasibilityProgram:
 
     Examples
     --------
+    >>> from reviewgraph import Reviews
     >>> program = feasibility_program(Reviews.from_pairs([(0, "a", 1.0), (0, "b", 2.0), (0, "c", 4.0)]))
     >>> _ = program.problem.solve(solver="CLARABEL")
     >>> a, b, c = program.quality.value
     >>> round(float((c - b) / (b - a)), 6)
     2.0
     """
+    reviews = as_reviews(reviews)
     import cvxpy as cp
     import scipy.sparse as sp
 

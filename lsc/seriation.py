@@ -20,6 +20,7 @@ import numpy as np
 from lsc.calibration import calibrate
 from lsc.estimate import Estimate
 from lsc.methods.baselines import average
+from reviewgraph.framed import ReviewsLike, as_reviews
 from reviewgraph.reviews import FloatArray, Reviews
 
 #: A move must lower the objective by more than this part of the sum of squared scores: less is rounding.
@@ -48,7 +49,7 @@ class Seriation(Estimate):
     fitted: FloatArray
 
 
-def seriate(reviews: Reviews, *, seed: int | np.random.Generator = 0, kicks: int = KICKS) -> Seriation:
+def seriate(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0, kicks: int = KICKS) -> Seriation:
     """Look for an order of the items that all reviewers' scores follow as nearly as possible.
 
     Three orders, by average and by Least Square Calibration with linear and with monotone scoring functions, are
@@ -73,6 +74,7 @@ def seriate(reviews: Reviews, *, seed: int | np.random.Generator = 0, kicks: int
     >>> found.ranking(), found.objective
     (['p3', 'p2', 'p1'], 0.0)
     """
+    reviews = as_reviews(reviews)
     rng = np.random.default_rng(seed)
     scored = reviews.only_scored()
     starts = [average(scored)]

@@ -11,6 +11,7 @@ from reviewgraph.components import covers_all, doubly_connected_components
 from reviewgraph.errors import InputError
 from reviewgraph.fragility.losses import losses_of
 from reviewgraph.fragility.words import losses
+from reviewgraph.framed import as_reviews
 from reviewgraph.levels import level_named
 from reviewgraph.pages import page
 from reviewgraph.plots import Pictured
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from reviewgraph.components import Components
     from reviewgraph.fragility.losses import Losses
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.labels import Label
     from reviewgraph.precision.outlook import Outlook
     from reviewgraph.reviews import Reviews
@@ -163,8 +165,8 @@ class Report(Pictured):
 
 
 def check(
-    reviews: Reviews,
-    like: Reviews | None = None,
+    reviews: ReviewsLike,
+    like: ReviewsLike | None = None,
     assumptions: Assumptions | None = None,
     n_selected: int | None = None,
     fragile: bool | None = None,
@@ -180,7 +182,7 @@ def check(
     Parameters
     ----------
     reviews
-        The table to check.
+        The table to check, or a data frame of it.
     like, assumptions
         What is assumed of scores, as in :func:`expected_errors`.
     n_selected
@@ -213,6 +215,7 @@ def check(
     >>> report.recovery_resilient, report.level, report.degrees_of_freedom
     (True, 'double', 0)
     """
+    reviews = as_reviews(reviews)
     reviews = without_gone(reviews, gone)
     n_scored = int(reviews.scored.sum())
     asked = any(given is not None for given in (conflicts, load, demand))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reviewgraph.errors import CertificateError
+from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import STEP
 from reviewgraph.kernels.covers import merge_covers, single_covers
 from reviewgraph.kernels.pairs import merge_pairs, no_merges, nothing_reached, rank_neighbours
@@ -21,6 +22,7 @@ from reviewgraph.results import Result
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.kernels.pairs import Merges
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
@@ -117,7 +119,7 @@ class Components(Result):
         return tuple(np.split(self.cover_item, self.cover_start[1:-1])) if len(self) else ()
 
 
-def connected_components(reviews: Reviews) -> Components:
+def connected_components(reviews: ReviewsLike) -> Components:
     """Pieces of the reviewer-item graph (Repeat-Union): who can be compared if reviewers differ in severity only.
 
     An item nobody reviews is a piece of its own. Takes time near-linear in M + N + E.
@@ -129,6 +131,7 @@ def connected_components(reviews: Reviews) -> Components:
     >>> len(pieces), pieces.labels.tolist(), pieces.item_labels.tolist()
     (3, [0, 0, 1], [0, 1, 2])
     """
+    reviews = as_reviews(reviews)
     M, N = reviews.n_reviewers, reviews.n_items
     parent = np.arange(M + N)
     union_pairs(parent, reviews.reviewer, M + reviews.item)
@@ -136,7 +139,7 @@ def connected_components(reviews: Reviews) -> Components:
     return Components(labels[:M], labels[M:], np.empty((0, 4), np.int64), reviews)
 
 
-def doubly_connected_components(reviews: Reviews, *, use_scores: bool = False) -> Components:
+def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = False) -> Components:
     """Doubly connected components (Repeat-Union2, Algorithm 1 of the paper), with the merges as certificate.
 
     Start with every reviewer alone; merge two components while their covers share two items. The result does not
@@ -161,6 +164,7 @@ def doubly_connected_components(reviews: Reviews, *, use_scores: bool = False) -
     >>> groups.labels.tolist(), groups.merges.tolist()
     ([0, 0, 1], [[0, 1, 0, 1]])
     """
+    reviews = as_reviews(reviews)
     counted = reviews.only_scored() if use_scores else reviews
     level = score_levels(counted) if use_scores else np.empty(0, np.int64)
     class_of = tie_classes(counted) if use_scores else np.arange(counted.n_items)
@@ -182,7 +186,7 @@ def _merge_pairs(reviews: Reviews, level: IntArray, parent: IntArray, merges: Me
     return run(graph, nothing_reached(M + N, scored=level.size > 0), M, parent, merges)
 
 
-def is_recovery_resilient(reviews: Reviews, *, use_scores: bool = False) -> bool:
+def is_recovery_resilient(reviews: ReviewsLike, *, use_scores: bool = False) -> bool:
     """Whether one doubly connected component covers all items (Theorem 3.4): recovery is guaranteed.
 
     With ``use_scores`` two tie classes must exist as well, unless there is but one item. A "no" means "not
@@ -192,6 +196,7 @@ def is_recovery_resilient(reviews: Reviews, *, use_scores: bool = False) -> bool
     >>> is_recovery_resilient(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 1)]))
     True
     """
+    reviews = as_reviews(reviews)
     return covers_all(doubly_connected_components(reviews, use_scores=use_scores), use_scores=use_scores)
 
 
@@ -221,7 +226,7 @@ def tie_classes(reviews: Reviews) -> IntArray:
     return np.unique(parent, return_inverse=True)[1]
 
 
-def verify_merges(reviews: Reviews, merges: IntArray, *, use_scores: bool = False) -> IntArray:
+def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = False) -> IntArray:
     """Replay a certificate without the algorithm that made it; returns the labels it proves.
 
     Every row (a, b, u, v) must join two different components by two witness items: both covers hold u and v
@@ -240,6 +245,7 @@ def verify_merges(reviews: Reviews, merges: IntArray, *, use_scores: bool = Fals
     >>> verify_merges(pair, doubly_connected_components(pair).merges).tolist()
     [0, 0]
     """
+    reviews = as_reviews(reviews)
     counted = reviews.only_scored() if use_scores else reviews
     class_of = tie_classes(counted).tolist() if use_scores else range(counted.n_items)
     score = dict(zip(zip(counted.reviewer.tolist(), counted.item.tolist(), strict=True), counted.score, strict=True))

@@ -37,7 +37,7 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     """
     if isinstance(given, Reviews):
         return given
-    if hasattr(given, "columns"):
+    if hasattr(type(given), "columns"):  # of the type, since a frame that is lazy would have to find its columns
         return Reviews.from_frame(given)
     message = (
         f"{name}: expected Reviews or a data frame (pandas, polars, pyarrow ...), found {type(given).__name__}; "

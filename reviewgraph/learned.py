@@ -11,11 +11,13 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 from reviewgraph.errors import InputError
+from reviewgraph.framed import as_reviews
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reviewgraph.assumptions import Assumptions
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.reviews import FloatArray, Reviews
 
 #: Entry points: functions ``(reviews, n_draws, seed) -> Learned``.
@@ -46,7 +48,7 @@ class Learned:
     review_error: FloatArray
 
 
-def learned_from(reviews: Reviews, n_draws: int = 1000, seed: int = 0) -> Learned:
+def learned_from(reviews: ReviewsLike, n_draws: int = 1000, seed: int = 0) -> Learned:
     """Return what the posterior of the scores says.
 
     Parameters
@@ -61,6 +63,7 @@ def learned_from(reviews: Reviews, n_draws: int = 1000, seed: int = 0) -> Learne
     InputError
         If there are no scores, or no calibration is installed.
     """
+    reviews = as_reviews(reviews)
     if not reviews.scored.any():
         message = "reviews: expected scores to learn from, found planned reviews only"
         raise InputError(message)

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reviewgraph.components import Components, doubly_connected_components
+from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.pebbles import join_blocks, new_blocks, new_game, play
 from reviewgraph.results import Result
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, Reviews
 
@@ -106,7 +108,7 @@ class Recoverability(Result):
         return found
 
 
-def recoverability(reviews: Reviews, *, components: Components | None = None) -> Recoverability:
+def recoverability(reviews: ReviewsLike, *, components: Components | None = None) -> Recoverability:
     """Rank, degrees of freedom, maximal recoverable blocks and redundant reviews of a table.
 
     The pebble game runs on the graph in which every doubly connected component is one reviewer. Takes time of the
@@ -132,6 +134,7 @@ def recoverability(reviews: Reviews, *, components: Components | None = None) ->
     >>> full.degrees_of_freedom, full.recoverable, full.block_labels.tolist()
     (0, True, [0, 0, 0, 0])
     """
+    reviews = as_reviews(reviews)
     groups = doubly_connected_components(reviews) if components is None else components
     start, item, bodies = _contracted(groups)
     accepted = play(new_game(bodies.size, reviews.n_items), start, item, np.empty(0, np.bool_))
@@ -141,13 +144,14 @@ def recoverability(reviews: Reviews, *, components: Components | None = None) ->
     return Recoverability(rank, degrees, reviews, groups)
 
 
-def degrees_of_freedom(reviews: Reviews) -> int:
+def degrees_of_freedom(reviews: ReviewsLike) -> int:
     """Missing links before almost every quality vector can be recovered; 0 means recoverable if all are reviewed.
 
     >>> from reviewgraph import Reviews
     >>> degrees_of_freedom(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
     1
     """
+    reviews = as_reviews(reviews)
     return recoverability(reviews).degrees_of_freedom
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from reviewgraph.components import Components, connected_components, covers_all, doubly_connected_components
 from reviewgraph.fragility.double import critical_reviewers, critical_reviews
+from reviewgraph.framed import as_reviews
 from reviewgraph.levels import LEVELS
 from reviewgraph.recoverable import Recoverability, recoverability
 from reviewgraph.results import Result
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.reviews import Reviews
 
 
@@ -122,12 +124,13 @@ class Structure(Result):
         return f"{counted(n_items, 'item')}, {self.level or 'not connected'}{lacking}"
 
 
-def structure_of(reviews: Reviews) -> Structure:
+def structure_of(reviews: ReviewsLike) -> Structure:
     """Find the components and missing links of a table, in near-linear time on real and random tables.
 
     >>> from reviewgraph import Reviews
     >>> structure_of(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)]))
     <Structure: 3 items, connected, 1 link missing>
     """
+    reviews = as_reviews(reviews)
     double = doubly_connected_components(reviews)
     return Structure(reviews, connected_components(reviews), double, recoverability(reviews, components=double))

@@ -10,6 +10,7 @@ import numpy as np
 
 from reviewgraph.formats.headers import ITEM, REVIEWER
 from reviewgraph.formats.side.fields import DEMAND, LOAD
+from reviewgraph.framed import as_reviews
 from reviewgraph.sides.given import by_label, pairs_of
 from reviewgraph.sides.matching import match_labels, match_pairs
 from reviewgraph.words import LISTED, counted, listed
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reviewgraph.arrays import IntArray
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.labels import Label
     from reviewgraph.reviews import Reviews
     from reviewgraph.sides.given import Pairs, Valued
@@ -91,7 +93,7 @@ def _some(count: int, named: Sequence[str], reviews: int | None = None) -> str:
 
 
 def violations_of(
-    reviews: Reviews,
+    reviews: ReviewsLike,
     conflicts: Pairs | None = None,
     load: int | Valued | None = None,
     demand: int | Valued | None = None,
@@ -126,6 +128,7 @@ def violations_of(
     >>> found.conflicts, found.over_load[0].limit, len(found.short)
     ((('ann', 2),), 1, 2)
     """
+    reviews = as_reviews(reviews)
     return Violations(
         None if conflicts is None else _violated(reviews, conflicts),
         None if load is None else _over(reviews, _limits(load, "load", reviews.reviewers, reviews.items)),

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.estimate import Estimate, plain_averages
+from reviewgraph.framed import ReviewsLike, as_reviews
 from reviewgraph.reviews import FloatArray, Reviews
 
 #: Steps of conjugate gradients before giving up on more accuracy; well-conditioned systems need about 20.
@@ -110,7 +111,7 @@ class AdditiveModel:
         return found
 
 
-def mixed_model(reviews: Reviews, *, seed: int | np.random.Generator = 0) -> Estimate:
+def mixed_model(reviews: ReviewsLike, *, seed: int | np.random.Generator = 0) -> Estimate:
     """Estimate qualities by the mixed model above, its variances by the largest marginal likelihood of the scores.
 
     ::
@@ -129,6 +130,7 @@ def mixed_model(reviews: Reviews, *, seed: int | np.random.Generator = 0) -> Est
     >>> mixed_model(Reviews.from_pairs(rows)).quality.round(3).tolist()
     [3.0, 4.0, 5.0, 6.0, 7.0]
     """
+    reviews = as_reviews(reviews)
     scored, average = reviews.only_scored(), plain_averages(reviews)
     if not scored.n_reviews:
         return Estimate(reviews, average, "additive")

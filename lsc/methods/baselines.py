@@ -10,6 +10,7 @@ import numpy as np
 
 from lsc.estimate import Estimate, plain_averages
 from reviewgraph.errors import InputError
+from reviewgraph.framed import ReviewsLike, as_reviews
 from reviewgraph.reviews import FloatArray, Reviews
 
 #: Weight of a squared offset against a squared residual: one imaginary review that puts the reviewer at 0.
@@ -18,7 +19,7 @@ RIDGE = 1.0
 ACCURACY = 1e-12
 
 
-def average(reviews: Reviews) -> Estimate:
+def average(reviews: ReviewsLike) -> Estimate:
     """Return the plain average of each item's scores.
 
     Examples
@@ -27,10 +28,11 @@ def average(reviews: Reviews) -> Estimate:
     >>> average(reviews).quality.tolist()
     [2.0, 4.0]
     """
+    reviews = as_reviews(reviews)
     return Estimate(reviews, plain_averages(reviews), "average")
 
 
-def centring(reviews: Reviews) -> Estimate:
+def centring(reviews: ReviewsLike) -> Estimate:
     """Average what each score lies above the mean of its reviewer; the mean of all scores is added again.
 
     Examples
@@ -39,12 +41,13 @@ def centring(reviews: Reviews) -> Estimate:
     >>> centring(reviews).quality.tolist()
     [4.0, 5.5, 5.0]
     """
+    reviews = as_reviews(reviews)
     scored = reviews.only_scored()
     mean, _ = mean_and_deviation(scored, scored.score)
     return _of_scores(reviews, scored, scored.score - mean[scored.reviewer] + _grand_mean(scored), "centring")
 
 
-def z_score(reviews: Reviews) -> Estimate:
+def z_score(reviews: ReviewsLike) -> Estimate:
     """Average what each score lies above the mean of its reviewer in units of her standard deviation.
 
     A reviewer with one score, or with equal scores, has no standard deviation; each of her scores counts as 0. The
@@ -56,6 +59,7 @@ def z_score(reviews: Reviews) -> Estimate:
     >>> z_score(reviews).ranking()
     ['p2', 'p3', 'p1']
     """
+    reviews = as_reviews(reviews)
     scored = reviews.only_scored()
     mean, deviation = mean_and_deviation(scored, scored.score)
     off = scored.score - mean[scored.reviewer]
@@ -65,7 +69,7 @@ def z_score(reviews: Reviews) -> Estimate:
     return _of_scores(reviews, scored, z * scale + _grand_mean(scored), "z-score")
 
 
-def ridge_offsets(reviews: Reviews, ridge: float = RIDGE) -> Estimate:
+def ridge_offsets(reviews: ReviewsLike, ridge: float = RIDGE) -> Estimate:
     """Estimate one shrunken offset a reviewer [PlattBurges12]_.
 
     ::
@@ -94,6 +98,7 @@ def ridge_offsets(reviews: Reviews, ridge: float = RIDGE) -> Estimate:
     >>> ridge_offsets(reviews, ridge=0.0).quality.round(6).tolist()
     [3.5, 5.5, 5.5]
     """
+    reviews = as_reviews(reviews)
     from lsc.methods.additive import AdditiveModel
 
     if not 0 <= ridge < np.inf:

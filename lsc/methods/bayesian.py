@@ -9,8 +9,9 @@ import numpy as np
 from lsc.estimate import Estimate, best_first, plain_averages
 from lsc.methods.additive import ACCURACY, AdditiveModel, Variances, marginal_variances
 from reviewgraph.errors import InputError
+from reviewgraph.framed import ReviewsLike, as_reviews
 from reviewgraph.labels import IntArray
-from reviewgraph.reviews import FloatArray, Reviews
+from reviewgraph.reviews import FloatArray
 
 #: Draws from the posterior: the frequency of acceptance is known to 1.6 percentage points.
 SAMPLES = 1000
@@ -38,7 +39,7 @@ class BayesianEstimate(Estimate):
 
 
 def bayesian(
-    reviews: Reviews,
+    reviews: ReviewsLike,
     n: int,
     *,
     seed: int | np.random.Generator = 0,
@@ -79,10 +80,12 @@ def bayesian(
 
     Examples
     --------
+    >>> from reviewgraph import Reviews
     >>> rows = [(j, i, i + 2.0 * j) for j in range(4) for i in range(5)]
     >>> bayesian(Reviews.from_pairs(rows), 2).ranking()
     [4, 3, 2, 1, 0]
     """
+    reviews = as_reviews(reviews)
     if not 0 <= n <= reviews.n_items:
         message = f"n: expected 0 to {reviews.n_items} items to select, found {n}"
         raise InputError(message)

@@ -12,6 +12,7 @@ from lsc.estimate import Estimate, plain_averages
 from lsc.evidence.support import groups_of
 from lsc.methods.baselines import mean_and_deviation
 from reviewgraph.errors import InputError
+from reviewgraph.framed import ReviewsLike, as_reviews
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray, Reviews
 
@@ -35,7 +36,7 @@ class Scaled(NamedTuple):
     unit: float
 
 
-def quadratic_programme(reviews: Reviews, *, bounded: bool = False) -> Estimate:
+def quadratic_programme(reviews: ReviewsLike, *, bounded: bool = False) -> Estimate:
     """Estimate a scale and an offset a reviewer by the quadratic programme of [Roos11]_.
 
     ::
@@ -74,6 +75,7 @@ def quadratic_programme(reviews: Reviews, *, bounded: bool = False) -> Estimate:
     >>> (np.diff(found) / np.diff(found).mean()).round(4).tolist()
     [1.0, 1.0, 1.0]
     """
+    reviews = as_reviews(reviews)
     scored = reviews.only_scored()
     average = plain_averages(reviews)
     if not scored.n_reviews:

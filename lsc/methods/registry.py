@@ -16,6 +16,7 @@ from reviewgraph.naming import named
 if TYPE_CHECKING:
     from lsc.calibration import Calibration
     from lsc.estimate import Estimate
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.reviews import Reviews
 
 
@@ -53,7 +54,7 @@ class Method:
         """Names of the options it takes, all by keyword."""
         return tuple(list(inspect.signature(self.function).parameters)[1:])
 
-    def __call__(self, reviews: Reviews, **options: Any) -> Estimate:
+    def __call__(self, reviews: ReviewsLike, **options: Any) -> Estimate:
         """Estimate the qualities of the items of some reviews.
 
         Raises
@@ -65,7 +66,9 @@ class Method:
         if unknown:
             message = f"{self.name}: expected options among {', '.join(self.options) or 'none'}, found {unknown[0]!r}"
             raise InputError(message)
-        return self.function(reviews, **options)
+        from reviewgraph.framed import as_reviews
+
+        return self.function(as_reviews(reviews), **options)
 
 
 def _posterior(

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reviewgraph.reviews import FloatArray, Reviews
+from reviewgraph.framed import ReviewsLike, as_reviews
+from reviewgraph.reviews import FloatArray
 
 #: Scores that lie this part of the standard deviation of quality above or below what is usual are worth a word.
 NOTABLE_SEVERITY = 0.5
@@ -40,7 +41,7 @@ class Habits(NamedTuple):
         return found
 
 
-def habits(reviews: Reviews, quality: FloatArray, noise: FloatArray) -> Habits:
+def habits(reviews: ReviewsLike, quality: FloatArray, noise: FloatArray) -> Habits:
     """Return the habits of all reviewers; the slope is that of the best line through her scores.
 
     Parameters
@@ -52,6 +53,7 @@ def habits(reviews: Reviews, quality: FloatArray, noise: FloatArray) -> Habits:
 
     Examples
     --------
+    >>> from reviewgraph import Reviews
     >>> from lsc import calibrate
     >>> rows = [("ann", p, float(p)) for p in range(5)] + [("bob", p, 1.0 + p) for p in range(5)]
     >>> result = calibrate(Reviews.from_pairs(rows), solver="cvxpy")
@@ -59,6 +61,7 @@ def habits(reviews: Reviews, quality: FloatArray, noise: FloatArray) -> Habits:
     >>> found.words(0), found.words(1), found.stretch.round(6).tolist()
     ([], [], [1.0, 1.0])
     """
+    reviews = as_reviews(reviews)
     rows = np.flatnonzero(reviews.scored)
     reviewer, size = reviews.reviewer[rows], reviews.n_reviewers
     placed = quality[reviews.item[rows]]

@@ -248,9 +248,9 @@ def assign(
         problem = build(scored, allowed)
         steps = (problem, aim, gone, seed, clock, say, conditioning, given)
         if chances.asked:
-            return Lottery(*steps, chances=chances).result()
+            return Lottery(*steps, chances=chances).result().in_frames_like(affinity)
         fairly = Fair(problem, way, say) if way or floors.asked else None
-        return Run(*steps, fairly, alternates).result()
+        return Run(*steps, fairly, alternates).result().in_frames_like(affinity)
 
     with clock.stopped_by_interrupts(say):
         found = run(wishes)

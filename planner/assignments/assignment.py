@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.assignments.findings.changed import Concerned
 from reviewgraph.plots import Pictured
-from reviewgraph.results import Status
+from reviewgraph.results import Status, backend_of
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -143,6 +143,10 @@ class Assignment(Pictured):
     randomised: Randomised | None = None
 
     pictured_by: ClassVar[str] = "planner.report.assignment"
+
+    def in_frames_like(self, given: Any) -> Assignment:
+        """Return the assignment with data frames of the kind of ``given``; as it is where that is none."""
+        return replace(self, reviews=replace(self.reviews, backend=backend_of(given)))
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""

@@ -25,6 +25,7 @@ from planner.plans.targets import covered, target_named
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
 from reviewgraph.clock import Clock
+from reviewgraph.framed import as_reviews
 from reviewgraph.levels import Double
 from reviewgraph.words import counted
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from planner.plans.objectives.aim import Aim
     from planner.plans.objectives.objective import Objective
     from reviewgraph.arrays import FloatArray
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
     from reviewgraph.sides.given import Chosen, Numbered, Pairs, Valued
@@ -46,7 +48,7 @@ BEFORE_KEEPING, KEEP = 0.1, 0.95
 
 
 def plan_extra_reviews(
-    reviews: Reviews,
+    reviews: ReviewsLike,
     target: str | None = None,
     *,
     conflicts: Pairs = (),
@@ -86,7 +88,7 @@ def plan_extra_reviews(
     Parameters
     ----------
     reviews
-        Who reviews what. Items nobody reviewed must be among ``reviews.items``.
+        Who reviews what, or a data frame of it. Items nobody reviewed must be among ``reviews.items``.
     target
         ``double``, ``recoverable`` or ``connected``, or a level that outlives a loss, ``survives-reviewer`` or
         ``survives-review``: ``double`` after any one reviewer, or review, old or new, fails to arrive. By default
@@ -181,6 +183,7 @@ def plan_extra_reviews(
     >>> plan.status, plan.count, plan.lower_bound
     ('optimal', 1, 1)
     """
+    reviews = as_reviews(reviews)
     goal = objective_named(objective)
     asked = target is not None or goal.needs_level
     chosen = target_named(target or Double.name)

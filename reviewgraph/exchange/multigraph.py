@@ -16,6 +16,7 @@ import numpy as np
 from reviewgraph.errors import InputError
 from reviewgraph.exchange.to_graphs import refuse_equal_labels, rows
 from reviewgraph.exchange.to_matrices import to_biadjacency
+from reviewgraph.framed import as_reviews
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.reviews import Reviews
 
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     import networkx as nx
     import scipy.sparse
 
+    from reviewgraph.framed import ReviewsLike
+
 #: Edges from which a multigraph is refused unless asked for: networkx takes about half a kilobyte for each.
 MAX_EDGES = 5_000_000
 
 
-def review_multigraph(reviews: Reviews, *, max_edges: int | None = MAX_EDGES) -> nx.MultiGraph:
+def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES) -> nx.MultiGraph:
     """Return the review multigraph as networkx holds it: one edge per item that two reviewers share.
 
     Parameters
@@ -61,6 +64,7 @@ def review_multigraph(reviews: Reviews, *, max_edges: int | None = MAX_EDGES) ->
     >>> sorted(graph.edges(keys=True))
     [('ann', 'bob', 'p1'), ('ann', 'bob', 'p2')]
     """
+    reviews = as_reviews(reviews)
     import networkx as nx
 
     refuse_equal_labels(reviews)
@@ -80,7 +84,7 @@ def review_multigraph(reviews: Reviews, *, max_edges: int | None = MAX_EDGES) ->
     return graph
 
 
-def review_multigraph_igraph(reviews: Reviews, *, max_edges: int | None = MAX_EDGES) -> igraph.Graph:
+def review_multigraph_igraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES) -> igraph.Graph:
     """Return the review multigraph as igraph holds it: an order of magnitude smaller and faster.
 
     Parameters
@@ -112,6 +116,7 @@ def review_multigraph_igraph(reviews: Reviews, *, max_edges: int | None = MAX_ED
     >>> graph.ecount(), graph.es["item"]
     (1, ['p1'])
     """
+    reviews = as_reviews(reviews)
     import igraph
 
     refuse_equal_labels(reviews)
@@ -157,7 +162,7 @@ def from_review_multigraph(graph: nx.MultiGraph | igraph.Graph) -> Reviews:
 
 
 def overlap(
-    reviews: Reviews, *, of: Literal["reviewers", "items"] = "reviewers", max_edges: int | None = MAX_EDGES
+    reviews: ReviewsLike, *, of: Literal["reviewers", "items"] = "reviewers", max_edges: int | None = MAX_EDGES
 ) -> scipy.sparse.csr_array:
     """Return how many items each two reviewers share, or how many reviewers each two items do.
 
@@ -190,6 +195,7 @@ def overlap(
     >>> overlap(Reviews.from_pairs([("ann", "p1"), ("ann", "p2"), ("bob", "p1"), ("bob", "p2")])).toarray().tolist()
     [[2, 2], [2, 2]]
     """
+    reviews = as_reviews(reviews)
     if of not in ("reviewers", "items"):
         message = f"of: expected 'reviewers' or 'items', found {of!r}"
         raise InputError(message)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.errors import InputError
+from reviewgraph.framed import as_reviews
 from reviewgraph.labels import Label
 from reviewgraph.reviews import Reviews
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     import igraph
     import networkx as nx
 
+    from reviewgraph.framed import ReviewsLike
 
-def to_networkx(reviews: Reviews) -> nx.Graph:
+
+def to_networkx(reviews: ReviewsLike) -> nx.Graph:
     """Return the bipartite graph of reviewers and items as networkx holds it.
 
     Nodes are ``("reviewer", label)`` with ``bipartite=0`` and ``("item", label)`` with ``bipartite=1``, so that a
@@ -47,6 +50,7 @@ def to_networkx(reviews: Reviews) -> nx.Graph:
     >>> graph.edges[("reviewer", "ann"), ("item", "p1")], graph.edges[("reviewer", "bob"), ("item", "p1")]
     ({'score': 6.0}, {})
     """
+    reviews = as_reviews(reviews)
     import networkx as nx
 
     refuse_equal_labels(reviews)
@@ -62,7 +66,7 @@ def to_networkx(reviews: Reviews) -> nx.Graph:
     return graph
 
 
-def to_igraph(reviews: Reviews) -> igraph.Graph:
+def to_igraph(reviews: ReviewsLike) -> igraph.Graph:
     """Return the bipartite graph of reviewers and items as igraph holds it.
 
     Vertices 0..M-1 are the reviewers and M..M+N-1 the items, in the order of their codes, with attributes ``name``
@@ -84,6 +88,7 @@ def to_igraph(reviews: Reviews) -> igraph.Graph:
     >>> graph.vs["name"], graph.vs["type"], graph.es["score"]
     (['ann', 'bob', 'p1'], [False, False, True], [6.0, None])
     """
+    reviews = as_reviews(reviews)
     import igraph
 
     edges = np.column_stack([reviews.reviewer, reviews.item + reviews.n_reviewers])

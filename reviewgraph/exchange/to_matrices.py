@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph.reviews import Reviews
+from reviewgraph.framed import as_reviews
 
 if TYPE_CHECKING:
     import scipy.sparse
 
+    from reviewgraph.framed import ReviewsLike
 
-def to_biadjacency(reviews: Reviews, *, scored: bool = True) -> scipy.sparse.csr_array:
+
+def to_biadjacency(reviews: ReviewsLike, *, scored: bool = True) -> scipy.sparse.csr_array:
     """Return the reviewers x items matrix whose stored entries are the reviews.
 
     Parameters
@@ -36,9 +38,11 @@ def to_biadjacency(reviews: Reviews, *, scored: bool = True) -> scipy.sparse.csr
 
     Examples
     --------
+    >>> from reviewgraph import Reviews
     >>> to_biadjacency(Reviews.from_pairs([("ann", "p1", 6.0), ("bob", "p2", 0.0)])).nnz
     2
     """
+    reviews = as_reviews(reviews)
     import scipy.sparse
 
     values = reviews.printed(reviews.score) if scored else np.ones(reviews.n_reviews, np.int64)

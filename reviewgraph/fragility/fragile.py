@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reviewgraph.fragility import connected, double, recoverable
+from reviewgraph.framed import as_reviews
 from reviewgraph.levels import LEVELS, Connected, Double, Recoverable
 from reviewgraph.naming import named
 from reviewgraph.results import Result
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
 
@@ -72,7 +74,7 @@ class Fragile(Result):
         return f"{self.level} falls with any of {' and any of '.join(losses)}"
 
 
-def fragile(reviews: Reviews, level: str = "double") -> Fragile:
+def fragile(reviews: ReviewsLike, level: str = "double") -> Fragile:
     """Return every reviewer and every review whose loss lowers a level: it does not hold for all items any more.
 
     Parameters
@@ -102,6 +104,7 @@ def fragile(reviews: Reviews, level: str = "double") -> Fragile:
     >>> fragile(reviews.with_pairs([("ann", 3)])).to_dict()["reviews"]
     [{'reviewer': 'ann', 'item': 3}]
     """
+    reviews = as_reviews(reviews)
     finder = FINDERS[named(LEVELS, level, "level").name]
     holds = bool(finder.holds(reviews))
 

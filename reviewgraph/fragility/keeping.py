@@ -12,6 +12,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
 from reviewgraph.formats.side.fields import PROBABILITY
 from reviewgraph.fragility.fragile import FINDERS
+from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.levels import LEVELS
 from reviewgraph.results import Result
@@ -19,6 +20,7 @@ from reviewgraph.sides.given import by_label
 from reviewgraph.sides.matching import match_labels
 
 if TYPE_CHECKING:
+    from reviewgraph.framed import ReviewsLike
     from reviewgraph.reviews import FloatArray, Reviews
     from reviewgraph.sides.given import Valued
 
@@ -75,7 +77,7 @@ class Keeps(Result):
 
 
 def keeps(
-    reviews: Reviews,
+    reviews: ReviewsLike,
     missing: float | Valued,
     draws: int = 200,
     rng: np.random.Generator | None = None,
@@ -115,6 +117,7 @@ def keeps(
     >>> keeps(reviews, {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}, draws=100).levels[0].probability < 0.3
     True
     """
+    reviews = as_reviews(reviews)
     if draws < 1:
         message = f"draws: expected 1 or more, found {draws}"
         raise InputError(message)

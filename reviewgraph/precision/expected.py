@@ -14,13 +14,14 @@ import numpy as np
 
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.errors import InputError
+from reviewgraph.framed import as_reviews
 from reviewgraph.learned import learned_from
 from reviewgraph.normal import quantile
 from reviewgraph.precision.inverses import EXACT_UP_TO, Matrix, by_reviewer, exact_diagonal, solve
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import FloatArray, IntArray
-    from reviewgraph.reviews import Reviews
+    from reviewgraph.framed import ReviewsLike
 
 #: Vectors of qualities over which variances are averaged, as many at least in the largest tables, and probes for each.
 DRAWS, FEWEST_DRAWS, PROBES = 8, 2, 4
@@ -29,8 +30,8 @@ MOST_WORK = 400_000
 
 
 def expected_errors(
-    reviews: Reviews,
-    like: Reviews | None = None,
+    reviews: ReviewsLike,
+    like: ReviewsLike | None = None,
     assumptions: Assumptions | None = None,
     rng: np.random.Generator | None = None,
 ) -> FloatArray:
@@ -72,12 +73,13 @@ def expected_errors(
     >>> errors.round(1).tolist()
     [0.7, 0.6, 0.7]
     """
+    reviews = as_reviews(reviews)
     given = assumed(like, assumptions)
     variances = expected_variances(reviews.reviewer, reviews.item, reviews.n_items, given, rng)
     return given.spread * np.sqrt(variances)
 
 
-def assumptions_like(reviews: Reviews) -> Assumptions:
+def assumptions_like(reviews: ReviewsLike) -> Assumptions:
     """Return what the scores of a table say of noise, severity, stretch and the spread of qualities.
 
     Raises
@@ -85,10 +87,11 @@ def assumptions_like(reviews: Reviews) -> Assumptions:
     InputError
         If there are no scores, or no calibration is installed.
     """
+    reviews = as_reviews(reviews)
     return learned_from(reviews, n_draws=0).assumptions
 
 
-def assumed(like: Reviews | None, assumptions: Assumptions | None) -> Assumptions:
+def assumed(like: ReviewsLike | None, assumptions: Assumptions | None) -> Assumptions:
     """Return the assumptions given, those learned from a table, or the default ones.
 
     Raises
@@ -101,13 +104,14 @@ def assumed(like: Reviews | None, assumptions: Assumptions | None) -> Assumption
     if assumptions is not None:
         message = "assumptions: expected none beside like, from which they are learned"
         raise InputError(message)
+    like = as_reviews(like, "like")
     if not like.scored.any():
         message = "like: expected a table with scores to learn from, found planned reviews only"
         raise InputError(message)
     return assumptions_like(like)
 
 
-def average_errors(reviews: Reviews, assumptions: Assumptions | None = None) -> FloatArray:
+def average_errors(reviews: ReviewsLike, assumptions: Assumptions | None = None) -> FloatArray:
     """Return the expected standard errors of plain averages, drawn to the middle as far as their reviews are few.
 
     A reviewer's severity and stretch are noise there: n reviews leave the variance ``1 / (1 + n / w)``, w that of a
@@ -124,6 +128,7 @@ def average_errors(reviews: Reviews, assumptions: Assumptions | None = None) -> 
     >>> average_errors(Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)])).round(2).tolist()
     [0.75, 0.63, 0.75]
     """
+    reviews = as_reviews(reviews)
     given = assumptions or Assumptions()
     single = given.noise**2 + given.severity**2 + given.stretch**2
     return given.spread / np.sqrt(1.0 + reviews.reviews_per_item / single)

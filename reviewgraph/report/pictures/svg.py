@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Tree
 
+from reviewgraph.words import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -65,7 +67,7 @@ class Drawing:
     def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> None:
         """Write words; ``anchor`` says whether they start, have their middle or end at the place."""
         mark = self._add("text", "", x=_number(x), y=_number(y), **{"class": kind, "text-anchor": anchor})
-        mark.text = words
+        mark.text = visible(words)
 
     def markup(self, name: str, title: str, words: str) -> str:
         """Return the element.
@@ -97,14 +99,14 @@ class Drawing:
     def _frame(self, name: str, title: str, words: str, box: tuple[float, float, float, float]) -> Tree.Element:
         root = Tree.Element("svg", {"viewBox": " ".join(map(_number, box)), "role": "img"})
         root.set("aria-labelledby", f"{name}-title {name}-words")
-        Tree.SubElement(root, "title", {"id": f"{name}-title"}).text = title
-        Tree.SubElement(root, "desc", {"id": f"{name}-words"}).text = words
+        Tree.SubElement(root, "title", {"id": f"{name}-title"}).text = visible(title)
+        Tree.SubElement(root, "desc", {"id": f"{name}-words"}).text = visible(words)
         return root
 
     def _add(self, tag: str, told: str, **attributes: str) -> Tree.Element:
         mark = Tree.Element(tag, {name: value for name, value in attributes.items() if value})
         if told:
-            Tree.SubElement(mark, "title").text = told
+            Tree.SubElement(mark, "title").text = visible(told)
         self._marks.append(mark)
         return mark
 

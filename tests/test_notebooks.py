@@ -1,0 +1,331 @@
+"""Results in notebooks: what a cell shows, pictures, and data frames that come in, go out and come back."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Tree
+
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import lsc
+import planner
+import reviewgraph
+from lsc.methods.registry import METHODS
+from reviewgraph import InputError, Reviews, check
+from reviewgraph.formats.writing import plain
+from reviewgraph.plots import Pictured, Plot
+from reviewgraph.structure import structure_of
+from reviewgraph.violations import violations_of
+
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "notebook.md"
+BUILD: dict[str, Callable[..., Any]] = {
+    "pandas": pandas.DataFrame,
+    "polars": polars.DataFrame,
+    "pyarrow": pyarrow.table,
+}
+#: Two who share two papers, two who share two others, and one paper between them.
+TABLE = {
+    "reviewer": [1, 1, 2, 2, 2, 3, 3, 4, 4, 4],
+    "paper": [10, 11, 10, 11, 12, 13, 14, 13, 14, 12],
+    "score": [3.0, 5.0, 4.0, 7.0, 6.0, 2.0, 8.0, 1.0, 6.0, 5.0],
+}
+HOSTILE = "<script>alert('1')</script>&\x1b[2J"
+
+
+def noisy(n: int = 24) -> dict[str, list[Any]]:
+    """Scores that show severity and stretch of three reviewers."""
+    rows = [
+        (who, paper, a + b * paper + (7 * paper + 3 * who) % 5 / 10)
+        for who, (a, b) in enumerate([(1, 1), (4, 0.5), (0, 1.5)])
+        for paper in range(n)
+        if (paper + who) % 4
+    ]
+    return dict(zip(TABLE, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def assigned(table: Any) -> planner.Assignment:
+    frame = Reviews.from_frame(table)
+    rows = {"reviewer": [], "item": [], "affinity": []}
+    for j in frame.reviewers:
+        for i in frame.items:
+            for name, value in zip(rows, (j, i, 1.0 / (1 + len(str(j)) + len(str(i)))), strict=True):
+                rows[name].append(value)
+    return planner.assign(BUILD[frame.backend or "pandas"](rows), demand=2, load=5, target="none")
+
+
+RESULTS: dict[str, Callable[[Any], Pictured]] = {
+    "reviews": Reviews.from_frame,
+    "check": check,
+    "plan": lambda table: planner.plan_extra_reviews(table, time_limit=5),
+    "assignment": assigned,
+    "posterior": lsc.posterior,
+    "lsc": lsc.calibrate,
+    "average": METHODS["average"],
+}
+every_result = pytest.mark.parametrize("make", RESULTS.values(), ids=list(RESULTS))
+every_frame = pytest.mark.parametrize("kind", BUILD)
+
+
+@every_frame
+@every_result
+def test_a_result_goes_out_as_what_the_reviews_came_in(make: Callable[[Any], Pictured], kind: str) -> None:
+    result = make(BUILD[kind](TABLE))
+    assert isinstance(result.to_frame(), type(BUILD[kind]({})))
+    for other, build in BUILD.items():
+        assert isinstance(result.to_frame(other), type(build({})))  # type: ignore[arg-type]
+    json.dumps(plain(result.to_dict()), allow_nan=False)
+
+
+@every_frame
+@every_result
+def test_integer_labels_stay_integers(make: Callable[[Any], Pictured], kind: str) -> None:
+    frame = make(BUILD[kind](TABLE)).to_frame()
+    columns = {
+        name: pandas.Series(frame[name].to_pylist()) if kind == "pyarrow" else frame[name]
+        for name in (frame.column_names if kind == "pyarrow" else frame.columns)
+    }
+    labels = [columns[name].to_list() for name in ("reviewer", "item") if name in columns]
+    assert labels
+    assert {type(label) for column in labels for label in column} == {int}
+
+
+@every_result
+def test_a_cell_shows_a_headline_and_the_first_rows(make: Callable[[Any], Pictured]) -> None:
+    result = make(pandas.DataFrame(TABLE))
+    shown = Tree.fromstring(result._repr_html_())
+    assert shown[0].text == f"{type(result).__name__}: {result.headline()}"
+    assert [head.text for head in shown.findall("./table/thead/tr/th")] == list(result.to_columns())
+    rows = len(next(iter(result.to_columns().values())))
+    assert len(shown.findall("./table/tbody/tr")) == min(rows, 10)
+
+
+def test_a_cell_counts_the_rows_that_it_leaves_out() -> None:
+    shown = Tree.fromstring(Reviews.from_frame(pandas.DataFrame(noisy()))._repr_html_())
+    assert len(shown.findall("./table/tbody/tr")) == 10
+    assert shown[-1].text == "and 44 more rows; to_frame() has all"
+
+
+@every_result
+def test_labels_are_no_markup(make: Callable[[Any], Pictured]) -> None:
+    result = make(
+        pandas.DataFrame(TABLE)
+        .replace({"reviewer": {1: HOSTILE}, "paper": {10: HOSTILE}})
+        .astype({"reviewer": str, "paper": str})
+    )
+    page = result._repr_html_()
+    assert "<script" not in page
+    assert "\x1b" not in page
+    if HOSTILE in [label for name in ("reviewer", "item") for label in result.to_columns().get(name, [])][:10]:
+        assert "&lt;script&gt;" in page
+    picture = result.plot()
+    for text in (picture.svg, picture._repr_html_()):
+        assert "<script" not in text
+        Tree.fromstring(picture.svg)
+
+
+@every_result
+def test_every_picture_stands_alone(make: Callable[[Any], Pictured], tmp_path: Path) -> None:
+    result = make(pandas.DataFrame(TABLE))
+    with pytest.raises(InputError, match="name: expected ") as caught:
+        result.plot("no such picture")
+    names = re.findall(r"'(\w+)'", str(caught.value).partition(", found")[0])
+    assert result.plot().name == names[0]
+    for name in names:
+        picture = result.plot(name)
+        assert isinstance(picture, Plot)
+        assert repr(picture) == f"<Picture {name}: {picture.title}>"
+        root = Tree.fromstring(picture.svg)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert root.findtext("{*}title") == picture.title
+        assert root.findtext("{*}desc") == picture.words
+        assert not re.search(r"href|url\(|@import", picture.svg)
+        picture.save(tmp_path / f"{name}.svg")
+        assert (tmp_path / f"{name}.svg").read_text("utf-8") == picture._repr_svg_()
+        assert picture.title in picture._repr_html_()
+
+
+def test_a_selection_shows_its_grey_zone() -> None:
+    found = lsc.posterior(pandas.DataFrame(noisy()))
+    assert [found.plot(name).name for name in (None, "qualities", "wright", "stretches")] == [
+        *("moved", "qualities", "wright", "stretches"),
+    ]
+    assert found.plot(select=5).name == "zone"
+    assert "best 5" in found.plot("moved", select=5).words
+    with pytest.raises(InputError, match=r"n: expected 0 to 24 items"):
+        found.plot(select=25)
+
+
+def test_pictures_are_saved_as_svg_or_refused(tmp_path: Path) -> None:
+    picture = check(pandas.DataFrame(TABLE)).plot()
+    with pytest.raises(InputError, match=r"path: expected a name that ends with \.svg, found .*map\.png"):
+        picture.save(tmp_path / "map.png")
+    with pytest.raises(InputError, match=r"map\.svg: cannot be written \(No such file or directory\)"):
+        picture.save(tmp_path / "nowhere" / "map.svg")
+
+
+def test_what_is_empty_is_shown_and_not_drawn() -> None:
+    empty = Reviews.from_pairs([])
+    nothing = Reviews.from_pairs([("ann", "p1")])
+    plan = planner.plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("ann", 2)]))
+    for result in (empty, check(empty), plan, METHODS["average"](nothing), planner.assign({(0, 0): 1.0}, demand=2)):
+        assert Tree.fromstring(result._repr_html_()).find("./table/tbody") is not None
+        assert len(pandas.DataFrame(result.to_frame("pandas"))) == len(next(iter(result.to_columns().values())))
+        with pytest.raises(InputError, match=r"plot: nothing to draw \("):
+            result.plot()
+
+
+def test_one_review_is_drawn() -> None:
+    one = pandas.DataFrame({"reviewer": ["ann"], "paper": ["p1"], "score": [3.0]})
+    for make in (Reviews.from_frame, check, lsc.posterior, lsc.calibrate, METHODS["average"]):
+        result: Pictured = make(one)
+        assert Tree.fromstring(result.plot().svg).tag.endswith("svg")
+        assert Tree.fromstring(result._repr_html_()) is not None
+
+
+@every_frame
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(1, 10, 3.0), (1, 11, None), (2, 10, 4.5)],
+        [("ann", "007", 3.0), ("bob", "7", None)],
+        [("ann", 1, None), ("ann", 2, None)],
+        [("ann", 1, 2.0)],
+        [],
+    ],
+    ids=["numbers", "text", "planned", "one", "none"],
+)
+def test_a_table_comes_back_as_it_was(kind: Any, rows: list[Any]) -> None:
+    reviews = Reviews.from_pairs(rows)
+    again = Reviews.from_frame(reviews.to_frame(kind))
+    assert again.to_dict() == reviews.to_dict()
+    assert again.backend == kind
+    assert again.subset(again.scored).with_labels(["zoe"]).with_pairs([("zoe", "new")]).backend == kind
+
+
+@every_frame
+def test_labels_of_several_types_become_text(kind: Any) -> None:
+    reviews = Reviews.from_pairs([("ann", 1, 2.0), ("ann", "x", 3.0), ("bob", 2**70, 1.0), ("bob", True, 1.0)])
+    again = Reviews.from_frame(reviews.to_frame(kind))
+    assert set(again.items) == {"1", "x", str(2**70), "True"}
+    half = Reviews.from_pairs([("ann", 1), ("ann", 2.5)])
+    assert set(Reviews.from_frame(half.to_frame(kind)).items) == {1.0, 2.5}
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    **{
+        name: getattr(reviewgraph, name)
+        for name in (
+            *("check", "connected_components", "doubly_connected_components", "is_recovery_resilient"),
+            *("recoverability", "degrees_of_freedom", "fragile", "expected_errors", "overlap", "review_multigraph"),
+            *("review_multigraph_igraph", "to_biadjacency", "to_networkx", "to_igraph"),
+        )
+    },
+    "keeps": lambda table: reviewgraph.keeps(table, 0.1),
+    "verify_merges": lambda table: reviewgraph.verify_merges(
+        table, reviewgraph.doubly_connected_components(table).merges
+    ),
+    "expected errors like": lambda table: reviewgraph.expected_errors(table, like=table),
+    "structure_of": structure_of,
+    "violations_of": lambda table: violations_of(table, demand=2),
+    "plan_extra_reviews": planner.plan_extra_reviews,
+    "posterior": lsc.posterior,
+    "calibrate": lsc.calibrate,
+    "seriate": lsc.seriation.seriate,
+    "feasibility_program": lambda table: lsc.programs.feasibility_program(table).quality.shape,
+    **{name: method for name, method in METHODS.items() if name != "lsc"},
+}
+
+
+def told(found: Any) -> str:
+    """Return what was found as text."""
+    if hasattr(found, "to_dict"):
+        return json.dumps(plain(found.to_dict()))
+    return str(found.edges(data=True)) if hasattr(found, "edges") else str(found)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_data_frame_does_for_reviews(name: str) -> None:
+    frame = polars.DataFrame(TABLE)
+    assert told(FUNCTIONS[name](frame)) == told(FUNCTIONS[name](Reviews.from_frame(frame)))
+
+
+@every_frame
+def test_an_assignment_comes_back_as_the_previous_one_and_the_first_phase(kind: Any) -> None:
+    affinity = {(who, paper): float((who * paper) % 5) for who in range(6) for paper in range(6)}
+    chosen = planner.assign(affinity, demand=2, load=3)
+    for argument in ("previous", "phase_one"):
+        again, other = (
+            planner.assign(affinity, demand=2, load=5, **{argument: given})
+            for given in (chosen.reviews, chosen.to_frame(kind))
+        )
+        assert again.to_dict() == other.to_dict()
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("reviewgraph", "planner", "lsc", "reviewgraph.structure", "reviewgraph.violations", "reviewgraph.learned"),
+        *("lsc.programs", "lsc.seriation", "lsc.methods.baselines", "lsc.methods.additive", "lsc.methods.bayesian"),
+        *("lsc.methods.quadratic", "lsc.words.habits"),
+    ],
+)
+def test_no_public_function_takes_reviews_alone(module: str) -> None:
+    home = import_module(module)
+    names = getattr(home, "__all__", [name for name in vars(home) if not name.startswith("_")])
+    for name in names:
+        function = getattr(home, name)
+        if inspect.isfunction(function) and (function.__module__ == module or "." not in module):
+            for parameter in inspect.signature(function).parameters.values():
+                if parameter.name in ("reviews", "like"):
+                    assert "ReviewsLike" in str(parameter.annotation), f"{name}({parameter})"
+
+
+def test_what_is_neither_reviews_nor_a_data_frame_is_refused() -> None:
+    wrong: Any = [("ann", 1, 2.0)]
+    with pytest.raises(InputError, match=r"reviews: expected Reviews or a data frame .*, found list; .*from_pairs"):
+        check(wrong)
+    with pytest.raises(InputError, match=r"like: expected Reviews or a data frame"):
+        check(polars.DataFrame(TABLE), like=wrong)
+    with pytest.raises(InputError, match=r"frame: expected an eager data frame .* found LazyFrame"):
+        lsc.posterior(polars.DataFrame(TABLE).lazy())
+
+
+def test_columns_are_asked_for_in_terms_of_python() -> None:
+    frame = pandas.DataFrame({"who": [1], "paper": [1], "score": [1], "rating": [2]})
+    with pytest.raises(InputError, match=r'with columns=\{"reviewer": "NAME"\} of Reviews\.from_frame$'):
+        check(frame)
+    with pytest.raises(InputError, match=r'for example columns=\{"score": "score"\} of Reviews\.from_frame$'):
+        Reviews.from_frame(frame, {"reviewer": "who"})
+    with pytest.raises(InputError, match=r'^columns=\{"item": "the paper"\}: there is no column'):
+        Reviews.from_frame(frame, {"item": "the paper"})
+    with pytest.raises(InputError, match=r"^columns: expected one of reviewer, item, score, title, found 'foo'"):
+        Reviews.from_frame(frame, {"foo": "who"})
+    assert list(inspect.signature(Reviews.from_frame).parameters) == [
+        *("frame", "columns", "reviewers", "items", "scale", "lower_is_better", "duplicates", "note"),
+    ]
+
+
+def test_the_page_on_notebooks_runs() -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
+    assert len(blocks) == 5
+    first = ast.parse(blocks[0]).body
+    assert len(first) == 4
+    known: dict[str, Any] = {}
+    exec("\n".join(map(ast.unparse, first[:-1])), known)
+    assert isinstance(first[-1], ast.Expr)
+    picture = eval(ast.unparse(first[-1]), known)
+    assert picture.name == "groups"
+    shown = (PAGE.parent / "notebook.svg").read_text("utf-8")
+    assert (Tree.fromstring(shown).findtext("{*}desc"), shown) == (picture.words, picture.svg)
+    for block in blocks[1:]:
+        exec(block, known)
