@@ -114,7 +114,7 @@ def test_refuses_what_it_cannot_calibrate() -> None:
         lsc.calibrate(reviews, {"ann": "linear"})
     with pytest.raises(InputError, match="no reviewer 'eve'"):
         lsc.calibrate(reviews, {"ann": "linear", "bob": "convex", "eve": "linear"})
-    with pytest.raises(InputError, match="expected an item of the reviews, found 'q'"):
+    with pytest.raises(InputError, match=r"references: the paper is not in the reviews \(paper 'q'\)"):
         lsc.calibrate(reviews, references={"q": 1.0})
     with pytest.raises(InputError, match="finite quality, found nan"):
         lsc.calibrate(reviews, references={"a": float("nan")})
