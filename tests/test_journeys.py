@@ -28,7 +28,8 @@ from tests.conference_systems import (
     rows_of,
 )
 
-PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "upload.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "how-to" / "upload.md"
 JOURNEY = re.compile(r"^```\n((?:reviewgraph .*\n)+)```$", re.M)
 
 #: The system of each section, and whether the reviews of its journeys have scores.
@@ -154,3 +155,17 @@ def test_the_page_counts_three_commands_for_every_system() -> None:
     assert shown().keys() == SYSTEMS.keys()
     for journeys in shown().values():
         assert {len(commands) for commands in journeys} == {3}
+
+
+def test_the_three_commands_of_the_readme_run_on_exports_of_hotcrp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    conference = HotCRP()
+    export(conference)
+    (block,) = JOURNEY.findall((ROOT / "README.md").read_text("utf-8"))
+    for command in block.splitlines():
+        told = run(command)
+        assert told.exit_code == 0, told.output
+    assert len(block.splitlines()) == 3
+    conference.take(Path("upload.csv").read_bytes())
