@@ -50,12 +50,13 @@ def rows_of(text: bytes) -> list[dict[str, str]]:
 class Conference:
     """A system that holds reviews; ``files`` are its exports, ``take`` applies an upload.
 
-    ``members`` are those whom it lets review.
+    ``members`` are those whom it lets review, ``papers`` all that there are.
     """
 
     scored: bool = False
     reviews: Scores = field(init=False)
     members: ClassVar[list[str]] = PEOPLE
+    papers: ClassVar[list[str]] = PAPERS
 
     def __post_init__(self) -> None:
         self.reviews = drawn(scored=self.scored)
@@ -72,18 +73,21 @@ class Conference:
 
     def add(self, reviewer: str, paper: str) -> None:
         """Make a review; whom or what the system does not know, and conflicts, it refuses."""
-        if reviewer not in self.members or paper not in PAPERS or (reviewer, paper) in barred():
+        if reviewer not in self.members or paper not in self.papers or (reviewer, paper) in barred():
             message = f"refused: {reviewer} on {paper}"
             raise ValueError(message)
         self.reviews.setdefault((reviewer, paper), None)
 
 
 class HotCRP(Conference):
+    """Its list of assignments has all papers, one that nobody reviews among them."""
+
     members = COMMITTEE
+    papers: ClassVar[list[str]] = [*PAPERS, "99"]
 
     def files(self) -> Mapping[str, bytes]:
         assigned: list[list[Any]] = []
-        for paper in PAPERS:
+        for paper in self.papers:
             assigned.append([paper, "clearreview", "#pc", "any", f"On {paper}"])
             assigned += [
                 [paper, "primaryreview", who, "R1", ""] for who, of in self.reviews if of == paper and who in COMMITTEE

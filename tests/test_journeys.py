@@ -105,6 +105,7 @@ def test_three_commands_lead_from_an_export_to_the_level(
     told = run(third, "--json")
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["level"] == "double"
+    assert json.loads(told.stdout)["items"] == len(conference.papers)
     assert json.loads(told.stdout)["reviews"] == len(before) + len(added) - _hidden(conference, first)
 
 
