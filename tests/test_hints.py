@@ -64,6 +64,8 @@ PAGES = [
     "calibrate two.csv --method lsc",
     "calibrate two.csv --explain p1",
     "simulate linear --papers 30 --reviewers 20 -o made-up",
+    "simulate conference --papers 12 --reviewers 9 -o 'to assign'",
+    "simulate realistic --assignment two.csv -o scored",
     "demo",
 ]
 

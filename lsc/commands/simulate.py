@@ -12,9 +12,19 @@ from reviewgraph.cli.options import examples
 from reviewgraph.cli.output import offer, refusing, show
 
 PRESETS = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
+#: What is there before any review.
+CONFERENCE = "conference"
+N_PAPERS, N_REVIEWERS = 100, 80
+#: The options of ``assign`` that take its files.
+OFFERED = (
+    ("items", "papers.csv"),
+    ("reviewers", "reviewers.csv"),
+    ("bids", "bids.csv"),
+    ("conflicts", "conflicts.csv"),
+)
 
 
-HELP = """Make up scores whose truth is known: writes reviews.csv and truth.csv.
+HELP = """Make up scores whose truth is known: writes reviews.csv and truth.csv; or a conference before its reviews.
 
 \b
 linear            score = slope * quality + offset for each reviewer
@@ -24,6 +34,7 @@ mixture           half linear, half monotone
 mixed             a third each convex, concave and monotone
 doubly-connected  linear; 350 reviewers who put all papers on one scale
 realistic         whole scores 1-10, 3-6 reviews a paper, much noise
+conference        papers.csv, reviewers.csv, bids.csv and conflicts.csv
 """
 
 
@@ -32,11 +43,17 @@ realistic         whole scores 1-10, 3-6 reviews a paper, much noise
     epilog=examples(
         ("Scores as people give them:", "simulate realistic --papers 60 --reviewers 40 -o made-up"),
         ("And what calibration makes of them:", "calibrate made-up/reviews.csv"),
+        ("Scores for an assignment:", "simulate realistic --assignment pcassignments.csv -o scored"),
+        ("Bids and conflicts to assign by:", "simulate conference --papers 60 --reviewers 40 -o to-assign"),
     ),
 )
-@click.argument("preset", type=click.Choice(PRESETS))
-@click.option("--papers", type=click.IntRange(1), help="How many papers.  [default: 1000]")
-@click.option("--reviewers", type=click.IntRange(1), help="How many reviewers.  [default: 1000; doubly-connected 350]")
+@click.argument("preset", type=click.Choice([*PRESETS, CONFERENCE]))
+@click.option("--papers", type=click.IntRange(1), help="How many papers.  [default: 1000; conference 100]")
+@click.option(
+    "--reviewers",
+    type=click.IntRange(1),
+    help="How many reviewers.  [default: 1000; doubly-connected 350; conference 80]",
+)
 @click.option("--load", type=click.IntRange(1), help="Papers a reviewer, but in realistic.  [default: 5]")
 @click.option("--noise", type=click.FloatRange(0), help="Size of the noise.  [default: 0; realistic 1]")
 @click.option(
@@ -44,19 +61,34 @@ realistic         whole scores 1-10, 3-6 reviews a paper, much noise
     type=click.Choice(["inside", "outside"]),
     help="Noise in what a reviewer perceives, or in the score, but in realistic.  [default: inside]",
 )
+@click.option("--assignment", metavar="FILE", multiple=True, help="With realistic: who reviews what, in any files.")
+@click.option("--gone", metavar="FILE", help="With --assignment: who does not deliver (reviewer, or item,reviewer).")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another number, other scores.")
 @click.option("-o", "output", default=".", metavar="DIR", help="Where to write.  [default: this folder]")
 @refusing
-def simulate(preset: str, seed: int, output: str, **changes: Any) -> None:
-    """Make up scores whose truth is known."""
+def simulate(
+    preset: str, assignment: tuple[str, ...], gone: str | None, seed: int, output: str, **changes: Any
+) -> None:
+    """Make up scores whose truth is known, or a conference before its reviews."""
+    if gone and not assignment:
+        message = "--gone goes with --assignment"
+        raise click.UsageError(message)
+    if assignment:
+        changes["assignment"] = _read_assignment(assignment, gone)
+    if preset == CONFERENCE:
+        _make_up_conference(output, seed, **changes)
+    else:
+        _make_up_scores(preset, output, seed, changes)
+
+
+def _make_up_scores(preset: str, output: str, seed: int, changes: dict[str, Any]) -> None:
     from lsc.simulation.settings import PRESETS as SETTINGS
     from reviewgraph.cli.output import csv_text
 
-    setting = _changed(preset, SETTINGS[preset], changes)
-    found = setting.draw(seed)
-    reviews = found.reviews
-    paper = [f"P{i + 1}" for i in range(reviews.n_items)]
-    reviewer = [f"R{j + 1}" for j in range(reviews.n_reviewers)]
+    found = _changed(preset, SETTINGS[preset], changes).draw(seed)
+    reviews, named = found.reviews, changes.get("assignment") is not None
+    paper = list(reviews.items) if named else _numbered("P", reviews.n_items)
+    reviewer = list(reviews.reviewers) if named else _numbered("R", reviews.n_reviewers)
     table = {
         "reviewer": [reviewer[j] for j in reviews.reviewer.tolist()],
         "item": [paper[i] for i in reviews.item.tolist()],
@@ -69,6 +101,50 @@ def simulate(preset: str, seed: int, output: str, **changes: Any) -> None:
     show(f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers are in {where},")
     show("the true qualities in truth.csv beside it.")
     offer(f"reviewgraph calibrate {shlex.quote(where)}", "to see whether calibration finds them")
+
+
+def _make_up_conference(output: str, seed: int, *, papers: int | None, reviewers: int | None, **others: Any) -> None:
+    from lsc.simulation.conference import BIDS, draw_conference
+    from reviewgraph.cli.output import csv_text
+
+    unknown = [name for name, value in others.items() if value is not None]
+    if unknown:
+        message = f"--{unknown[0]} does not go with {CONFERENCE}"
+        raise click.UsageError(message)
+    found = draw_conference(papers or N_PAPERS, reviewers or N_REVIEWERS, seed)
+    paper, reviewer = (_numbered(letter, number) for letter, number in zip("PR", found.bid.shape, strict=True))
+    pairs = [(i, j) for i in range(len(paper)) for j in range(len(reviewer))]
+    free, barred = ([pair for pair in pairs if bool(found.conflict[pair]) == said] for said in (False, True))
+    institution = [f"Institution {number + 1}" for number in found.institution.tolist()]
+    tables = {
+        "papers.csv": {"item": paper},
+        "reviewers.csv": {"reviewer": reviewer, "institution": institution},
+        "bids.csv": {**_columns(paper, reviewer, free), "bid": [BIDS[found.bid[pair]] for pair in free]},
+        "conflicts.csv": _columns(paper, reviewer, barred),
+    }
+    _write(output, {name: csv_text(table) for name, table in tables.items()})
+    where = {name: os.path.normpath(os.path.join(output, name)) for name in tables}
+    listed = ", ".join(where.values())
+    show(f"{len(paper)} papers and {len(reviewer)} reviewers, with bids and conflicts, are in {listed}.")
+    lists = [f"--{option} {shlex.quote(where[name])}" for option, name in OFFERED]
+    offer(f"reviewgraph assign {' '.join(lists)}", "to assign reviewers by them")
+
+
+def _read_assignment(paths: tuple[str, ...], gone: str | None) -> Any:
+    """Return who reviews what, in labels of files, without those who are gone; scores count as planned."""
+    from reviewgraph.cli.duties import read_gone
+    from reviewgraph.reading import read_reviews
+    from reviewgraph.sides.leaving import without_gone
+
+    return without_gone(read_reviews(*paths), read_gone(gone))
+
+
+def _numbered(letter: str, number: int) -> list[str]:
+    return [f"{letter}{place + 1}" for place in range(number)]
+
+
+def _columns(paper: list[str], reviewer: list[str], pairs: list[tuple[int, int]]) -> dict[str, list[str]]:
+    return {"item": [paper[i] for i, _ in pairs], "reviewer": [reviewer[j] for _, j in pairs]}
 
 
 def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:
@@ -85,7 +161,7 @@ def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:
 
 
 def _write(folder: str, files: dict[str, str]) -> None:
-    """Write both files or neither: each is complete beside its name before the first takes it."""
+    """Write all files or none: each is complete beside its name before the first takes it."""
     from reviewgraph.cli.output import write_whole
     from reviewgraph.errors import InputError
 

@@ -107,6 +107,8 @@ class Realistic:
         Scale of the noise, Student's t with 4 degrees of freedom (1).
     reviews_per_item
         The fewest and the most reviews of an item (3 and 6).
+    assignment
+        Who reviews what; drawn by default. It overrides the sizes.
 
     Examples
     --------
@@ -119,6 +121,7 @@ class Realistic:
     n_reviewers: int = 1000
     noise: float = NOISE_SD
     reviews_per_item: tuple[int, int] = REVIEWS_PER_ITEM
+    assignment: Reviews | None = None
 
     def draw(self, seed: Seed) -> Simulation:
         """Draw loads, an assignment, true qualities and scores.
@@ -126,10 +129,22 @@ class Realistic:
         Raises
         ------
         InputError
-            If there are fewer reviewers than an item may need, the fewest reviews are more than the most, or ``noise``
-            is negative.
+            If ``noise`` is negative, or, where no assignment is given, there are fewer reviewers than an item may need
+            or the fewest reviews are more than the most.
         """
         rng = np.random.default_rng(seed)
+        if not self.noise >= 0:
+            message = f"noise: expected a scale of at least 0, found {self.noise}"
+            raise InputError(message)
+        reviews = self._drawn_assignment(rng) if self.assignment is None else self.assignment
+        truth = true_qualities(reviews.n_items, rng)
+        score = replace(self, n_reviewers=reviews.n_reviewers).scores(truth[reviews.item], reviews.reviewer, rng)
+        found = Reviews.from_codes(
+            reviews.reviewer, reviews.item, score, reviewers=reviews.reviewers, items=reviews.items
+        )
+        return Simulation(found, truth)
+
+    def _drawn_assignment(self, rng: np.random.Generator) -> Reviews:
         least, most = self.reviews_per_item
         if not 0 <= least <= most <= self.n_reviewers:
             message = (
@@ -137,15 +152,8 @@ class Realistic:
                 f"reviewers there are, found {self.reviews_per_item}"
             )
             raise InputError(message)
-        if not self.noise >= 0:
-            message = f"noise: expected a scale of at least 0, found {self.noise}"
-            raise InputError(message)
         reviewer, item = _uneven(self.n_items, self.n_reviewers, self.reviews_per_item, rng)
-        truth = true_qualities(self.n_items, rng)
-        score = self.scores(truth[item], reviewer, rng)
-        return Simulation(
-            Reviews.from_codes(reviewer, item, score, reviewers=self.n_reviewers, items=self.n_items), truth
-        )
+        return Reviews.from_codes(reviewer, item, reviewers=self.n_reviewers, items=self.n_items)
 
     def scores(self, quality: FloatArray, reviewer: IntArray, rng: np.random.Generator) -> FloatArray:
         """Draw what reviewers are like, and a score of each quality by its reviewer; all shapes (E,)."""

@@ -18,6 +18,7 @@ from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
+from reviewgraph.uploads.registry import CSV
 
 if TYPE_CHECKING:
     from planner.commands.uploading import Destination
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 #: Options that :func:`reviewgraph.cli.options.given_table` tells.
 TABLE_OPTIONS = ("columns", "format", "items", "scale", "lower_is_better", "duplicates")
+INSTEAD = "--to csv instead writes a table with all that each review joins, --to mail letters"
 KEEP = "to keep the plan, with all that each review joins; --to mail instead writes a letter to each reviewer"
 #: Options that a command which is offered to be typed again does not have again, beside those.
 NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
@@ -219,6 +221,9 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     if not found.reviews:
         return f"reviewgraph check {table}", ""
     output = destination.output
+    if output is None and destination.upload is not CSV:
+        upload = destination.upload
+        return f"{_again()} -o upload{upload.suffix}", f"to write {upload.words}; {INSTEAD}"
     if output is None or not destination.upload.read_back:
         return f"{_again()} -o plan.csv", KEEP
     require = f" --require {found.target}" if found.status.reaches else ""

@@ -70,14 +70,14 @@ class Destination:
             If who was asked for does not take them.
         """
         system = UPLOADS.get(given_system() or "", CSV)
-        chosen = self if self.asked or not self.output else replace(self, upload=system)
+        chosen = self if self.asked else replace(self, upload=system)
         try:
             chosen.try_out(reviewers, items)
         except InputError:
             if self.asked:
                 raise
             return self
-        if chosen.upload is not self.upload:
+        if self.output and chosen.upload is not self.upload:
             say(f"{self.output}: {chosen.upload.words} (--to csv writes a table)")
         return chosen
 
@@ -89,7 +89,7 @@ class Destination:
         InputError
             If the upload does not take one of them.
         """
-        if self.output and reviewers and items:
+        if reviewers and items:
             pairs = {
                 "reviewer": [*reviewers, *[reviewers[0]] * len(items)],
                 "item": [*[items[0]] * len(reviewers), *items],

@@ -71,7 +71,8 @@ def read_columns(
     kind
         What the file serves for, as :func:`reviewgraph.formats.opening.open_table` takes it.
     unique
-        Refuse a key that stands twice (by default), keep its first row (False), or keep all rows (None).
+        Refuse a key that stands twice (by default), keep its first row (False), or keep all rows (None). Reviewers may
+        stand in many rows that say the same of them.
     options
         As :class:`Options` has them.
 
@@ -103,7 +104,8 @@ def read_coded(
     values = {
         field.role.name: _values(table, rows.lines, columns[field.role.name], field, problems) for field in present
     }
-    kept = distinct_rows(table, rows.lines, [columns[name] for name in key], unique, problems)
+    said = rows.columns if kind == "reviewers" else ()
+    kept = distinct_rows(table, rows.lines, [columns[name] for name in key], unique, problems, said)
     problems.raise_any()
     nothing = Coded(np.zeros(kept.size, np.int64), [None])
     return {
@@ -158,9 +160,17 @@ def _values(table: Table, lines: Sequence[int], column: Column, field: Field, pr
 
 
 def distinct_rows(
-    table: Table, lines: Sequence[int], key: Sequence[Column], unique: bool | None, problems: Problems
+    table: Table,
+    lines: Sequence[int],
+    key: Sequence[Column],
+    unique: bool | None,
+    problems: Problems,
+    said: Sequence[Column] = (),
 ) -> IntArray:
-    """Return the rows that are the first of their key, noting the others where keys must be unique."""
+    """Return the rows that are the first of their key, noting the others where keys must be unique.
+
+    A row that repeats the first in the columns ``said`` contradicts nothing: exports list reviewers once a paper.
+    """
     if unique is None:
         return np.arange(len(lines))
     number = np.zeros(len(lines), np.int64)
@@ -168,7 +178,8 @@ def distinct_rows(
         number = number * max(len(column.values), 1) + column.codes
     _, kept, group = np.unique(number, return_index=True, return_inverse=True)
     first = kept[group]
-    again = np.flatnonzero(first != np.arange(first.size))
+    differs = [column.codes[first] != column.codes for column in said]
+    again = np.flatnonzero(np.any(differs, axis=0) if differs else first != np.arange(first.size))
 
     def say(n: int) -> str:
         before, row = table.place(int(lines[int(first[again[n]])])), table.place(int(lines[int(again[n])]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+import numpy as np
+
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER, normalise
 from reviewgraph.formats.problems import Problems, quote
@@ -30,7 +32,7 @@ from reviewgraph.formats.side.reading import (
 from reviewgraph.formats.values import parse_flag
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.tables import Path
+    from reviewgraph.formats.tables import Column, Path
 
 _CHOSEN = {field.role.name: field for field in (SENIOR, WILLING)}
 _SYNONYMOUS = (INSTITUTION.role, SENIOR.role)
@@ -72,7 +74,8 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
     """Return what a file says of each reviewer: for each column its text, or several in a list where ; parts them.
 
     A column of nothing but yes and no gives True and False. Empty cells are left out. Columns are named as in the file,
-    and ``institution`` and ``senior`` by these names, too, where the file has a synonym.
+    and ``institution`` and ``senior`` by these names, too, where the file has a synonym. Of an export with many rows a
+    reviewer, such as one of bids, columns in which these differ say nothing of reviewers.
 
     Raises
     ------
@@ -82,13 +85,14 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
     table, places = open_side(path, [REVIEWER], "reviewers", options)
     place, problems = places[REVIEWER.name], Problems()
     rows = table.read(range(len(table.header)), problems)
-    kept = distinct_rows(table, rows.lines, [rows.columns[place]], True, problems)
+    # A recognised export has rows for what it is about; in a table of one's own a second row is a slip.
+    kept = distinct_rows(table, rows.lines, [rows.columns[place]], not table.source, problems)
     problems.raise_any()
     labels = [rows.columns[place].values[code] for code in rows.columns[place].codes[kept].tolist()]
     expect_rows(path, labels, "reviewer")
     found: dict[str, dict[str, Any]] = {label: {} for label in labels}
     for number, header in enumerate(table.header):
-        if number == place:
+        if number == place or (table.source and not _settled(rows.columns[place], rows.columns[number])):
             continue
         same = [role.name for role in _SYNONYMOUS if normalise(header) in map(normalise, role.names)]
         meaning, names = _meanings(rows.columns[number].values, flag="senior" in same), [header.strip(), *same]
@@ -96,6 +100,12 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
             if meaning[code] is not None:
                 found[label].update(dict.fromkeys(names, meaning[code]))
     return found
+
+
+def _settled(key: Column, column: Column) -> bool:
+    """Whether all rows of one key say the same in a column."""
+    pairs = np.unique(np.stack([key.codes, column.codes]), axis=1)
+    return bool(pairs.shape[1] == np.unique(key.codes).size)
 
 
 def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:

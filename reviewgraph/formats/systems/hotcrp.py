@@ -137,7 +137,7 @@ HOTCRP = System(
             Use("assignments", rules=(_ASSIGNED,)),
             Use("conflicts", rules=(_CONFLICTED,)),
             _PAPERS,
-            say="external reviewers are not in HotCRP's pcassignments.csv",
+            say="external reviewers are not in it; as --items it counts papers that nobody reviews",
         ),
         _table(
             "HotCRP's review preferences",

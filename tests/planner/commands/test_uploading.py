@@ -74,6 +74,12 @@ def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:
     assert Path("upload.csv").read_text("utf-8").startswith("item,reviewer,")
 
 
+def test_a_plan_that_is_not_kept_offers_the_file_of_the_system(run: Run) -> None:
+    told = run("plan", "pcassignments.csv")
+    assert "Next: reviewgraph plan pcassignments.csv -o upload.csv\n  (to write HotCRP's bulk assignment" in told.stdout
+    assert "upload.csv" not in told.stderr
+
+
 def test_names_that_the_system_does_not_take_are_written_as_a_table(run: Run) -> None:
     Path("pcassignments.csv").write_text(ASSIGNMENTS.replace("@example.org", ""), "utf-8")
     assert run("plan", "pcassignments.csv", "-o", "plan.csv").exit_code == 0

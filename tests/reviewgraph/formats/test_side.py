@@ -148,6 +148,16 @@ def test_attributes_of_reviewers(write):
         side.read_attributes(write("reviewer,region\n"))
 
 
+def test_reviewers_of_an_export_of_pairs_stand_in_many_rows(write):
+    rows = "".join(f"{paper},T{paper},A,{who.upper()},{who},,1\n" for paper in "34" for who in "ab")
+    name = write(f"paper,title,given_name,family_name,email,conflict,preference\n{rows}")
+    assert side.read_chosen(name, "willing") == ["a", "b"]
+    assert side.read_reviewers(name) == dict.fromkeys("ab", Reviewer(None, None, "", False))
+    assert side.read_attributes(name)["a"] == {"given_name": "A", "family_name": "A", "preference": True}
+    with pytest.raises(InputError, match="'a' stood in"):
+        side.read_reviewers(write("reviewer,load\na,1\na,2\n"))
+
+
 def test_papers_may_stand_in_many_rows(write):
     text = "paper,email,title\np2,a,Second\np1,a,B\np1,b,A\np2,b,\n"
     assert side.read_items(write(text)) == {"p2": Item(None, "Second"), "p1": Item(None, "A")}

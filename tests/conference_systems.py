@@ -1,0 +1,279 @@
+"""Small models of conference systems: what each exports, and what it does with an upload.
+
+All hold the same conference, whose reviews fall into many groups. What a system would refuse is an error here.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from xml.etree import ElementTree
+
+import numpy as np
+
+from tests.reviewgraph.formats.exports import as_csv, as_json, as_spreadsheet_xml, as_xlsx, as_zip
+
+Pair = tuple[str, str]
+#: Score by reviewer and paper; None is a review that is assigned and not written.
+Scores = dict[Pair, int | None]
+
+PAPERS = [str(number) for number in range(1, 25)]
+PEOPLE = [f"r{number:02}@example.org" for number in range(1, 13)]
+#: The first so many are the committee, the others external reviewers.
+COMMITTEE = PEOPLE[:-2]
+LOAD = 4
+
+
+def drawn(*, scored: bool) -> Scores:
+    """Return four reviews a reviewer; all papers are dealt twice."""
+    rng = np.random.default_rng(14)
+    deck = [paper for _ in range(2) for paper in rng.permutation(PAPERS).tolist()]
+    pairs = [(PEOPLE[place // LOAD], paper) for place, paper in enumerate(deck)]
+    return {pair: int(rng.integers(1, 6)) if scored else None for pair in pairs}
+
+
+def barred() -> list[Pair]:
+    """Return two conflicts of each paper, none of which is reviewed."""
+    rng, taken = np.random.default_rng(15), drawn(scored=False)
+    pairs = [(PEOPLE[number], paper) for paper in PAPERS for number in rng.choice(len(PEOPLE), 2, replace=False)]
+    return [pair for pair in pairs if pair not in taken]
+
+
+def rows_of(text: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.decode().splitlines()))
+
+
+@dataclass
+class Conference:
+    """A system that holds reviews; ``files`` are its exports, ``take`` applies an upload.
+
+    ``members`` are those whom it lets review, ``papers`` all that there are.
+    """
+
+    scored: bool = False
+    reviews: Scores = field(init=False)
+    members: ClassVar[list[str]] = PEOPLE
+    papers: ClassVar[list[str]] = PAPERS
+
+    def __post_init__(self) -> None:
+        self.reviews = drawn(scored=self.scored)
+
+    @property
+    def written(self) -> dict[Pair, int]:
+        return {pair: score for pair, score in self.reviews.items() if score is not None}
+
+    def files(self) -> Mapping[str, bytes]:
+        raise NotImplementedError
+
+    def take(self, upload: bytes) -> None:
+        raise NotImplementedError
+
+    def add(self, reviewer: str, paper: str) -> None:
+        """Make a review; whom or what the system does not know, and conflicts, it refuses."""
+        if reviewer not in self.members or paper not in self.papers or (reviewer, paper) in barred():
+            message = f"refused: {reviewer} on {paper}"
+            raise ValueError(message)
+        self.reviews.setdefault((reviewer, paper), None)
+
+
+class HotCRP(Conference):
+    """Its list of assignments has all papers, one that nobody reviews among them."""
+
+    members = COMMITTEE
+    papers: ClassVar[list[str]] = [*PAPERS, "99"]
+
+    def files(self) -> Mapping[str, bytes]:
+        assigned: list[list[Any]] = []
+        for paper in self.papers:
+            assigned.append([paper, "clearreview", "#pc", "any", f"On {paper}"])
+            assigned += [
+                [paper, "primaryreview", who, "R1", ""] for who, of in self.reviews if of == paper and who in COMMITTEE
+            ]
+        scores = [
+            [paper, f"On {paper}", "", f"{paper}A", "A Name", who, score, 2]
+            for (who, paper), score in self.written.items()
+        ]
+        head = ["paper", "title", "decision", "review", "reviewername", "email", "OveMer", "RevExp"]
+        named = ["paper", "title", "given_name", "family_name", "email", "conflict", "preference"]
+        preferences = [
+            [paper, "", "A", "Name", who, "conflict" * ((who, paper) in barred()), 1]
+            for paper in PAPERS
+            for who in COMMITTEE
+        ]
+        conflicts = [[paper, "", "A", "Name", who, "Institutional"] for who, paper in barred()]
+        return {
+            "pcassignments.csv": as_csv(["paper", "action", "email", "round", "title"], assigned),
+            "scores.csv": as_csv(head, scores),
+            "allprefs.csv": as_csv(named, preferences),
+            "pcconflicts.csv": as_csv(
+                ["paper", "title", "given_name", "family_name", "email", "conflicttype"], conflicts
+            ),
+        }
+
+    def take(self, upload: bytes) -> None:
+        """Apply all rows or none; a ``none:`` before a type leaves what is there, other rows take it away."""
+        before = dict(self.reviews)
+        try:
+            for row in rows_of(upload):
+                old, _, new = row["reviewtype"].partition(":")
+                if (row["action"], old, new) != ("review", "none", "primary"):
+                    self.reviews = {pair: score for pair, score in self.reviews.items() if pair[1] != row["paper"]}
+                self.add(row["email"], row["paper"])
+        except ValueError:
+            self.reviews = before
+            raise
+
+
+class OpenReview(Conference):
+    venue = "V.cc/2026/Conference"
+
+    def profile(self, who: str) -> str:
+        return f"~Reviewer_{PEOPLE.index(who) + 1}"
+
+    def files(self) -> Mapping[str, bytes]:
+        def edge(name: str, who: str, paper: str, weight: float) -> dict[str, Any]:
+            invitation = f"{self.venue}/Reviewers/-/{name}"
+            return {"invitation": invitation, "head": f"forum{paper}", "tail": self.profile(who), "weight": weight}
+
+        notes = [
+            {
+                "id": f"r{number}",
+                "forum": f"forum{paper}",
+                "signatures": [f"{self.venue}/Submission{paper}/Reviewer_{number:04}"],
+                "invitations": [f"{self.venue}/Submission{paper}/-/Official_Review"],
+                "content": {"rating": {"value": f"{score}: so"}, "confidence": {"value": "3: sure"}},
+            }
+            for number, ((who, paper), score) in enumerate(self.written.items())
+        ]
+        groups = [
+            {"id": note["signatures"][0], "members": [self.profile(who)]}
+            for note, (who, _) in zip(notes, self.written, strict=True)
+        ]
+        return {
+            "assignments.json": as_json([edge("Assignment", who, paper, 1) for who, paper in self.reviews]),
+            "conflicts.json": as_json([edge("Conflict", who, paper, -1) for who, paper in barred()]),
+            "reviews.json": as_json({"notes": notes}),
+            "groups.json": as_json({"groups": groups}),
+        }
+
+    def take(self, upload: bytes) -> None:
+        people = {self.profile(who): who for who in PEOPLE}
+        for edge in json.loads(upload):
+            if edge["invitation"] != f"{self.venue}/Reviewers/-/Assignment":
+                message = f"refused: {edge}"
+                raise ValueError(message)
+            self.add(people[edge["tail"]], edge["head"].removeprefix("forum"))
+
+
+class CMT(Conference):
+    def files(self) -> Mapping[str, bytes]:
+        question = "Q10 (Please provide an overall score for this submission.\n"
+        head = ["Paper ID", "Paper Title", "Reviewer Name", "Reviewer Email", f"{question})", f"{question} - Value)"]
+        sure = ["Q11 (How sure are you?)", "Q11 (How sure are you? - Value)"]
+        rows = [
+            [int(paper), f"On {paper}", "A Name", who, "Good", score, "Sure", 3]
+            for (who, paper), score in self.written.items()
+        ]
+        users = "".join(
+            f'<submission submissionId="{paper}"><user email="{who}" /></submission>\n' for who, paper in self.reviews
+        )
+        conflicts = [[paper, who] for who, paper in barred()]
+        return {
+            "Reviews.xls": as_spreadsheet_xml({"Track": [["Track"], [], [*head, *sure], *rows]}),
+            "Assignments.xml": f"<assignments>\n{users}</assignments>\n".encode(),
+            "ReviewerConflicts.txt": as_csv(["# Paper ID", "Reviewer Email"], conflicts, "\t"),
+        }
+
+    def take(self, upload: bytes) -> None:
+        for submission in ElementTree.fromstring(upload).iter("submission"):
+            for user in submission.iter("user"):
+                self.add(user.attrib["email"], submission.attrib["submissionId"])
+
+
+class EasyChair(Conference):
+    """A system without an import: the chair enters the rows, and the download knows of them once they are written."""
+
+    def files(self) -> Mapping[str, bytes]:
+        numbers = {who: number for number, who in enumerate(PEOPLE, 1)}
+        reviews = [
+            [
+                number,
+                paper,
+                numbers[who],
+                "A Name",
+                1,
+                1,
+                "Fine",
+                "Overall: 1",
+                score,
+                *[""] * 4,
+                "2026-01-01",
+                "",
+                "no",
+            ]
+            for number, ((who, paper), score) in enumerate(self.written.items(), 1)
+        ]
+        reviewed = [
+            "#",
+            "submission #",
+            "member #",
+            "member name",
+            "number",
+            "version",
+            "text",
+            "scores",
+            "total score",
+        ]
+        reviewed += ["reviewer first name", "reviewer last name", "reviewer email", "reviewer person #"]
+        members = [[number, number, "A", "Name", who, "", "X", "", "PC member"] for who, number in numbers.items()]
+        committee = ["#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role"]
+        submitted = ["#", "title", "authors", "submitted", "last updated", "form fields", "keywords", "decision"]
+        submitted += ["notified", "reviews sent", "abstract", "deleted?"]
+        papers = [[paper, f"On {paper}", *[""] * 9, "no"] for paper in PAPERS]
+        download = {
+            "review.csv": as_csv([*reviewed, "date", "time", "attachment?"], reviews),
+            "committee.csv": as_csv(committee, members),
+            "submission.csv": as_csv(submitted, papers),
+        }
+        return {"data.zip": as_zip(download)}
+
+    def take(self, upload: bytes) -> None:
+        for row in rows_of(upload):
+            self.add(row["reviewer"], row["item"])
+
+
+class START(Conference):
+    def files(self) -> Mapping[str, bytes]:
+        lines = (":".join([paper, *(who for who, of in self.reviews if of == paper)]) for paper in PAPERS)
+        matrix = [[paper, *(4 if (who, paper) in barred() else 1 for who in PEOPLE)] for paper in PAPERS]
+        return {
+            "assignments.txt": ("\n".join(lines) + "\n").encode(),
+            "bids.csv": as_csv(["", *PEOPLE], matrix),
+        }
+
+    def take(self, upload: bytes) -> None:
+        for line in upload.decode().splitlines():
+            paper, *users = line.split(":")
+            for who in users:
+                self.add(who, paper)
+
+
+class Spreadsheet(Conference):
+    """A table that the chair keeps; rows of the plan are put below its own."""
+
+    def files(self) -> Mapping[str, bytes]:
+        rows = [[int(paper), who, score] for (who, paper), score in self.reviews.items()]
+        conflicts = [[int(paper), who] for who, paper in barred()]
+        head = ["Paper", "E-mail", "Rating"]
+        return {
+            "reviews.xlsx": as_xlsx({"Notes": [["Do not edit"]], "Reviews": [["The reviews"], [], head, *rows]}),
+            "reviews.csv": as_csv(head, [["" if cell is None else cell for cell in row] for row in rows]),
+            "conflicts.csv": as_csv(["Paper", "E-mail"], conflicts),
+        }
+
+    def take(self, upload: bytes) -> None:
+        for row in rows_of(upload):
+            self.add(row["reviewer"], row["item"])

@@ -1,0 +1,172 @@
+"""From an export to an upload and back, as docs/how-to/upload.md says: the level is reached, nothing else changed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+from reviewgraph.reading import read_reviews
+from tests.conference_systems import (
+    CMT,
+    COMMITTEE,
+    START,
+    Conference,
+    EasyChair,
+    HotCRP,
+    OpenReview,
+    Pair,
+    Spreadsheet,
+    barred,
+    drawn,
+    rows_of,
+)
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "how-to" / "upload.md"
+JOURNEY = re.compile(r"^```\n((?:reviewgraph .*\n)+)```$", re.M)
+
+#: The system of each section, and whether the reviews of its journeys have scores.
+SYSTEMS: dict[str, tuple[Callable[..., Conference], list[bool]]] = {
+    "HotCRP": (HotCRP, [False, True]),
+    "OpenReview": (OpenReview, [False, True]),
+    "CMT": (CMT, [False, True]),
+    "EasyChair": (EasyChair, [True]),
+    "START": (START, [False]),
+    "Spreadsheets and tables": (Spreadsheet, [True, False]),
+}
+
+
+def shown() -> dict[str, list[list[str]]]:
+    """Return the commands of each journey that the page shows, by section."""
+    sections = (part.partition("\n") for part in PAGE.read_text("utf-8").split("\n## ")[1:])
+    return {
+        name: [block.splitlines() for block in JOURNEY.findall(text)] for name, _, text in sections if name in SYSTEMS
+    }
+
+
+JOURNEYS = [
+    pytest.param(system, scored, commands, id=f"{name}, {'scored' if scored else 'planned'}")
+    for name, (system, states) in SYSTEMS.items()
+    for scored, commands in zip(states, shown()[name], strict=True)
+]
+
+
+def run(command: str, *more: str) -> Result:
+    return CliRunner().invoke(main, [*shlex.split(command)[1:], *more])
+
+
+def export(conference: Conference) -> None:
+    for name, data in conference.files().items():
+        Path(name).write_bytes(data)
+
+
+@pytest.mark.parametrize(("system", "scored", "commands"), JOURNEYS)
+def test_three_commands_lead_from_an_export_to_the_level(
+    system: Callable[..., Conference],
+    scored: bool,
+    commands: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    conference = system(scored=scored)
+    before = dict(conference.reviews)
+    export(conference)
+    first, second, third = commands
+
+    told = run(first, "--json")
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["level"] != "double"
+    assert run(first, "--require", "double").exit_code == 1
+
+    told = run(second, "--json")
+    assert told.exit_code == 0, told.output
+    planned = json.loads(told.stdout)["reviews"]
+    assert planned
+    upload = Path(shlex.split(second)[-1]).read_bytes()
+
+    conference.take(upload)
+    added = {pair: score for pair, score in conference.reviews.items() if pair not in before}
+    assert {pair: conference.reviews[pair] for pair in before} == before
+    assert set(added.values()) == {None}
+    assert len(added) == len(planned)
+    assert not set(added) & set(barred())
+    conference.take(upload)
+    assert conference.reviews == before | added
+
+    export(conference)
+    told = run(third, "--json")
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["level"] == "double"
+    assert json.loads(told.stdout)["items"] == len(conference.papers)
+    assert json.loads(told.stdout)["reviews"] == len(before) + len(added) - _hidden(conference, first)
+
+
+def _hidden(conference: Conference, command: str) -> int:
+    """How many reviews the exports of a command leave out: those of people outside HotCRP's committee."""
+    if not isinstance(conference, HotCRP) or "scores.csv" in command:
+        return 0
+    return sum(who not in COMMITTEE for who, _ in conference.reviews)
+
+
+@pytest.mark.parametrize("name", ["reviews.xlsx", "reviews.csv"])
+def test_scores_stand_after_the_rows_were_added(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    conference = Spreadsheet(scored=True)
+    export(conference)
+    old = scores_of(name)
+    assert old == drawn(scored=True)
+    assert run(f"reviewgraph plan {name} -o plan.csv").exit_code == 0
+    conference.take(Path("plan.csv").read_bytes())
+    export(conference)
+    new = scores_of(name)
+    assert {pair: score for pair, score in new.items() if score is not None} == old
+    assert [pair for pair, score in new.items() if score is None] == sorted(
+        (row["reviewer"], row["item"]) for row in rows_of(Path("plan.csv").read_bytes())
+    )
+
+
+def scores_of(*names: str) -> dict[Pair, float | None]:
+    found = read_reviews(*names).to_dict()
+    scores = (None if score != score else score for score in found["score"])
+    return dict(zip(zip(found["reviewer"], found["item"], strict=True), scores, strict=True))
+
+
+def test_the_models_refuse_what_their_systems_refuse() -> None:
+    hotcrp, (who, paper) = HotCRP(scored=True), barred()[0]
+    clearing = b"paper,action,email,reviewtype\n1,clearreview,r01@example.org,any\n"
+    row = f"paper,action,email,reviewtype\n{paper},review,{who},none:primary\n".encode()
+    with pytest.raises(ValueError, match="refused"):
+        hotcrp.take(row)
+    with pytest.raises(ValueError, match="refused"):
+        hotcrp.take(b"paper,action,email,reviewtype\n1,review,r12@example.org,none:primary\n")
+    assert hotcrp.reviews == drawn(scored=True)
+    hotcrp.take(clearing)
+    assert hotcrp.reviews != drawn(scored=True)
+
+
+def test_the_page_counts_three_commands_for_every_system() -> None:
+    assert shown().keys() == SYSTEMS.keys()
+    for journeys in shown().values():
+        assert {len(commands) for commands in journeys} == {3}
+
+
+def test_the_three_commands_of_the_readme_run_on_exports_of_hotcrp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    conference = HotCRP()
+    export(conference)
+    (block,) = JOURNEY.findall((ROOT / "README.md").read_text("utf-8"))
+    for command in block.splitlines():
+        told = run(command)
+        assert told.exit_code == 0, told.output
+    assert len(block.splitlines()) == 3
+    conference.take(Path("upload.csv").read_bytes())

@@ -1,0 +1,45 @@
+"""Every line that docs/how-to/read-the-verdict.md explains stands on a page of ``check`` or ``calibrate``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from reviewgraph.cli import main
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "how-to" / "read-the-verdict.md").read_text("utf-8")
+LINES = [line for row in re.findall(r"^\| (`.*?) \| ", PAGE, re.M) for line in re.findall("`([^`]+)`", row)]
+
+APART = "reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p3,1\nbob,p4,2\n"
+LINE = "reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p2,1\nbob,p3,2\n"
+ALIKE = "reviewer,paper,score\n" + "".join(
+    f"r{who},p{paper},{score}\n"
+    for who in range(20)
+    for paper, score in enumerate(np.random.default_rng(3).permuted(np.arange(1, 6)).tolist())
+)
+COMMANDS = ("check apart.csv", "check line.csv", "calibrate apart.csv --select 1", "calibrate alike.csv")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the tutorials show, and pages of small tables."""
+    folder = tmp_path_factory.mktemp("pages")
+    for name, text in {"apart.csv": APART, "line.csv": LINE, "alike.csv": ALIKE}.items():
+        (folder / name).write_text(text, "utf-8")
+    told = [path.read_text("utf-8") for path in (DOCS / "tutorial").glob("*.md")]
+    for command in COMMANDS:
+        command, name, *more = shlex.split(command)
+        told.append(CliRunner().invoke(main, [command, str(folder / name), *more]).output)
+    return " ".join(" ".join(told).split())
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if not line.startswith("--")])
+def test_a_line_that_is_explained_is_on_a_page(line: str, pages: str) -> None:
+    parts = [re.escape(part) for part in re.split(r"\bN\b|\bA\b|\bB\b|\.\.\.", line)]
+    assert re.search(r"\S*(?: \S+){0,3}?".join(parts), pages), line
