@@ -9,7 +9,6 @@ import numpy as np
 
 from planner.plans.model.status import PlanStatus
 from planner.plans.words.page import page, verdict
-from planner.report.leaving_out import LEFT_OUT
 from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Prose, Section, parts_of, pictures_among
 from reviewgraph.report.pictures.bars import bars, tally
 from reviewgraph.report.pictures.steps import steps
@@ -18,46 +17,39 @@ from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.plans.plan import Plan
-    from reviewgraph.reviews import Reviews
 
 
-def document(
-    found: Plan, table: Reviews, subject: str, closing: Sequence[str] = (), *, coded: bool = False
-) -> Document:
+def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document:
     """Return the report of a plan.
 
     Parameters
     ----------
     found
-        The plan.
-    table
-        Its reviews under the names that the report is to show.
+        The plan, under the names that the report is to show.
     subject
         What was planned for: the files.
     closing
         What to type next.
-    coded
-        Whether ``table`` stands under codes: sentences that name people and papers are left out then.
     """
-    said = verdict(found)
-    remarks = [LEFT_OUT] if coded else [_sentence(words) for words in found.explanation]
-    printed = [] if coded else [Section("text", "As the terminal prints it", [_printed(found, closing)])]
     return Document(
         "Plan of extra reviews",
         subject,
         found.attained,
         _headline(found),
-        " ".join(said[:2] if coded else said),
-        remarks,
+        " ".join(verdict(found)),
+        [_sentence(words) for words in found.explanation],
         closing,
         _facts(found),
-        [*(_sections(found, table, coded=coded) if found.reviews else []), *printed],
+        [
+            *(_sections(found) if found.reviews else []),
+            Section("text", "As the terminal prints it", [_printed(found, closing)]),
+        ],
     )
 
 
 def pictures(found: Plan) -> list[Picture]:
     """Return the pictures of a plan that holds reviews: how far each gets, and who is asked."""
-    return pictures_among(_pictured(found, found.constraints.reviews)) if found.reviews else []
+    return pictures_among(_pictured(found)) if found.reviews else []
 
 
 def _sentence(words: str) -> str:
@@ -93,8 +85,9 @@ def _facts(found: Plan) -> list[Fact]:
     return facts
 
 
-def _pictured(found: Plan, table: Reviews) -> list[Part]:
+def _pictured(found: Plan) -> list[Part]:
     parts: list[Part] = []
+    table = found.constraints.reviews
     names = [f"{table.reviewers[j]} reads {table.items[i]}" for j, i in found.pairs.tolist()]
     if found.status != PlanStatus.CHOSEN:
         covers = [review.covers for review in found.reviews]
@@ -114,15 +107,15 @@ def _pictured(found: Plan, table: Reviews) -> list[Part]:
     return parts
 
 
-def _sections(found: Plan, table: Reviews, *, coded: bool) -> list[Section]:
-    mail: list[Part] = [] if coded else [Prose(["To mail:"]), *parts_of([*found.mail().values()])]
+def _sections(found: Plan) -> list[Section]:
     return [
-        Section("plan", "The plan", [*_pictured(found, table), _table(found, table, coded=coded)]),
-        *([Section("mail", "Mail to reviewers", mail)] if mail else []),
+        Section("plan", "The plan", [*_pictured(found), _table(found)]),
+        Section("mail", "Mail to reviewers", [Prose(["To mail:"]), *parts_of([*found.mail().values()])]),
     ]
 
 
-def _table(found: Plan, table: Reviews, *, coded: bool) -> Table:
+def _table(found: Plan) -> Table:
+    table = found.constraints.reviews
     prices, alone = found.constraints.cost, found.status == PlanStatus.CHOSEN
     priced = "affinity" if prices.best is not None else "cost" if prices else ""
     items = [table.items[i] for i in found.pairs[:, 1].tolist()]
@@ -139,9 +132,8 @@ def _table(found: Plan, table: Reviews, *, coded: bool) -> Table:
         columns.append(Column("largest group", [review.covers for review in found.reviews], "number"))
     if found.purchase is not None:
         columns.append(Column("gain", [review.gain for review in found.reviews], "number", 3))
-    if not coded:
-        if not alone:
-            columns.append(Column("what it joins", [review.joins.partition(": ")[2] for review in found.reviews]))
-        if found.purchase is not None:
-            columns.append(Column("what it buys", [review.buys for review in found.reviews]))
+    if not alone:
+        columns.append(Column("what it joins", [review.joins.partition(": ")[2] for review in found.reviews]))
+    if found.purchase is not None:
+        columns.append(Column("what it buys", [review.buys for review in found.reviews]))
     return Table("reviews", "Extra reviews, those that help most first", columns, "reviews")
