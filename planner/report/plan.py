@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.plans.model.status import PlanStatus
 from planner.plans.words.page import page, verdict
+from planner.report.groups import groups_left
 from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Prose, Section, parts_of, pictures_among
 from reviewgraph.report.pictures.bars import bars, tally
 from reviewgraph.report.pictures.steps import steps
@@ -90,14 +91,7 @@ def _pictured(found: Plan) -> list[Part]:
     table = found.constraints.reviews
     names = [f"{table.reviewers[j]} reads {table.items[i]}" for j, i in found.pairs.tolist()]
     if found.status != PlanStatus.CHOSEN:
-        covers = [review.covers for review in found.reviews]
-        words = (
-            "Papers in the largest group after each extra review, in the order in which they help most: from "
-            f"{covers[0]:,} after the first to {covers[-1]:,} of {table.n_items:,} after the last."
-        )
-        parts.append(
-            Picture("steps", "The plan step by step", words, lambda width: steps(covers, names, table.n_items, width))
-        )
+        parts += _steps(found, names)
     loads = np.unique(found.pairs[:, 0], return_counts=True)[1].astype(np.int64)
     words_of_loads = (
         f"How many reviewers are asked for how many extra reviews: {counted(loads.size, 'reviewer')}, at most "
@@ -112,6 +106,33 @@ def _sections(found: Plan) -> list[Section]:
         Section("plan", "The plan", [*_pictured(found), _table(found)]),
         Section("mail", "Mail to reviewers", [Prose(["To mail:"]), *parts_of([*found.mail().values()])]),
     ]
+
+
+def _steps(found: Plan, names: Sequence[str]) -> list[Part]:
+    """Return pictures of what the reviews move: the largest group, and the number of groups."""
+    covers, groups = [review.covers for review in found.reviews], groups_left(found)
+    papers, before = found.constraints.reviews.n_items, groups[0]
+    first = (
+        "Papers in the largest group after each extra review, in the order in which they help most: from "
+        f"{covers[0]:,} after the first to {covers[-1]:,} of {papers:,} after the last."
+    )
+    second = (
+        f"Groups that are left after each extra review: {before:,} before the first, {groups[-1]:,} after the last. "
+        "Groups may become fewer long before the largest grows."
+    )
+    largest = Picture(
+        "steps",
+        "The plan step by step: the largest group",
+        first,
+        lambda width: steps(covers, names, papers, width, "papers in the largest group", "papers"),
+    )
+    left = Picture(
+        "groups",
+        "The plan step by step: groups left",
+        second,
+        lambda width: steps(groups[1:], names, before, width, "groups left", "groups"),
+    )
+    return [largest, *([left] if groups[-1] < before else [])]
 
 
 def _table(found: Plan) -> Table:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from planner import plan_extra_reviews
 from planner.report.coded import coded_plan
+from planner.report.groups import groups_left
 from reviewgraph import Reviews
 from reviewgraph.cli import main
 from tests.reviewgraph.report.browsing import chromium, expect_good_looks
@@ -145,3 +146,19 @@ def test_in_a_browser(run) -> None:
     run()
     with chromium() as browser:
         expect_good_looks(browser, Path("out.html").resolve())
+
+
+@pytest.mark.parametrize("target", ["connected", "double"])
+def test_groups_become_fewer_as_reviews_arrive(target: str) -> None:
+    # Groups of two papers and two reviewers each.
+    pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(6) for j in range(2) for i in range(2)]
+    found = plan_extra_reviews(Reviews.from_pairs(pairs), target)
+    left = groups_left(found)
+    assert (left[0], left[-1], len(left)) == (6, 1, found.count + 1)
+    assert left == sorted(left, reverse=True)
+
+
+def test_who_reviews_nothing_yet_is_a_group_from_the_first_review_on() -> None:
+    pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(2) for j in range(2) for i in range(2)]
+    found = plan_extra_reviews(Reviews.from_pairs(pairs), spare=0, capacity={"new": 9})
+    assert groups_left(found) == [2, 3, 2, 2, 1]
