@@ -18,6 +18,7 @@ from reviewgraph.kernels.compiling import STEP
 from reviewgraph.kernels.covers import merge_covers, single_covers
 from reviewgraph.kernels.pairs import merge_pairs, no_merges, nothing_reached, rank_neighbours
 from reviewgraph.kernels.union_find import union_pairs
+from reviewgraph.labels import Shuffled, ranks
 from reviewgraph.results import Result
 from reviewgraph.words import counted
 
@@ -111,7 +112,11 @@ class Components(Result):
     @cached_property
     def largest_first(self) -> IntArray:
         """All components: most items first, then most reviewers, then the one whose first reviewer comes first."""
-        return np.lexsort((np.arange(len(self)), -self.sizes, -self.cover_sizes))
+        first = np.arange(len(self))
+        if isinstance(self.reviews.reviewers, Shuffled):
+            first += self.reviews.n_reviewers
+            np.minimum.at(first, self.labels, ranks(self.reviews.reviewers))
+        return np.lexsort((first, -self.sizes, -self.cover_sizes))
 
     @cached_property
     def covers(self) -> tuple[IntArray, ...]:

@@ -123,6 +123,31 @@ def places(labels: Sequence[Label]) -> IntArray:
     return inverse(natural_order(labels))
 
 
+class Shuffled(list[Any]):
+    """Labels that do not stand in their natural order, such as codes drawn for names: theirs is not to be told."""
+
+
+def ranks(labels: Sequence[Label]) -> IntArray:
+    """Return the place of each label in the natural order, in which labels stand unless they are :class:`Shuffled`.
+
+    >>> ranks(["a", "b"]).tolist(), ranks(Shuffled(["R2", "R1"])).tolist()
+    ([0, 1], [1, 0])
+    """
+    return places(labels) if isinstance(labels, Shuffled) else np.arange(len(labels), dtype=np.int64)
+
+
+def first_labels(labels: Sequence[Label], codes: Sequence[int] | IntArray, most: int) -> list[Label]:
+    """Return the first few, in the natural order, of the labels of ascending codes.
+
+    Only these are looked up, however many there are, unless labels are :class:`Shuffled`.
+
+    >>> first_labels(["a", "b", "c"], [0, 1, 2], 2), first_labels(Shuffled(["R3", "R2", "R1"]), [0, 1, 2], 2)
+    (['a', 'b'], ['R1', 'R2'])
+    """
+    few = codes if isinstance(labels, Shuffled) else codes[:most]
+    return sorted((labels[int(code)] for code in few), key=natural_key)[:most]
+
+
 def inverse(order: IntArray) -> IntArray:
     """Return the inverse of a permutation: the place of each index."""
     place = np.empty(order.size, np.int64)

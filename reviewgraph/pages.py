@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph.labels import natural_key
+from reviewgraph.labels import first_labels
 from reviewgraph.levels import level_named
 from reviewgraph.words import LISTED, counted, listed, noun, ranging
 
@@ -130,6 +130,5 @@ def _some(labels: Sequence[Label], codes: IntArray) -> str:
 
 
 def _names(labels: Sequence[Label], codes: IntArray) -> str:
-    """Return the first few labels; only one more than is shown is looked up, however many there are."""
-    # Codes follow the natural order of labels, unless others stand in their place: their order is not to be told then.
-    return listed(sorted((labels[code] for code in codes[: LISTED + 1].tolist()), key=natural_key))
+    """Return the first few labels."""
+    return listed(first_labels(labels, codes, LISTED + 1))

@@ -46,7 +46,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
         "report": "_version arrays labels words plots reviews",
-        "report.check": (f"{_GRAPHS} levels components structure fragility precision pages checking report"),
+        "report.check": (f"{_GRAPHS} levels components structure violations fragility precision pages checking report"),
         "cli": (
             "_version errors labels words terminal levels results clock formats reviews sides reading assumptions "
             "precision checking report report.check"
@@ -94,7 +94,10 @@ ROOMS: dict[str, dict[str, str]] = {
             f"assignments.steps {_ASSIGNED} assignments.assignment"
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
-        "report": "errors plans.model plans.plan plans.words assignments.assignment assignments.words",
+        "report": (
+            "errors plans.model plans.targets plans.plan plans.words assignments.findings assignments.assignment "
+            "assignments.words"
+        ),
         "commands": (
             "errors report plans.planning plans.plan plans.words plans.check plans.model plans.objectives "
             "assignments.assigning assignments.assignment assignments.designs assignments.words assignments.fair "

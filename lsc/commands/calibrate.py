@@ -11,8 +11,10 @@ from lsc.commands.asking import Asked
 from lsc.commands.choosing import Choice
 from lsc.commands.extras import Extras, read_known
 from lsc.commands.methods import DEFAULT, options_of, settle_method
+from lsc.commands.sheets import write_sheets
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
+from reviewgraph.cli.folders import expect_folder
 from reviewgraph.cli.options import examples, given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, offer, offered, print_json, say, show, write_whole
 from reviewgraph.cli.progress import telling
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         ("What is each paper worth?", "calibrate reviews.csv -o calibrated.csv"),
         ("Which are in, out, or to be discussed?", "calibrate reviews.csv --select 10%"),
         ("Why is one paper where it is?", "calibrate reviews.csv --explain P01"),
+        ("A page for the authors of each paper:", "calibrate reviews.csv --sheet sheets"),
     )
 )
 @table_options
@@ -76,7 +79,14 @@ if TYPE_CHECKING:
 @click.option("--by-group-average", is_flag=True, help="Select across groups that no review connects.")
 @click.option("--lottery", is_flag=True, help="Draw lots among the papers that --select cannot tell apart.")
 @click.option("--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
-@click.option("--explain", metavar="PAPER", help="What the quality of one paper is made of.")
+@click.option(
+    "--explain", metavar="PAPER", help="What the quality of one paper is made of; names stand in --json alone."
+)
+@click.option(
+    "--sheet",
+    metavar="DIR",
+    help="Write a page a paper (or that of --explain alone) that its authors may see, and index.csv, to a new folder.",
+)
 @output_option("Write all papers as CSV, one row each.")
 @report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -89,6 +99,7 @@ def calibrate(
     lottery: bool,
     seed: int | None,
     explain: str | None,
+    sheet: str | None,
     on_scale_of: str | None,
     output: str | None,
     reporting: Reporting,
@@ -103,12 +114,14 @@ def calibrate(
     """
     from lsc.words.pages import Page, page_of
 
-    name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain})
+    name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain, "sheet": sheet})
     if lottery and select is None:
         message = "lottery: expected --select N or P% with it, the number of papers to draw"
         raise InputError(message)
     if explain is not None:
         _expect_scored(reviews, explain)
+    if sheet is not None:
+        expect_folder(sheet)
     known = None if on_scale_of is None else read_known(reviews, on_scale_of)
     with telling() as tell:
         clock = Clock(None)
@@ -122,6 +135,8 @@ def calibrate(
     given = () if choice.selection is None else (choice.selection,)
     if output:
         write_whole(output, csv_text({**result.to_columns(*given), **extras.columns(choice)}))
+    if sheet:
+        extras.lines += write_sheets(result, sheet, explain)
     if reporting.path:
         reporting.write(result, reviews, lambda shown, codes: _report(shown, asked.coded(codes), output))
     if as_json:

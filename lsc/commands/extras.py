@@ -43,13 +43,12 @@ class Extras:
         }
 
     def explain(self, result: PosteriorEstimate, paper: str) -> None:
-        """Account for the quality of one paper."""
+        """Account for the quality of one paper, in lines that name nobody, and by name in the record."""
+        from lsc.report.sheet import scale_of
         from lsc.words.accounts import account_lines
 
         account = result.account(paper)
-        score = result.reviews.printed(result.reviews.score[result.reviews.scored])
-        scale = (float(score.min()), float(score.max()))
-        self.lines += account_lines(account, result.reviews.titles.get(paper, ""), scale)
+        self.lines += account_lines(account.anonymous(), result.reviews.titles.get(paper, ""), scale_of(result))
         self.record["account"] = account.to_dict()
 
     def scale(self, result: Estimate, known: Mapping[str, float], *, heard: bool) -> None:

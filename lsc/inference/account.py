@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reviewgraph.labels import Label
@@ -79,6 +79,38 @@ class Account:
     def total(self) -> float:
         """The sum of the parts."""
         return self.middle + sum(part.moves for part in self.parts)
+
+    def anonymous(self) -> Account:
+        """Return the same with "Reviewer 1", "Reviewer 2", ... for labels: by what they say, the highest score first.
+
+        Nothing that is not in the account decides their order, so it gives nobody away.
+
+        Examples
+        --------
+        >>> given = [("ann", 3), ("bob", 7)]
+        >>> parts = tuple(Part("review", who, score, 0.0, 0.0, score, 0.5, 0.0) for who, score in given)
+        >>> told = Account("p1", 5.0, 0.3, 5.0, 5.0, parts).anonymous()
+        >>> [(part.reviewer, part.score) for part in told.parts]
+        [('Reviewer 1', 7), ('Reviewer 2', 3)]
+        """
+        also = {part.reviewer: (part.weight, part.moves) for part in self.parts if part.source == "likeness"}
+
+        def says(part: Part) -> tuple[Any, ...]:
+            return -(part.score or 0.0), -part.says, -part.weight, also.get(part.reviewer, ())
+
+        reviews = sorted((part for part in self.parts if part.source == "review"), key=says)
+        name = {part.reviewer: f"Reviewer {place}" for place, part in enumerate(reviews, 1)}
+        place = {reviewer: number for number, reviewer in enumerate(name)}
+        # Reviews come first, in the new order; what comes from elsewhere follows as it stood.
+        others = sorted(
+            (part for part in self.parts if part.source != "review"),
+            key=lambda part: place.get(part.reviewer, len(place)),
+        )
+        told = [
+            part if part.reviewer is None else replace(part, reviewer=name[part.reviewer])
+            for part in [*reviews, *others]
+        ]
+        return replace(self, parts=tuple(told))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account as the command's ``--json`` prints it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,8 @@ if TYPE_CHECKING:
 
 #: Corrections smaller than this, in points, are not worth a word.
 SLIGHT = 0.05
+#: What stands before all sources.
+MIDDLE = "the middle of all papers"
 
 
 def account_lines(account: Account, title: str = "", scale: tuple[float, float] | None = None) -> list[str]:
@@ -18,21 +21,30 @@ def account_lines(account: Account, title: str = "", scale: tuple[float, float] 
     """
     name = f"{account.item} {title}".strip()
     lines = [
-        f"Paper {name}: quality {account.quality:.2f}, give or take {account.standard_error:.2f} "
-        f"(standard error); plain average {account.average:.2f}.",
+        f"Paper {name}: quality {account.quality:.2f}{give_or_take(account)}; plain average {account.average:.2f}.",
         "",
-        f"  {account.middle:8.2f}  where every paper starts: the middle of all papers",
+        f"  {account.middle:8.2f}  where every paper starts: {MIDDLE}",
     ]
     lines += [
-        f"  {_rounded(part.moves):+8.2f}  {_source(part, lower_is_better=account.lower_is_better)}"
+        f"  {_rounded(part.moves):+8.2f}  {source_words(part, lower_is_better=account.lower_is_better)}"
         for part in account.parts
         if part.source != "middle"
     ]
+    lines.append(f"  {account.total:8.2f}  the sum")
+    return [*lines, "", *remarks(account, scale)]
+
+
+def give_or_take(account: Account) -> str:
+    """Return the standard error as the end of a clause; nothing where the scores do not tell it."""
+    error = account.standard_error
+    return f", give or take {error:.2f} (standard error)" if math.isfinite(error) else ""
+
+
+def remarks(account: Account, scale: tuple[float, float] | None = None) -> list[str]:
+    """Say what the weights mean, and why a score may count as one beyond the scale."""
     # The middle moves nothing: its weight says how far the scores are drawn to it.
     rest = sum(part.weight for part in account.parts if part.source == "middle")
-    lines.append(f"  {account.total:8.2f}  the sum")
-    lines += [
-        "",
+    lines = [
         f"What is known of this paper weighs {_share(1.0 - rest)} together, the middle {_share(rest)}: the fewer and "
         "the less consistent the scores, the closer a paper stays to the middle.",
     ]
@@ -45,7 +57,8 @@ def account_lines(account: Account, title: str = "", scale: tuple[float, float] 
     return lines
 
 
-def _source(part: Part, *, lower_is_better: bool) -> str:
+def source_words(part: Part, *, lower_is_better: bool) -> str:
+    """Say what a source is, what a score counts as and why, and what it weighs."""
     if part.source == "likeness":
         return f"like papers go to like reviewers: the other papers of {part.reviewer} (weight {_share(part.weight)})"
     if part.source == "reference":

@@ -9,7 +9,7 @@ from lsc.words.habits import Habits, habits
 from lsc.words.references import misfit_line
 from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, table
 from reviewgraph.labels import IntArray
-from reviewgraph.words import listed
+from reviewgraph.words import counted, listed
 
 #: Papers that moved most, and reviewers of a kind, that are named.
 MOVED = 5
@@ -50,13 +50,12 @@ def warnings_of(calibration: Calibration) -> list[str]:
     if calibration.misfit is not None and calibration.misfit.fights:
         found.append(misfit_line(calibration.misfit))
     if missing := int((~scored).sum()):
-        papers = "1 paper has no score and gets" if missing == 1 else f"{missing} papers have no score and get"
-        found.append(f"{papers} none here.")
+        found.append(f"{counted(missing, 'paper has no score and gets', 'papers have no score and get')} none here.")
     return found
 
 
 def _stand(papers: int) -> str:
-    return "1 paper stands" if papers == 1 else f"{papers} papers stand"
+    return counted(papers, "paper stands", "papers stand")
 
 
 def paper_table(calibration: Calibration, papers: IntArray) -> list[str]:
@@ -77,7 +76,8 @@ def paper_table(calibration: Calibration, papers: IntArray) -> list[str]:
 def report(calibration: Calibration) -> list[str]:
     """Return the lines that the command prints: the papers, what moved most and why, the reviewers behind it."""
     best = best_by_group(calibration)
-    lines = [f"Calibrated scores of {best.size} papers ({calibration.hypothesis} reviewers){_scale(calibration)}:", ""]
+    of = f"{counted(best.size, 'paper')} ({calibration.hypothesis} reviewers)"
+    lines = [f"Calibrated scores of {of}{_scale(calibration)}:", ""]
     lines += paper_table(calibration, best[:SHOWN])
     if best.size > SHOWN:
         lines.append(f"... and {best.size - SHOWN} more; -o FILE writes all of them, --json prints them.")

@@ -12,6 +12,7 @@ from planner.assignments.findings.changed import Concerned
 from reviewgraph.plots import Pictured
 from reviewgraph.results import Status, backend_of
 from reviewgraph.reviews import Reviews
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.findings.authored import Authored
@@ -150,7 +151,7 @@ class Assignment(Pictured):
 
     def headline(self) -> str:
         """Return status, number of reviews and affinity."""
-        return f"{self.status}, {self.reviews.n_reviews} reviews, affinity {self.affinity:.6g}"
+        return f"{self.status}, {counted(self.reviews.n_reviews, 'review')}, affinity {self.affinity:.6g}"
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return ``item``, ``reviewer`` and ``affinity`` of each review, by item."""

@@ -139,11 +139,14 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
     following = _next(chosen, kept, options["phase_one"])
     if reporting.path:
         from planner.report.assignment import document
+        from planner.report.coded import coded_assignment
 
-        table, subject = chosen.reviews, f"{options['items_file']}, {options['reviewers_file']}"
+        subject = f"{options['items_file']}, {options['reviewers_file']}"
         closing = list(starmap(offered, following))
         reporting.write(
-            table, table, lambda shown, codes: document(chosen, shown, subject, closing, coded=codes is not None)
+            chosen,
+            chosen.reviews,
+            lambda shown, codes: document(shown if codes is None else coded_assignment(shown, codes), subject, closing),
         )
     if as_json:
         print_json(chosen.to_dict())

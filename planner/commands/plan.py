@@ -170,11 +170,14 @@ def plan(
         destination.write(found.outgoing())
     following = _next(found, destination)
     if reporting.path:
+        from planner.report.coded import coded_plan
         from planner.report.plan import document
 
-        table, subject, closing = found.constraints.reviews, given_table(), [offered(*following)]
+        subject, closing = given_table(), [offered(*following)]
         reporting.write(
-            table, table, lambda shown, codes: document(found, shown, subject, closing, coded=codes is not None)
+            found,
+            found.constraints.reviews,
+            lambda shown, codes: document(shown if codes is None else coded_plan(shown), subject, closing),
         )
     if as_json:
         print_json(found.to_dict())

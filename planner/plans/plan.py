@@ -274,7 +274,7 @@ class Plan(Pictured):
             "affinity": self.affinity,
             "lower_bound": self.lower_bound,
             "largest_load": self.largest_load,
-            "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.words} for bound in self.bounds],
+            "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.sentence} for bound in self.bounds],
             "explanation": list(self.explanation),
             "purchase": None if self.purchase is None else self.purchase.to_dict(),
             **self._reach_to_dict(),

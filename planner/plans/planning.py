@@ -282,7 +282,10 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
         plan = _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), reasons)
         return replace(plan, short=ledger.short)
     if ledger.budget is not None and ledger.budget < 0:
-        reasons.append(f"{fixed} reviews are fixed, which is more than the {fixed + ledger.budget} allowed")
+        reasons.append(
+            f"{counted(fixed, 'review is', 'reviews are')} fixed, which is more than the "
+            f"{fixed + ledger.budget} allowed"
+        )
         return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), reasons)
     if ledger.pairs is None or (ledger.budget is not None and len(ledger.pairs) > ledger.budget):
         return _part_of_the_way(task, target, ledger, clock)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.words.page import figures, page, sentences
-from planner.report.leaving_out import LEFT_OUT
+from planner.assignments.words.page import page, sentences
 from reviewgraph.labels import natural_key, places
 from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Section, parts_of, pictures_among
 from reviewgraph.report.pictures.bars import Bar, bars, tally
@@ -28,39 +27,33 @@ BINS = 10
 NAMED = 5
 
 
-def document(
-    found: Assignment, table: Reviews, subject: str, closing: Sequence[str] = (), *, coded: bool = False
-) -> Document:
+def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Document:
     """Return the report of an assignment.
 
     Parameters
     ----------
     found
-        The assignment.
-    table
-        Its reviews under the names that the report is to show.
+        The assignment, under the names that the report is to show.
     subject
         What was assigned: the files.
     closing
         What to type next.
-    coded
-        Whether ``table`` stands under codes: sentences that name people and papers are left out then.
     """
-    reached, empty = found.status.reached, not table.n_reviews
+    reached, empty = found.status.reached, not found.reviews.n_reviews
     lead = f"{found.status.text[0].upper()}{found.status.text[1:]}."
-    remarks = [LEFT_OUT] if coded else [found.explanation] if empty and found.explanation else []
-    said = [] if empty else figures(found) if coded else sentences(found)
-    printed = [] if coded else [Section("text", "As the terminal prints it", [_printed(found, closing)])]
     return Document(
         "Assignment of reviewers",
         subject,
         reached,
         "No assignment" if empty else "Every paper has its reviewers" if reached else "The level is missed",
         lead,
-        remarks,
+        [found.explanation] if empty and found.explanation else [],
         closing,
-        _facts(found, table),
-        [*([] if empty else _sections(found, table, said)), *printed],
+        _facts(found, found.reviews),
+        [
+            *([] if empty else _sections(found, found.reviews, sentences(found))),
+            Section("text", "As the terminal prints it", [_printed(found, closing)]),
+        ],
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.plans.model.status import PlanStatus
 from planner.plans.words.page import page, verdict
-from planner.report.leaving_out import LEFT_OUT
+from planner.report.groups import groups_left
 from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Prose, Section, parts_of, pictures_among
 from reviewgraph.report.pictures.bars import bars, tally
 from reviewgraph.report.pictures.steps import steps
@@ -18,46 +18,39 @@ from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.plans.plan import Plan
-    from reviewgraph.reviews import Reviews
 
 
-def document(
-    found: Plan, table: Reviews, subject: str, closing: Sequence[str] = (), *, coded: bool = False
-) -> Document:
+def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document:
     """Return the report of a plan.
 
     Parameters
     ----------
     found
-        The plan.
-    table
-        Its reviews under the names that the report is to show.
+        The plan, under the names that the report is to show.
     subject
         What was planned for: the files.
     closing
         What to type next.
-    coded
-        Whether ``table`` stands under codes: sentences that name people and papers are left out then.
     """
-    said = verdict(found)
-    remarks = [LEFT_OUT] if coded else [_sentence(words) for words in found.explanation]
-    printed = [] if coded else [Section("text", "As the terminal prints it", [_printed(found, closing)])]
     return Document(
         "Plan of extra reviews",
         subject,
         found.attained,
         _headline(found),
-        " ".join(said[:2] if coded else said),
-        remarks,
+        " ".join(verdict(found)),
+        [_sentence(words) for words in found.explanation],
         closing,
         _facts(found),
-        [*(_sections(found, table, coded=coded) if found.reviews else []), *printed],
+        [
+            *(_sections(found) if found.reviews else []),
+            Section("text", "As the terminal prints it", [_printed(found, closing)]),
+        ],
     )
 
 
 def pictures(found: Plan) -> list[Picture]:
     """Return the pictures of a plan that holds reviews: how far each gets, and who is asked."""
-    return pictures_among(_pictured(found, found.constraints.reviews)) if found.reviews else []
+    return pictures_among(_pictured(found)) if found.reviews else []
 
 
 def _sentence(words: str) -> str:
@@ -93,18 +86,12 @@ def _facts(found: Plan) -> list[Fact]:
     return facts
 
 
-def _pictured(found: Plan, table: Reviews) -> list[Part]:
+def _pictured(found: Plan) -> list[Part]:
     parts: list[Part] = []
+    table = found.constraints.reviews
     names = [f"{table.reviewers[j]} reads {table.items[i]}" for j, i in found.pairs.tolist()]
     if found.status != PlanStatus.CHOSEN:
-        covers = [review.covers for review in found.reviews]
-        words = (
-            "Papers in the largest group after each extra review, in the order in which they help most: from "
-            f"{covers[0]:,} after the first to {covers[-1]:,} of {table.n_items:,} after the last."
-        )
-        parts.append(
-            Picture("steps", "The plan step by step", words, lambda width: steps(covers, names, table.n_items, width))
-        )
+        parts += _steps(found, names)
     loads = np.unique(found.pairs[:, 0], return_counts=True)[1].astype(np.int64)
     words_of_loads = (
         f"How many reviewers are asked for how many extra reviews: {counted(loads.size, 'reviewer')}, at most "
@@ -114,15 +101,42 @@ def _pictured(found: Plan, table: Reviews) -> list[Part]:
     return parts
 
 
-def _sections(found: Plan, table: Reviews, *, coded: bool) -> list[Section]:
-    mail: list[Part] = [] if coded else [Prose(["To mail:"]), *parts_of([*found.mail().values()])]
+def _sections(found: Plan) -> list[Section]:
     return [
-        Section("plan", "The plan", [*_pictured(found, table), _table(found, table, coded=coded)]),
-        *([Section("mail", "Mail to reviewers", mail)] if mail else []),
+        Section("plan", "The plan", [*_pictured(found), _table(found)]),
+        Section("mail", "Mail to reviewers", [Prose(["To mail:"]), *parts_of([*found.mail().values()])]),
     ]
 
 
-def _table(found: Plan, table: Reviews, *, coded: bool) -> Table:
+def _steps(found: Plan, names: Sequence[str]) -> list[Part]:
+    """Return pictures of what the reviews move: the largest group, and the number of groups."""
+    covers, groups = [review.covers for review in found.reviews], groups_left(found)
+    papers, before = found.constraints.reviews.n_items, groups[0]
+    first = (
+        "Papers in the largest group after each extra review, in the order in which they help most: from "
+        f"{covers[0]:,} after the first to {covers[-1]:,} of {papers:,} after the last."
+    )
+    second = (
+        f"Groups that are left after each extra review: {before:,} before the first, {groups[-1]:,} after the last. "
+        "Groups may become fewer long before the largest grows."
+    )
+    largest = Picture(
+        "steps",
+        "The plan step by step: the largest group",
+        first,
+        lambda width: steps(covers, names, papers, width, "papers in the largest group", "papers"),
+    )
+    left = Picture(
+        "groups",
+        "The plan step by step: groups left",
+        second,
+        lambda width: steps(groups[1:], names, before, width, "groups left", "groups"),
+    )
+    return [largest, *([left] if groups[-1] < before else [])]
+
+
+def _table(found: Plan) -> Table:
+    table = found.constraints.reviews
     prices, alone = found.constraints.cost, found.status == PlanStatus.CHOSEN
     priced = "affinity" if prices.best is not None else "cost" if prices else ""
     items = [table.items[i] for i in found.pairs[:, 1].tolist()]
@@ -139,9 +153,8 @@ def _table(found: Plan, table: Reviews, *, coded: bool) -> Table:
         columns.append(Column("largest group", [review.covers for review in found.reviews], "number"))
     if found.purchase is not None:
         columns.append(Column("gain", [review.gain for review in found.reviews], "number", 3))
-    if not coded:
-        if not alone:
-            columns.append(Column("what it joins", [review.joins.partition(": ")[2] for review in found.reviews]))
-        if found.purchase is not None:
-            columns.append(Column("what it buys", [review.buys for review in found.reviews]))
+    if not alone:
+        columns.append(Column("what it joins", [review.joins.partition(": ")[2] for review in found.reviews]))
+    if found.purchase is not None:
+        columns.append(Column("what it buys", [review.buys for review in found.reviews]))
     return Table("reviews", "Extra reviews, those that help most first", columns, "reviews")

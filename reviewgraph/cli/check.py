@@ -90,10 +90,15 @@ def check(
     verdict = _verdict(require, reached=reached, use_scores=use_scores)
     following = _next(report, None if reached else require, use_scores=use_scores)
     if reporting.path:
+        from reviewgraph.report.check.coded import coded
         from reviewgraph.report.check.document import document
 
         closing = [*verdict, offered(*following)]
-        reporting.write(report, reviews, lambda result, _: document(result, given_table(), closing))
+        reporting.write(
+            report,
+            reviews,
+            lambda shown, codes: document(shown if codes is None else coded(shown, codes), given_table(), closing),
+        )
     if as_json:
         print_json(report.to_dict())
     else:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewgraph.labels import natural_key
+import numpy as np
+
+from reviewgraph.labels import first_labels, ranks
 from reviewgraph.levels import level_named
 from reviewgraph.words import LISTED, counted, listed
 
@@ -28,14 +30,15 @@ def single(found: Fragile) -> list[str]:
     if not found.holds:
         return []
     names = found.table.reviewers
-    reviewers = sorted((names[code] for code in found.reviewers[: LISTED + 1].tolist()), key=natural_key)
-    shown = found.reviews[: LISTED + 1]
+    reviewers = first_labels(names, found.reviewers, LISTED + 1)
+    by = ranks(found.table.items)[found.table.item[found.reviews]], ranks(names)[found.table.reviewer[found.reviews]]
+    shown = found.reviews[np.lexsort(by)][: LISTED + 1]
     codes = zip(found.table.reviewer[shown].tolist(), found.table.item[shown].tolist(), strict=True)
     pairs = [f"{names[j]} on {found.table.items[i]}" for j, i in codes]
     return [
         "",
         f"If one is lost, are the papers still {level_named(found.level).words}?",
-        _one(found.reviewers.size, "reviewer", reviewers),
+        _one(found.reviewers.size, "reviewer", list(map(str, reviewers))),
         _one(found.reviews.size, "review", pairs),
     ]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph.labels import ranks
 from reviewgraph.precision.conditioning import Effort, error_variances
 from reviewgraph.precision.expected import average_errors, expected_variances
 from reviewgraph.precision.selecting import expected_share
@@ -72,9 +73,9 @@ class Outlook:
 
     @cached_property
     def weakest(self) -> IntArray:
-        """All items, the largest expected error first, ties by their codes."""
+        """All items, the largest expected error first, ties in the order of their labels."""
         # Rounded: what differs by rounding errors only is a tie.
-        return np.argsort(-np.round(self.variance, 9), kind="stable")
+        return np.lexsort((ranks(self.structure.reviews.items), -np.round(self.variance, 9)))
 
     @cached_property
     def curve(self) -> list[Step]:

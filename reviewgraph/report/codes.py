@@ -6,6 +6,7 @@ import secrets
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from reviewgraph.labels import Shuffled
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Codes:
         """Return a table under codes, without titles; integers inside stay what they are."""
         return replace(
             reviews,
-            reviewers=[self.reviewer[label] for label in reviews.reviewers],
-            items=[self.item[label] for label in reviews.items],
+            reviewers=Shuffled(self.reviewer[label] for label in reviews.reviewers),
+            items=Shuffled(self.item[label] for label in reviews.items),
             titles={},
         )
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -14,6 +15,8 @@ from reviewgraph.plots import Plot
 from reviewgraph.report.pictures.svg import NARROW, WIDE
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from reviewgraph.report.pictures.svg import Drawing
     from reviewgraph.report.tables import Table
 
@@ -168,7 +171,7 @@ class Document:
     subject
         What was looked at: the files.
     good
-        Whether the verdict is what a chair hopes for.
+        Whether the verdict is what a chair hopes for; None where it is nothing to hope for.
     headline
         The verdict in a few words.
     verdict
@@ -185,13 +188,19 @@ class Document:
 
     title: str
     subject: str
-    good: bool
+    good: bool | None
     headline: str
     verdict: str
     remarks: Sequence[str] = ()
     closing: Sequence[str] = ()
     facts: Sequence[Fact] = ()
     sections: Sequence[Section] = field(default_factory=tuple)
+
+    @property
+    def acts(self) -> bool:
+        """Whether there is anything for a script to do: tables that answer, text that unfolds for printing."""
+        parts = [part for section in self.sections for part in section.parts]
+        return any(getattr(part, "live", isinstance(part, Printed)) for part in parts)
 
 
 def html(document: Document) -> str:
@@ -203,17 +212,8 @@ def html(document: Document) -> str:
     >>> text.startswith("<!doctype html>"), "&lt;script&gt;.csv" in text
     (True, True)
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("reviewgraph.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style, script = _asset("pictures.css") + _asset("style.css"), _asset("script.js")
-    return environment.get_template("document.html").render(
+    style, script = _asset("pictures.css") + _asset("style.css"), _asset("script.js") if document.acts else ""
+    return _template().render(
         document=document,
         version=__version__,
         style=style,
@@ -223,6 +223,21 @@ def html(document: Document) -> str:
     )
 
 
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("reviewgraph.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("document.html")
+
+
+@cache
 def _asset(name: str) -> str:
     return (files("reviewgraph.report") / name).read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@
   const whole = (value) => value.toLocaleString("en");
 
   function enliven(table) {
-    const { noun, shown, columns, cells } = JSON.parse(table.querySelector("script").textContent);
+    const { noun, shown, printed, columns, cells } = JSON.parse(table.querySelector("script").textContent);
     const count = cells[0].length;
     const [controls, pager] = [table.querySelector(".controls"), table.querySelector(".pager")];
     const [status, body] = [table.querySelector(".count"), table.querySelector("tbody")];
@@ -129,11 +129,19 @@
     next.addEventListener("click", turn(1));
     sizes.addEventListener("change", () => { state.size = Number(sizes.value); state.page = 0; draw(); });
     pager.append(previous, place, next, labelled("Rows on a page", sizes));
+    // On paper stand all rows that are chosen, in their order, as far as there is room for them.
+    addEventListener("beforeprint", () => {
+      const { page, size } = state;
+      Object.assign(state, { page: 0, size: printed });
+      draw();
+      if (state.rows.length > printed) status.textContent += "; the rest is in the file that was printed";
+      addEventListener("afterprint", () => { Object.assign(state, { page, size }); draw(); }, { once: true });
+    });
     controls.hidden = false;
     draw();
   }
 
-  document.querySelectorAll(".table").forEach(enliven);
+  document.querySelectorAll(".table.live").forEach(enliven);
   // What is folded on the screen is open on paper.
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => { each.open = true; }));
 })();

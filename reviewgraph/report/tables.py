@@ -12,6 +12,8 @@ Kind: TypeAlias = Literal["text", "number", "choice"]
 
 #: Rows that stand on the page at a time.
 SHOWN = 25
+#: Rows that are printed, where scripts may run.
+PRINTED = 500
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,15 @@ class Table:
         Its columns, rows in the order in which they stand first.
     noun
         What a row is, in the plural: "papers".
+    live
+        Whether a reader can sort, filter and search; a table of a few rows needs none of that.
     """
 
     name: str
     caption: str
     columns: Sequence[Column]
     noun: str = "rows"
+    live: bool = True
     template: ClassVar[str] = "table"
 
     def __len__(self) -> int:
@@ -82,7 +87,7 @@ class Table:
     @property
     def first_rows(self) -> list[list[str]]:
         """The rows that stand there before the script runs, and where none does."""
-        cells = [column.cells[:SHOWN] for column in self.columns]
+        cells = [column.cells[: SHOWN if self.live else None] for column in self.columns]
         return [
             [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)]
             for row in zip(*cells, strict=True)
@@ -94,6 +99,7 @@ class Table:
         found = {
             "noun": self.noun,
             "shown": SHOWN,
+            "printed": PRINTED,
             "columns": [{"name": each.name, "kind": each.kind, "digits": each.digits} for each in self.columns],
             "cells": [column.cells for column in self.columns],
         }

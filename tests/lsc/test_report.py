@@ -16,6 +16,8 @@ from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write("r.csv", calibratable())
+    Path("hypotheses.csv").write_text("reviewer,hypothesis\nReviewer-1-Zq,offset\n")
+    Path("known.csv").write_text("item,quality\n" + "".join(f"Label-{i}-Xw,{i}\n" for i in range(1, 7)))
     return tmp_path
 
 
@@ -46,6 +48,8 @@ OPTIONS = [
     ("--lower-is-better", "--select", "20%"),
     ("--method", "average", "--select", "3"),
     ("--method", "lsc"),
+    ("--hypotheses", "hypotheses.csv"),
+    ("--references", "known.csv", "--on-scale-of", "known.csv"),
 ]
 
 

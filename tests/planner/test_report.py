@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from planner import plan_extra_reviews
+from planner.report.coded import coded_plan
+from planner.report.groups import groups_left
+from reviewgraph import Reviews
 from reviewgraph.cli import main
 from tests.reviewgraph.report.browsing import chromium, expect_good_looks
 from tests.reviewgraph.report.reading_pages import Page, numbers
@@ -18,9 +22,20 @@ PLANS = [
     ("--spare", "0"),
     ("--max-reviews", "2"),
     ("--for", "precision", "--max-reviews", "3"),
+    ("--for", "decision", "--select", "4", "--max-reviews", "3"),
+    ("--target", "survives-reviewer", "--time-limit", "5"),
+    ("--min-reviews", "3", "--fixed", "fixed.csv"),
     ("--cost", "cost.csv", "--capacity", "capacity.csv", "--spare", "2"),
 ]
-ASSIGNMENTS = [(), ("--target", "none", "--demand", "2"), ("--load", "1"), ("--alternates", "1", "--survive")]
+ASSIGNMENTS = [
+    (),
+    ("--target", "none", "--demand", "2"),
+    ("--load", "1"),
+    ("--alternates", "1", "--survive"),
+    ("--target", "none", "--alternates", "9", "--at-most", "institution=1", "--at-least", "senior=1"),
+    ("--previous", "before.csv", "--demand", "2", "--min-affinity", "0.3"),
+    ("--target", "none", "--fair", "leximin", "--floor", "0.4", "--demand", "1"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +48,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with Path("papers.csv").open("w", newline="") as file:
         titles = [f"Title {paper} Yv" for paper in range(11)]
         csv.writer(file).writerows([["item", "title"], *([f"L{i}-Xw", t] for i, t in enumerate([*titles, SCRIPT]))])
-    Path("people.csv").write_text("reviewer\n" + "".join(f"R{person}-Zq\n" for person in range(10)))
+    Path("fixed.csv").write_text("item,reviewer\nApart-Xw,Reviewer-1-Zq\n")
+    people = "".join(f"R{person}-Zq,Uni {person % 7},{'yes' if person < 4 else 'no'}\n" for person in range(10))
+    Path("people.csv").write_text(f"reviewer,institution,senior\n{people}")
+    Path("before.csv").write_text("item,reviewer\n" + "".join(f"L{i}-Xw,R{i % 3}-Zq\n" for i in range(12)))
     lines = [f"L{i}-Xw,R{j}-Zq,{draw.random():.3f}\n" for i in range(12) for j in range(10)]
     Path("affinity.csv").write_text("item,reviewer,affinity\n" + "".join(lines))
     return tmp_path
@@ -70,12 +88,33 @@ def test_every_number_of_the_terminal_stands_in_the_report(run, options) -> None
 
 @every_run
 def test_anonymous_reports_hold_no_name(run, options) -> None:
-    html, _ = run("--anonymous", *options)
-    assert not re.search("Zq|Xw|Yv|alert", html)
+    html, printed = run("--anonymous", *options)
+    assert not re.search("Zq|Xw|Yv|Uni|alert", html)
+    page, labels = Page(html), re.compile(r"(?:Label|Reviewer|Title|L|R)-?\d+(?=-Zq|-Xw)|Title \d+ Yv")
+    # Why there is no assignment names people, and is left out.
+    if "No assignment" not in printed:
+        assert numbers(labels.sub("", printed)) <= numbers(page.text) | numbers(" ".join(page.printed))
     with Path("out.html.key.csv").open(newline="") as file:
         key = list(csv.DictReader(file))
     assert {row["kind"] for row in key} == {"reviewer", "paper"}
     assert len({row["code"] for row in key}) == len(key)
+
+
+@pytest.mark.parametrize("target", ["double", "survives-reviewer", "connected"])
+def test_a_plan_is_said_anew_in_the_words_that_it_had(target: str) -> None:
+    table = Reviews.from_pairs([(row[0], row[1], float(row[2])) for row in rows(papers=16, reviewers=8)])
+    for options in ({}, {"fixed": [("Reviewer-1-Zq", "Apart-Xw")], "min_reviews": 3}):
+        found = plan_extra_reviews(table, target, time_limit=5, **options)
+        again = coded_plan(found)
+        assert again.reviews == found.reviews
+        assert again.explanation == found.explanation
+
+
+def test_what_a_plan_buys_is_said_anew_in_the_words_that_it_had() -> None:
+    table = Reviews.from_pairs([(row[0], row[1], float(row[2])) for row in rows(papers=16, reviewers=8)])
+    found = plan_extra_reviews(table, objective="precision", max_reviews=4)
+    assert any(review.buys for review in found.reviews)
+    assert coded_plan(found).reviews == found.reviews
 
 
 def test_the_table_of_a_plan_holds_what_the_file_does() -> None:
@@ -107,3 +146,19 @@ def test_in_a_browser(run) -> None:
     run()
     with chromium() as browser:
         expect_good_looks(browser, Path("out.html").resolve())
+
+
+@pytest.mark.parametrize("target", ["connected", "double"])
+def test_groups_become_fewer_as_reviews_arrive(target: str) -> None:
+    # Groups of two papers and two reviewers each.
+    pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(6) for j in range(2) for i in range(2)]
+    found = plan_extra_reviews(Reviews.from_pairs(pairs), target)
+    left = groups_left(found)
+    assert (left[0], left[-1], len(left)) == (6, 1, found.count + 1)
+    assert left == sorted(left, reverse=True)
+
+
+def test_who_reviews_nothing_yet_is_a_group_from_the_first_review_on() -> None:
+    pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(2) for j in range(2) for i in range(2)]
+    found = plan_extra_reviews(Reviews.from_pairs(pairs), spare=0, capacity={"new": 9})
+    assert groups_left(found) == [2, 3, 2, 2, 1]

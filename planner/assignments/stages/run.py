@@ -32,6 +32,7 @@ from planner.assignments.words.fair import why_no_floor, why_no_good
 from planner.assignments.words.why_none import why_apart, why_infeasible, why_unreachable
 from reviewgraph.clock import Clock
 from reviewgraph.kernels.compiling import POLICY
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.model.worth import Concerns
@@ -104,7 +105,10 @@ class Run(Ends):
         routes = routes_of(problem)
         self.scale = scale_of(problem, routes, problem.affinity)
         cost = whole_costs(problem.affinity, self.seed, self.scale)
-        self.say(f"best affinity for {int(problem.required.sum())} papers and {problem.n_reviewers} reviewers")
+        self.say(
+            f"best affinity for {counted(int(problem.required.sum()), 'paper')} and "
+            f"{counted(problem.n_reviewers, 'reviewer')}"
+        )
         plain = unrouted(problem, cost)
         if plain is None:
             return self.infeasible(why_infeasible(problem))

@@ -103,7 +103,8 @@ def why_no_good(problem: Problem) -> str:
         rest = f", and others have {found.pairs} such pairs with them" if found.pairs else ""
         fit = noun(found.reviewers.size, "fits", "fit")
         return (
-            f"{papers(problem, found.items)} need a reviewer {least} each = {found.needed} reviews; "
+            f"{papers(problem, found.items)} {noun(found.items.size, 'needs', 'need')} a reviewer {least} each = "
+            f"{counted(found.needed, 'review')}; "
             f"{people(problem, found.reviewers)} who {fit} with {each(load[found.reviewers], 'load', of='of')} can "
             f"give {found.supply}{rest}: {found.needed} > {found.supply + found.pairs}. {_REMEDY} Or raise loads."
         )

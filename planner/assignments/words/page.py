@@ -15,7 +15,7 @@ from planner.assignments.words.changes import concerned, concerns
 from planner.assignments.words.fair import fair_lines, why_below
 from planner.assignments.words.lots import lot_lines
 from planner.assignments.words.rules import rule_lines
-from reviewgraph.words import counted
+from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.assignments.assignment import Assignment
@@ -36,7 +36,8 @@ def page(assignment: Assignment) -> str:
         return f"No assignment ({assignment.status}). {assignment.explanation}"
     reviews = assignment.reviews
     lines = [
-        f"{reviews.n_items} papers, {reviews.n_reviewers} reviewers, {reviews.n_reviews} reviews ({assignment.status})",
+        f"{counted(reviews.n_items, 'paper')}, {counted(reviews.n_reviewers, 'reviewer')}, "
+        f"{counted(reviews.n_reviews, 'review')} ({assignment.status})",
         "",
         "Reviews a paper",
         *_counts(reviews.reviews_per_item),
@@ -127,7 +128,8 @@ def _critical(assignment: Assignment) -> list[str]:
     named = ", ".join(str(label) for label in assignment.critical[:NAMED])
     more = ", ..." if len(assignment.critical) > NAMED else ""
     who = counted(len(assignment.critical), "reviewer is", "reviewers are")
-    return [f"{who} critical: without one of them the level would not hold ({named}{more})."]
+    without = noun(len(assignment.critical), "without this one", "without any one of them")
+    return [f"{who} critical: {without} the level would not hold ({named}{more})."]
 
 
 def _counts(numbers: IntArray) -> list[str]:

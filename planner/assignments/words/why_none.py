@@ -64,7 +64,8 @@ def _short_of_papers(problem: Problem, found: Shortfall, least: IntArray) -> str
     rest = f", and {found.pairs} other allowed pairs" if found.pairs else ""
     return (
         f"{who} must get {each(least[found.reviewers], 'review')} = {found.needed} reviews by their min_load; the "
-        f"{found.items.size} papers open to them need {found.supply}{rest}: {found.needed} > "
+        f"{counted(found.items.size, 'paper')} open to them {noun(found.items.size, 'needs', 'need')} "
+        f"{found.supply}{rest}: {found.needed} > "
         f"{found.supply + found.pairs}. Lower min_load, raise demands or lift conflicts."
     )
 

@@ -28,6 +28,8 @@ class Bound:
         ``pieces``, ``cuts``, ``coverage`` or ``unfinished``.
     words
         The proof in a sentence.
+    lost
+        What is lost in the case that the proof is about, where it is about one: the beginning of the sentence.
     parts
         For the kinds ``parts`` and ``groups``: what each part of the contracted graph takes.
     weights
@@ -39,6 +41,12 @@ class Bound:
     words: str
     parts: tuple[int, ...] = ()
     weights: tuple[float, ...] = field(default=(), repr=False)
+    lost: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The proof, with the case that it is about."""
+        return f"{self.lost}, {self.words}" if self.lost else self.words
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class RobustTarget(DoubleTarget):
             more = int(self.losses.single and loss.reviewer < 0 < found.value)
             what = self.losses.words(loss, table.reviewers, table.items) if loss.reviewer >= 0 else "with nothing lost"
             extra = ", and one review more, for one of these may be lost" if more else ""
-            ledger.prove(Bound(found.value + more, "a loss", f"{what}, {found.words}{extra}"))
+            ledger.prove(Bound(found.value + more, "a loss", f"{found.words}{extra}", lost=what))
             if clock.over():
                 return
 

@@ -32,7 +32,7 @@ def verdict(found: Plan) -> list[str]:
     if found.lower_bound:
         fixed = len(found.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""
-        said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).words}.")
+        said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).sentence}.")
     return said
 
 

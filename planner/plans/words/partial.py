@@ -35,9 +35,9 @@ def still_short(task: Task, pairs: IntArray) -> list[str]:
     needs = task.constraints.people.needs(task.table(pairs))
     said = []
     if needs.reviews.any():
-        short = int((needs.reviews > 0).sum())
+        short, least = int((needs.reviews > 0).sum()), task.constraints.people.min_reviews
         said.append(
-            f"{counted(short, 'paper stays', 'papers stay')} short of {task.constraints.people.min_reviews} reviews, "
+            f"{counted(short, 'paper stays', 'papers stay')} short of {counted(least, 'review')}, "
             f"{int(needs.reviews.sum())} in all"
         )
     if needs.senior.any():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.fragility.words import kept, losses, single
-from reviewgraph.labels import natural_key
+from reviewgraph.labels import first_labels
 from reviewgraph.levels import level_named
 from reviewgraph.pages import groups, opening
 from reviewgraph.precision.words import disagreement, errors, selection, weakest
@@ -47,6 +47,7 @@ def document(report: Report, subject: str, closing: Sequence[str] = ()) -> Docum
         Section("loads-section", "Loads and overlaps", loads(reviews)),
         *([_errors(report.expected)] if reviews.n_items else []),
         *_losses(report),
+        *_violations(report),
         Section("tables", "Tables", [paper_table(report), reviewer_table(report, grouping), group_table(grouping)]),
         Section("text", "As the terminal prints it", [Printed([*report.page().splitlines(), "", *closing])]),
     ]
@@ -120,7 +121,7 @@ def _map_words(grouping: Grouping) -> str:
 
 def _papers(grouping: Grouping) -> str:
     items = grouping.structure.reviews.items
-    return listed(sorted((items[i] for i in grouping.cut[: LISTED + 1].tolist()), key=natural_key))
+    return listed(first_labels(items, grouping.cut, LISTED + 1))
 
 
 def _errors(outlook: Outlook) -> Section:
@@ -156,6 +157,11 @@ def _errors(outlook: Outlook) -> Section:
     if doubt := disagreement(outlook):
         parts.append(Prose([" ".join(map(str.strip, doubt))]))
     return Section("errors-section", "Expected error", parts)
+
+
+def _violations(report: Report) -> list[Section]:
+    found = report.violations
+    return [] if found is None else [Section("violations", "Conflicts, loads and demands", [Prose(found.lines())])]
 
 
 def _losses(report: Report) -> list[Section]:

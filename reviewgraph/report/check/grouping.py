@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph.labels import natural_key
+from reviewgraph.labels import first_labels
 from reviewgraph.report.pictures.groups import Groups
 from reviewgraph.words import listed
 
@@ -118,8 +118,8 @@ class Grouping:
         papers, place = np.unique(item, return_inverse=True)
         names = []
         for number, component in enumerate(self.order[:MOST].tolist(), 1):
-            members = np.flatnonzero(components.labels == component)[: TOLD + 1].tolist()
-            names.append(f"{number}: {listed(sorted((reviews.reviewers[j] for j in members), key=natural_key), TOLD)}")
+            members = np.flatnonzero(components.labels == component)
+            names.append(f"{number}: {listed(first_labels(reviews.reviewers, members, TOLD + 1), TOLD)}")
         return Groups(
             sizes=self.sizes[:MOST],
             names=names,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reviewgraph.labels import natural_key, places
+from reviewgraph.labels import first_labels, places
 from reviewgraph.report.tables import Column, Table
 from reviewgraph.words import listed
 
@@ -76,7 +76,7 @@ def group_table(grouping: Grouping) -> Table:
         Column("reviewers", grouping.reviewers.tolist(), "number"),
         Column("piece", (grouping.piece + 1).tolist(), "number"),
         Column("linked", grouping.linked, "choice"),
-        Column("who", [_names(reviews.reviewers, each.tolist()) for each in members]),
+        Column("who", [_names(reviews.reviewers, each) for each in members]),
         Column(
             "which papers",
             [_names(reviews.items, _cover(grouping, each)) for each in grouping.order],
@@ -85,13 +85,10 @@ def group_table(grouping: Grouping) -> Table:
     return Table("group-table", "Groups of two papers or more, the largest first", columns, "groups")
 
 
-def _cover(grouping: Grouping, component: int) -> list[int]:
+def _cover(grouping: Grouping, component: int) -> IntArray:
     components = grouping.structure.doubly_connected
-    start = int(components.cover_start[component])
-    stop = min(int(components.cover_start[component + 1]), start + NAMED + 1)
-    found: list[int] = components.cover_item[start:stop].tolist()
-    return found
+    return components.cover_item[components.cover_start[component] : components.cover_start[component + 1]]
 
 
-def _names(labels: Sequence[Label], codes: Sequence[int]) -> str:
-    return listed(sorted((labels[code] for code in codes[: NAMED + 1]), key=natural_key), NAMED)
+def _names(labels: Sequence[Label], codes: IntArray) -> str:
+    return listed(first_labels(labels, codes, NAMED + 1), NAMED)

@@ -9,29 +9,31 @@ from reviewgraph.report.pictures.marks import NAMED
 from reviewgraph.report.pictures.svg import Drawing
 
 
-def steps(covers: Sequence[int], names: Sequence[str], papers: int, width: int) -> Drawing:
-    """Draw the size of the largest group after each step as stairs.
+def steps(numbers: Sequence[int], names: Sequence[str], most: int, width: int, what: str, unit: str) -> Drawing:
+    """Draw a number after each step as stairs.
 
     Parameters
     ----------
-    covers
-        Papers in the largest group after each step.
+    numbers
+        After each step.
     names
         What each step is.
-    papers
-        How many there are.
+    most
+        What the number is at most; a line marks it.
     width
         Of the picture.
+    what, unit
+        What the numbers count, for the axis and in the plural.
     """
     drawing = Drawing(width, 300)
     left, right, top, bottom = 52, width - 12, 34, 256
-    x, y = Scale(0.0, float(len(covers)), left, right), Scale(0.0, float(max(papers, 1)), bottom, top)
-    upward(drawing, y, left, right, "papers in the largest group")
-    across(drawing, x, bottom, bottom, "extra reviews", min(width // 90, max(len(covers), 1)))
-    drawing.line(left, y(papers), right, y(papers), "level", f"all {papers:,} papers")
-    stairs = "".join(f"H{x(place + 1):.1f}V{y(cover):.1f}" for place, cover in enumerate(covers))
-    drawing.path(f"M{x(1):.1f} {y(covers[0]):.1f}{stairs}" if covers else "", "curve")
-    for place, (cover, name) in enumerate(zip(covers, names, strict=True)):
-        if len(covers) <= NAMED:
-            drawing.circle(x(place + 1), y(cover), 3, "dot", f"{place + 1}. {name}: {cover:,} papers")
+    x, y = Scale(0.0, float(len(numbers)), left, right), Scale(0.0, float(max(most, 1)), bottom, top)
+    upward(drawing, y, left, right, what)
+    across(drawing, x, bottom, bottom, "extra reviews", min(width // 90, max(len(numbers), 1)))
+    drawing.line(left, y(most), right, y(most), "level", f"{most:,} {unit}")
+    stairs = "".join(f"H{x(place + 1):.1f}V{y(number):.1f}" for place, number in enumerate(numbers))
+    drawing.path(f"M{x(1):.1f} {y(numbers[0]):.1f}{stairs}" if numbers else "", "curve")
+    for place, (number, name) in enumerate(zip(numbers, names, strict=True)):
+        if len(numbers) <= NAMED:
+            drawing.circle(x(place + 1), y(number), 3, "dot", f"{place + 1}. {name}: {number:,} {unit}")
     return drawing

@@ -5,6 +5,7 @@ import random
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -201,3 +202,45 @@ def test_without_html_nothing_of_reports_is_loaded() -> None:
     code = "import sys, reviewgraph.cli.check; print([m for m in sys.modules if 'jinja2' in m or '.report.' in m])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_anonymous_checks_of_rules_and_of_reviewers_who_may_fail(folder: Path) -> None:
+    Path("missing.csv").write_text("reviewer,probability\nReviewer-1-Zq,0.5\nLonely-Zq,0.2\n")
+    Path("conflicts.csv").write_text("reviewer,item\nLonely-Zq,Label-0-Xw\n")
+    options = ("--missing", "missing.csv", "--conflicts", "conflicts.csv", "--load", "3", "--demand", "2")
+    html, printed = report("--anonymous", *options)
+    assert not re.search("Zq|Xw|Yv|alert", html)
+    page = Page(html)
+    labels = re.compile(r"(?:Label|Reviewer)-\d+(?=-Zq|-Xw)|Title \d+ Yv")
+    assert numbers(labels.sub("", printed)) <= numbers(page.text)
+    assert "Conflicts violated: 1 (R" in page.text
+
+
+def test_lists_and_numbers_of_anonymous_reports_go_by_codes(folder: Path) -> None:
+    from reviewgraph import check, read_reviews
+    from reviewgraph.report.codes import Codes
+
+    # Many groups of two papers and two reviewers, and papers nobody reads: all alike but for their names.
+    table = [[f"r{2 * g + j:03d}", f"p{2 * g + i:03d}", "", ""] for g in range(30) for j in range(2) for i in range(2)]
+    write("r.csv", table)
+    found = check(read_reviews("r.csv"))
+    told = Codes(found.reviews.reviewers, found.reviews.items).applied(found)
+    order = told.structure.doubly_connected.largest_first.tolist()
+    labels = told.structure.doubly_connected.labels
+    first = [min(int(told.reviews.reviewers[j][1:]) for j in np.flatnonzero(labels == group)) for group in order]
+    assert first == sorted(first)
+    assert re.search(r"2 papers by 2 reviewers: R1, R\d+; papers P\d+, P\d+", told.page())
+
+
+def test_the_weakest_papers_of_anonymous_reports_go_by_codes(folder: Path) -> None:
+    from reviewgraph import check, read_reviews
+    from reviewgraph.report.codes import Codes
+
+    write("r.csv", [[f"r{j:02d}", f"p{i:02d}", "", ""] for j in range(6) for i in range(20)])
+    found = check(read_reviews("r.csv"))
+    told = Codes(found.reviews.reviewers, found.reviews.items).applied(found)
+    outlook = told.expected
+    less = (-np.round(outlook.variance[outlook.weakest], 9)).tolist()
+    worst = [int(told.reviews.items[i][1:]) for i in outlook.weakest.tolist()]
+    assert list(zip(less, worst, strict=True)) == sorted(zip(less, worst, strict=True))
+    assert len(set(less)) < len(less)

@@ -1,0 +1,125 @@
+"""A file for each of many things, in a folder that is written whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from reviewgraph.cli.output import csv_text
+from reviewgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from reviewgraph.labels import Label
+
+#: The list of what is in a folder: ``item,file``.
+INDEX = "index.csv"
+#: Characters of a name that are kept; file systems end names at 255 bytes.
+LONGEST = 40
+#: What file names do not hold here: all but letters, digits, points, dashes and low lines.
+_UNFIT = re.compile(r"[^\w.-]+")
+#: Names that Windows keeps for devices, whatever stands behind a point.
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+
+
+def file_names(labels: Iterable[Label], ending: str) -> dict[Label, str]:
+    """Return a file name for each label that is safe everywhere, and unlike all others where case does not count.
+
+    Examples
+    --------
+    >>> file_names(["../p1", "P1", "p1", "?", "con"], ".html")
+    {'../p1': 'p1.html', '?': 'paper.html', 'P1': 'P1-2.html', 'con': 'paper-con.html', 'p1': 'p1-3.html'}
+    """
+    from reviewgraph.labels import natural_key
+
+    found: dict[Label, str] = {}
+    taken: set[str] = set()
+    tried: dict[str, int] = {}
+    for label in sorted(labels, key=natural_key):
+        name = _fit(str(label))
+        key = name.casefold()
+        while (f"{key}-{tried[key]}" if key in tried else key) in taken:
+            tried[key] = tried.get(key, 1) + 1
+        name = f"{name}-{tried[key]}" if key in tried else name
+        taken.add(name.casefold())
+        found[label] = f"{name}{ending}"
+    return found
+
+
+def _fit(text: str) -> str:
+    name = _UNFIT.sub("-", unicodedata.normalize("NFKC", text))[:LONGEST].strip(".-")
+    return f"paper-{name}" if _DEVICES.match(name) else name or "paper"
+
+
+def expect_folder(path: str) -> None:
+    """Refuse a folder that cannot be written, or that holds anything that was not written here.
+
+    Raises
+    ------
+    InputError
+        If it is a file, its folder does not exist or cannot be written to, or it holds files that its index does not
+        list.
+    """
+    target = os.path.realpath(path)
+    parent = os.path.dirname(target)
+    if os.path.exists(target) and not os.path.isdir(target):
+        why = "it is a file"
+    elif not os.path.isdir(parent):
+        why = f"there is no folder {parent}"
+    elif not os.access(parent, os.W_OK):
+        why = "permission denied"
+    elif os.path.isdir(target) and (other := sorted(set(os.listdir(target)) - _listed(target))):
+        why = f"it holds {other[0]!r}, which its {INDEX} does not list"
+    else:
+        return
+    message = f"sheet: {why}; name a new or an empty folder"
+    raise InputError(message)
+
+
+def _listed(folder: str) -> set[str]:
+    try:
+        with open(os.path.join(folder, INDEX), encoding="utf-8", newline="") as file:
+            return {INDEX, *(str(row.get("file")) for row in csv.DictReader(file))}
+    except (OSError, ValueError):
+        return set()
+
+
+def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, str]]) -> None:
+    """Write a file for each label and the index of all, whole or not at all.
+
+    The files go to a new folder beside it, which then takes the name; what an earlier run wrote there goes.
+
+    Raises
+    ------
+    InputError
+        As :func:`expect_folder`, or if something cannot be written; what stood there before is still there.
+    """
+    expect_folder(path)
+    target = os.path.realpath(path)
+    draft, before = (f"{target}.{os.getpid()}.{part}" for part in ("part", "old"))
+    try:
+        os.mkdir(draft)
+        for label, text in texts:
+            _write(os.path.join(draft, names[label]), text)
+        _write(os.path.join(draft, INDEX), csv_text({"item": list(names), "file": list(names.values())}))
+        if os.path.isdir(target):
+            os.replace(target, before)
+        os.replace(draft, target)
+    except OSError as error:
+        if os.path.isdir(before) and not os.path.exists(target):
+            os.replace(before, target)
+        message = f"{path}: cannot be written ({error.strerror or error})"
+        raise InputError(message) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        if os.path.isdir(target):
+            shutil.rmtree(before, ignore_errors=True)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "x", encoding="utf-8", newline="") as file:
+        file.write(text)
