@@ -133,7 +133,9 @@ def read_reviews(
     _note_scores(parts, say)
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
-    item, found = _joined([part.item for part in parts], declared or ())
+    # Papers that a file lists though nobody reviews them are papers, unless all are given.
+    listed = [paper for part in parts for paper in part.idle] if declared is None else declared
+    item, found = _joined([part.item for part in parts], listed)
     if declared is not None and len(found) > len(declared):
         _refuse_undeclared(found, declared, item, place)
     columns_read = Columns(
@@ -161,6 +163,7 @@ class _Part(NamedTuple):
     title: Column | None
     has_scores: bool
     spelled: Mapping[str, int]
+    idle: Sequence[str]
 
 
 def _say_nothing(message: str) -> None:
@@ -194,7 +197,7 @@ def _read_part(
         spelled = _count_spelled(column["score"], meaning)
     return _Part(
         *(table, rows.lines, column["reviewer"], column["item"], score, scored),
-        *(column.get("title"), "score" in column, spelled),
+        *(column.get("title"), "score" in column, spelled, table.idle(list(found).index("item"))),
     )
 
 

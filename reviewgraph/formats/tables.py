@@ -69,3 +69,7 @@ class Table(Protocol):
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         """Return the columns at these positions; ragged rows are left out and noted as problems."""
         ...
+
+    def idle(self, position: int) -> list[str]:
+        """Return the papers that were listed in rows left out, from the column that was read at a position."""
+        return []

@@ -49,6 +49,12 @@ def test_rows_of_hotcrp_that_assign_no_review_are_left_out_and_counted(write):
     assert "a header but no reviews below it" in message
 
 
+def test_papers_that_hotcrp_lists_and_nobody_reviews_are_papers(write):
+    idle = ASSIGNMENTS + "6,clearreview,#pc,any,D paper\n#redo,clearreview,all,,\n"
+    assert read_reviews(write(idle)).items == ("3", "4", "5", "6")
+    assert read_reviews(write(idle, "all.csv"), items=["3", "4", "5"]).items == ("3", "4", "5")
+
+
 def test_lower_is_better_negates_inside_only(write):
     reviews = read_reviews(write("reviewer,item,score\nr,i,1\nr,j,5\n"), lower_is_better=True)
     assert reviews.score.tolist() == [-1.0, -5.0]

@@ -105,6 +105,9 @@ class Export:
         What a person should know about it.
     extras
         Normalised names of columns that hold no score, beside those of the roles.
+    lists
+        The papers that it lists in rows that are no reviews, as a regular expression; they are papers all the same. By
+        default it lists none.
     shy
         Other tables look like it, so that it is recognised only where its system is named, or, if this is "kind",
         where just what it serves for is wanted; "" where nothing else looks like it.
@@ -119,6 +122,7 @@ class Export:
     extract: Callable[[str, Any], Table | None] | None = None
     say: str = ""
     extras: Collection[str] = ()
+    lists: str = ""
     shy: Literal["", "kind", "name"] = ""
 
     def fits(self, header: Sequence[str]) -> bool:
@@ -192,6 +196,7 @@ class Recognised(Table):
                 )
                 raise InputError(message)
         chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}
+        self.left: list[list[Column]] = []
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
     def place(self, line: int) -> str:
@@ -209,8 +214,13 @@ class Recognised(Table):
             self.note(f"{self.name}: {more}")
         return rows
 
+    def idle(self, position: int) -> list[str]:
+        """Return the papers that were listed in rows left out, from the column that was read at a position."""
+        cells = [cell.strip() for columns in self.left for cell in columns[position].values]
+        return [cell for cell in cells if self.export.lists and re.fullmatch(self.export.lists, cell)]
+
     def _without(self, rule: Rule, rows: Rows) -> Rows:
-        """Leave out the rows whose cell in the last column does not pass; say so."""
+        """Leave out the rows whose cell in the last column does not pass, but for the papers they list; say so."""
         *columns, last = rows.columns
         other = np.array([not rule.keeps(value) for value in last.values], np.bool_)[last.codes]
         if not other.any():
@@ -219,6 +229,7 @@ class Recognised(Table):
             left = sorted({last.values[code] for code in np.unique(last.codes[other])})
             count = counted(int(other.sum()), "row")
             self.note(f"{self.name}: {count} left out, whose {rule.why} ({quote_all(left)})")
+        self.left.append([of_rows(column, np.flatnonzero(other)) for column in columns])
         kept = np.flatnonzero(~other)
         return Rows([of_rows(column, kept) for column in columns], [rows.lines[row] for row in kept.tolist()])
 

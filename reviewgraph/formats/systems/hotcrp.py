@@ -137,7 +137,8 @@ HOTCRP = System(
             Use("assignments", rules=(_ASSIGNED,)),
             Use("conflicts", rules=(_CONFLICTED,)),
             _PAPERS,
-            say="external reviewers are not in it; as --items it counts papers that nobody reviews",
+            say="external reviewers are not in it",
+            lists="[0-9]+",
         ),
         _table(
             "HotCRP's review preferences",

@@ -164,8 +164,7 @@ def test_what_a_file_is_taken_for_is_said_in_one_line(write):
         return said
 
     assert notes("a.csv", BY_NAME["pcassignments.csv"].data)[-1] == (
-        "a.csv: read as HotCRP's PC assignments; external reviewers are not in it; as --items it counts papers that "
-        "nobody reviews"
+        "a.csv: read as HotCRP's PC assignments; external reviewers are not in it"
     )
     assert notes("a.json", BY_NAME["wide.csv"].data)[1] == "a.json: 1 review not submitted, read as planned"
     form = notes("form.csv", BY_NAME["form.csv"].data)
