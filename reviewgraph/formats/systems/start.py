@@ -9,23 +9,24 @@ from reviewgraph.formats.grids import Grid, Line
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 
 NAME = "start"
-_LINE = re.compile(r"\s*[^\s:,;]+(?::[^\s:,;]+)+:?\s*")
+_LINE = re.compile(r"\s*[^\s:,;]+:(?:[^\s:,;]+:?)*\s*")
+#: A submission without users is one that nobody reviews.
+_USED = Rule("user", bool)
 #: What the numbers of a matrix of bids say.
 _BIDS = {"1": "yes", "2": "maybe", "3": "no", "4": "conflict"}
 
 
 def _assignments(name: str, rows: Sequence[Line]) -> Grid | None:
-    """Return a row for each user of the lines ``submission:user:user``."""
+    """Return a row for each user of the lines ``submission:user:user``, and one without a user where there is none."""
     if not all(len(line.cells) == 1 and _LINE.fullmatch(line.cells[0]) for line in rows):
         return None
-    pairs = (
-        Line([submission.strip(), user.strip()], line.place)
+    pairs = [
+        Line([submission.strip(), user], line.place)
         for line in rows
         for submission, *users in [line.cells[0].split(":")]
-        for user in users
-        if user.strip()
-    )
-    return Grid(name, ["submission", "user"], pairs)
+        for user in [user.strip() for user in users if user.strip()] or [""]
+    ]
+    return Grid(name, ["submission", "user"], pairs) if any(line.cells[1] for line in pairs) else None
 
 
 def _matrix(name: str, rows: Sequence[Line]) -> Grid | None:
@@ -51,7 +52,12 @@ START = System(
     "START",
     (
         Export(
-            NAME, "START's assignments", (Use("assignments"), Use("papers")), container="lines", extract=_assignments
+            NAME,
+            "START's assignments",
+            (Use("assignments", rules=(_USED,)), Use("papers")),
+            container="lines",
+            extract=_assignments,
+            lists=".+",
         ),
         Export(
             NAME,

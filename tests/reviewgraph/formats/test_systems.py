@@ -316,3 +316,10 @@ def test_every_use_is_of_a_kind_that_can_be_wanted():
         for export in system.exports:
             assert {use.kind for use in export.uses} <= {*ACCEPTED, "names"}, export.what
             assert export.system == system.name
+
+
+def test_submissions_of_start_without_users_are_papers_that_nobody_reviews(write):
+    path = write("1:ann:bob\n2:ann\n99:\n", "start.txt")
+    reviews = read_reviews(path)
+    assert (reviews.items, reviews.n_reviews) == (("1", "2", "99"), 3)
+    assert [item for (item,) in table(path, "papers", "item")] == ["1", "1", "2", "99"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph.formats import delimited
-from reviewgraph.formats.side import read_pairs
+from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.writing import csv_text, guarded, unguarded
 
 NASTY = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'=x", "''@x", "-", "=", "it's", "'x", "-1.5", "+2", "-1e9", "1-2", ""]
@@ -46,4 +46,5 @@ def test_readers_give_back_labels_as_they_were(tmp_path: Path, large: bool, monk
     labels = [label for label in NASTY if label.strip() == label and label]
     path = tmp_path / "pairs.csv"
     path.write_text(csv_text({"item": [f"p{n}" for n, _ in enumerate(labels)], "reviewer": labels}), "utf-8")
-    assert [reviewer for reviewer, _ in read_pairs(path)] == labels
+    found = read_conflicts(path)
+    assert [found.reviewers[code] for code in found.reviewer.tolist()] == labels
