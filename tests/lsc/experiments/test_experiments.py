@@ -298,7 +298,8 @@ def test_the_command_compares_all_methods_with_the_average(tmp_path: Path) -> No
 def test_a_quick_look_speaks_of_no_figures_of_the_paper_and_says_how_to_keep_it() -> None:
     page = CliRunner().invoke(reproduce, ["table1", "--trials", "1", "--papers", "40"]).stdout
     assert "paper" not in page.replace("--papers", "")
-    assert page.rstrip().endswith("reviewgraph reproduce table1 --trials 1 --papers 40 -o results")
+    offer = "Next: reviewgraph reproduce table1 --trials 1 --papers 40 -o results\n  (to keep tables and pictures)"
+    assert page.rstrip().endswith(offer)
 
 
 def test_a_truth_that_ranks_nothing_leaves_no_correlation() -> None:
