@@ -84,7 +84,7 @@ def _listed(folder: str) -> set[str]:
     try:
         with open(os.path.join(folder, INDEX), encoding="utf-8", newline="") as file:
             return {INDEX, *(str(row.get("file")) for row in csv.DictReader(file))}
-    except (OSError, ValueError):
+    except (OSError, ValueError, csv.Error):
         return set()
 
 

@@ -14,6 +14,7 @@ import click
 from reviewgraph.cli.options import writable
 from reviewgraph.cli.output import Refusal, csv_text, expect_writable, say, write_whole
 from reviewgraph.errors import InputError
+from reviewgraph.formats.writing import unguarded
 
 if TYPE_CHECKING:
     from reviewgraph.report.codes import Codes
@@ -79,11 +80,12 @@ def _known(path: str) -> Mapping[tuple[str, str], str]:
     """Return the codes of a key that is there already, so that the reports of a conference agree."""
     if not os.path.exists(path):
         return {}
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    # Labels come back as they were: one that begins like a formula stands there behind an apostrophe.
     try:
-        return {(row["kind"], row["label"]): row["code"] for row in rows}
-    except KeyError as error:
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file, restval="")
+            return {(row["kind"], unguarded(row["label"])): row["code"] for row in rows}
+    except (KeyError, UnicodeDecodeError, csv.Error) as error:
         message = f"{path}: expected a key with the columns kind, code, label; found none; move the file away"
         raise InputError(message) from error
 

@@ -195,6 +195,24 @@ def test_a_file_in_the_place_of_the_key_is_left_alone(folder: Path) -> None:
     assert not Path("out.html").exists()
 
 
+def test_a_key_that_is_no_text_is_refused_in_one_message(folder: Path) -> None:
+    Path("out.html.key.csv").write_bytes(b"\xff\xfe")
+    result = run("check", "r.csv", "--html", "out.html", "--anonymous")
+    assert result.exit_code == 2
+    assert "out.html.key.csv: expected a key" in result.stderr
+    assert Path("out.html.key.csv").read_bytes() == b"\xff\xfe"
+
+
+def test_labels_like_formulas_keep_their_codes_from_one_report_to_the_next(folder: Path) -> None:
+    write("f.csv", [[reviewer, paper, "", ""] for reviewer in ("=ann", "@bob", "'=cy") for paper in ("p1", "p2")])
+    keys = []
+    for _ in range(2):
+        assert run("check", "f.csv", "--html", "out.html", "--anonymous").exit_code == 0
+        keys.append(Path("out.html.key.csv").read_text())
+    assert keys[0] == keys[1]
+    assert len(keys[0].splitlines()) == 6
+
+
 def test_without_html_nothing_of_reports_is_loaded() -> None:
     import subprocess
     import sys
