@@ -13,19 +13,12 @@ import numpy.typing as npt
 from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
 from reviewgraph.arrays import frozen, starts
-from reviewgraph.errors import DuplicateReview, InputError
+from reviewgraph.errors import DuplicateReview
 from reviewgraph.labels import IntArray, Label, encode, extended, plain_label, typed_codes
 from reviewgraph.plots import Pictured
 from reviewgraph.results import Backend, backend_of
 from reviewgraph.rows import Duplicates as Duplicates
-from reviewgraph.rows import (
-    checked_scores,
-    first_repeated,
-    merge_duplicates,
-    refuse_out_of_range,
-    say_twice,
-    split_rows,
-)
+from reviewgraph.rows import first_repeated, say_twice, split_rows, table_rows
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -311,36 +304,17 @@ class Reviews(Pictured):
         DuplicateReview
             If a pair has two scores and ``duplicates`` is ``"error"``.
         """
-        left, right = np.asarray(reviewer, np.int64).ravel(), np.asarray(item, np.int64).ravel()
         reviewer_labels = range(reviewers) if isinstance(reviewers, int) else reviewers
         item_labels = range(items) if isinstance(items, int) else items
-        if duplicates not in ("error", "last", "mean"):
-            message = f"duplicates: expected 'error', 'last' or 'mean', found {duplicates!r}"
-            raise InputError(message)
-        if left.size != right.size:
-            message = f"reviewer and item: expected equal lengths, found {left.size} and {right.size}"
-            raise InputError(message)
-        refuse_out_of_range(left, len(reviewer_labels), "reviewer", row_name)
-        refuse_out_of_range(right, len(item_labels), "item", row_name)
-        values, known = checked_scores(score, scored, left.size, row_name)
-        # The sort is stable, so rows of one pair keep their order, which the policy "last" goes by.
-        order = np.lexsort((right, left))
-        pairs = merge_duplicates(
-            left[order],
-            right[order],
-            (-values if lower_is_better else values)[order],
-            known[order],
-            duplicates,
-            lambda row, again: say_twice(
-                reviewer_labels[int(left[row])], item_labels[int(right[row])], row_name(row), row_name(again)
-            ),
-            order,
+        rows = table_rows(
+            *(reviewer, item, score, scored),
+            reviewers=reviewer_labels,
+            items=item_labels,
+            duplicates=duplicates,
+            row_name=row_name,
+            lower_is_better=lower_is_better,
         )
-        left, right, values, known = pairs
-        return cls(
-            *(frozen(left), frozen(right), frozen(values), frozen(known)),
-            *(reviewer_labels, item_labels, dict(titles or {}), lower_is_better),
-        )
+        return cls(*rows, reviewer_labels, item_labels, dict(titles or {}), lower_is_better)
 
     @classmethod
     def from_arrays(

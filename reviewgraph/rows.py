@@ -2,17 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from reviewgraph.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph.arrays import BoolArray, FloatArray, IntArray, frozen
 from reviewgraph.errors import DuplicateReview, InputError
 from reviewgraph.formats.problems import quote
+from reviewgraph.labels import Label
 
 Duplicates: TypeAlias = Literal["error", "last", "mean"]
+
+
+def table_rows(
+    reviewer: npt.ArrayLike,
+    item: npt.ArrayLike,
+    score: npt.ArrayLike | None,
+    scored: npt.ArrayLike | None,
+    *,
+    reviewers: Sequence[Label],
+    items: Sequence[Label],
+    duplicates: Duplicates,
+    row_name: Callable[[int], str],
+    lower_is_better: bool,
+) -> tuple[IntArray, IntArray, FloatArray, BoolArray]:
+    """Return the rows of a table of reviews: reviewers, items, scores (higher is better) and which reviews have one.
+
+    They are sorted by (reviewer, item), all pairs distinct, and read-only. Parameters and what is refused are those of
+    :meth:`reviewgraph.Reviews.from_codes`.
+
+    Raises
+    ------
+    InputError, DuplicateReview
+        As there.
+    """
+    left, right = np.asarray(reviewer, np.int64).ravel(), np.asarray(item, np.int64).ravel()
+    if duplicates not in get_args(Duplicates):
+        message = f"duplicates: expected 'error', 'last' or 'mean', found {duplicates!r}"
+        raise InputError(message)
+    if left.size != right.size:
+        message = f"reviewer and item: expected equal lengths, found {left.size} and {right.size}"
+        raise InputError(message)
+    refuse_out_of_range(left, len(reviewers), "reviewer", row_name)
+    refuse_out_of_range(right, len(items), "item", row_name)
+    values, known = checked_scores(score, scored, left.size, row_name)
+    # The sort is stable, so rows of one pair keep their order, which the policy "last" goes by.
+    order = np.lexsort((right, left))
+    rows = merge_duplicates(
+        left[order],
+        right[order],
+        (-values if lower_is_better else values)[order],
+        known[order],
+        duplicates,
+        lambda row, again: say_twice(reviewers[int(left[row])], items[int(right[row])], row_name(row), row_name(again)),
+        order,
+    )
+    return frozen(rows[0]), frozen(rows[1]), frozen(rows[2]), frozen(rows[3])
 
 
 def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:

@@ -27,7 +27,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "labels": "arrays",
         "columns": "arrays labels words",
         "formats": "arrays labels errors words columns",
-        "rows": "arrays errors words formats",
+        "rows": "arrays labels errors words formats",
         "reviews": "arrays labels errors words results plots columns rows formats",
         "framed": "errors reviews",
         "sides": "arrays labels errors words columns formats reviews",
