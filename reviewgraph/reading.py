@@ -27,6 +27,7 @@ from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
+from reviewgraph.formats.systems.people import STUDENT
 from reviewgraph.formats.tables import Column, Path, Rows, Table
 from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, inverse, natural_order
@@ -203,7 +204,7 @@ def _read_part(
 
 def _point_out_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
     """Say what a table may be that has items and several other columns, but no reviewers."""
-    known = [recognised(table.header, [role], columns) for role in (REVIEWER, ITEM)]
+    known = [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)]
     if table.source is None and known == [0, 1] and len(_unused([table])) > 1:
         note(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
 

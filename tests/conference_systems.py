@@ -277,3 +277,12 @@ class Spreadsheet(Conference):
     def take(self, upload: bytes) -> None:
         for row in rows_of(upload):
             self.add(row["reviewer"], row["item"])
+
+
+class Gradebook(Spreadsheet):
+    """One row a paper and a column for each grader, without what is planned; the plan is a table beside it."""
+
+    def files(self) -> Mapping[str, bytes]:
+        rows = [[int(paper), *(self.written.get((who, paper)) for who in PEOPLE), 5] for paper in PAPERS]
+        book = {"Course": [["Course 101"], [], ["Student ID", *PEOPLE, "Final"], *rows]}
+        return {"gradebook.xlsx": as_xlsx(book), "conflicts.csv": super().files()["conflicts.csv"]}

@@ -19,6 +19,7 @@ from tests.conference_systems import (
     START,
     Conference,
     EasyChair,
+    Gradebook,
     HotCRP,
     OpenReview,
     Pair,
@@ -40,6 +41,7 @@ SYSTEMS: dict[str, tuple[Callable[..., Conference], list[bool]]] = {
     "EasyChair": (EasyChair, [True]),
     "START": (START, [False]),
     "Spreadsheets and tables": (Spreadsheet, [True, False]),
+    "Gradebooks": (Gradebook, [True]),
 }
 
 

@@ -124,4 +124,7 @@ def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str,
         options += [f" --gone {shlex.quote(gone)}"] if gone else []
         why = f"the fewest extra reviews that make all papers {level.words}"
         return f"reviewgraph plan {table}{''.join(options)}", why
-    return f"reviewgraph calibrate {table}", "when the scores are in" if report.scored is None else ""
+    return (
+        f"reviewgraph calibrate {table}",
+        "when the scores are in, here or in a file beside" if report.scored is None else "",
+    )

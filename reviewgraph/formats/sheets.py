@@ -60,14 +60,15 @@ def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:
     return Grid(place, sheet.rows[top][1], lines)
 
 
-def _merit(cells: Sequence[str], wanted: Wanted) -> tuple[bool, int]:
+def _merit(cells: Sequence[str], wanted: Wanted) -> tuple[bool, int, bool]:
     known = any(export.fits(cells) for export in wanted.exports("table"))
-    return known, recognised(cells, wanted.roles, wanted.columns)
+    # A title above the table stands in a cell alone.
+    return known, recognised(cells, wanted.roles, wanted.columns), sum(bool(cell.strip()) for cell in cells) > 1
 
 
 def _fits(grid: Grid, wanted: Wanted) -> bool:
     required = [role for role in wanted.roles if role.required]
-    known, _ = _merit(grid.header, wanted)
+    known, *_ = _merit(grid.header, wanted)
     return known or recognised(grid.header, required, wanted.columns) == len(required)
 
 

@@ -137,8 +137,10 @@ def ask_direction(bad: Sequence[str]) -> str | None:
     grades = [text.strip() for text in bad if text.strip()[:1].isalpha() and not _NOT_FINITE.fullmatch(text.strip())]
     if not grades:
         return None
-    example = ">".join(sorted(dict.fromkeys(grades))[:6]) if 2 <= len(set(grades)) <= 6 else "A>B>C"
-    found = quote_all(sorted(set(grades)), 6)
+    # "A+" is better than "A", and that than "A-"; beyond that the order is an example.
+    ordered = sorted(set(grades), key=lambda grade: (grade.rstrip("+-"), -grade.count("+"), grade.count("-")))
+    example = ">".join(ordered) if 2 <= len(ordered) <= 6 else "A>B>C"
+    found = quote_all(ordered, 6)
     return (
         f"Scores that are letters or words do not say which is better. If {found} are grades, "
         f'give all grades in order, best first, for example --scale "{example}" (in Python scale="{example}")'

@@ -126,17 +126,23 @@ _PAPERS, _REVIEWERS = Use("papers"), Use("reviewers")
 _ASSIGNED = Rule("action", lambda action: not is_no_review(action), "action assigns no review")
 _CONFLICTED = Rule("action", _is_conflict)
 _BARRED = Rule("conflict", _says_conflict)
+_ACTIONS = ("action", f"{_PAPER}|id|search|item|submission", "email|user|name|reviewer|reviewer_email")
+_ASSIGNMENTS = (Use("assignments", rules=(_ASSIGNED,)), Use("conflicts", rules=(_CONFLICTED,)), _PAPERS)
 
 HOTCRP = System(
     NAME,
     "HotCRP",
     (
         _table(
+            "HotCRP's bulk assignment",
+            (*_ACTIONS, "reviewtype"),
+            *_ASSIGNMENTS,
+            lists="[0-9]+",
+        ),
+        _table(
             "HotCRP's PC assignments",
-            ("action", f"{_PAPER}|id|search|item|submission", "email|user|name|reviewer|reviewer_email"),
-            Use("assignments", rules=(_ASSIGNED,)),
-            Use("conflicts", rules=(_CONFLICTED,)),
-            _PAPERS,
+            _ACTIONS,
+            *_ASSIGNMENTS,
             say="external reviewers are not in it",
             lists="[0-9]+",
         ),

@@ -65,6 +65,10 @@ class Wanted(NamedTuple):
         return wanted or self.format == export.system
 
 
+#: How the tables begin that ``plan`` and ``assign`` write; they are read beside exports, whatever format these have.
+WRITTEN = ("item", "reviewer")
+
+
 def check_format(name: str | None) -> None:
     """Refuse the name of a format that is none.
 
@@ -89,6 +93,8 @@ def recognise(table: Table, wanted: Wanted) -> Table:
         If it is known and serves for something else than is wanted, or it is not of the system that was named.
     """
     found: dict[Export, Table] = {}
+    if wanted.format is not None and tuple(table.header[:2]) == WRITTEN:
+        return table
     for export in wanted.exports("table"):
         if export.fits(table.header):
             changed = export.extract(table.name, table) if export.extract else table

@@ -115,14 +115,18 @@ def _labels(grid: Grid) -> tuple[int, int | None]:
     InputError
         If it is not clear which column is the student.
     """
-    places = locate(grid.header, [_STUDENT, TITLE], {}, grid.name, grid.notes.append, prefix=None)
-    return places[_STUDENT.name], places.get(TITLE.name)
+    places = locate(grid.header, [STUDENT, TITLE], {}, grid.name, grid.notes.append, prefix=None)
+    return places[STUDENT.name], places.get(TITLE.name)
 
 
-_STUDENT = Role(ITEM.name, (*ITEM.synonyms, "student_id", "student_name", "name", "id_number"), label=True)
+#: Who or what a row of a gradebook is about.
+STUDENT = Role(ITEM.name, (*ITEM.synonyms, "student_id", "student_name", "name", "id_number"), label=True)
 #: Columns of a gradebook that are of no reviewer, whatever stands in them.
 _NO_REVIEWER = frozenset(
-    (*_STUDENT.names, *TITLE.names, *SCORE.names, *REVIEWER.names, "total", "average", "mean", "sum", "count", "median")
+    (
+        *(*STUDENT.names, *TITLE.names, *SCORE.names, *REVIEWER.names),
+        *("total", "average", "mean", "sum", "count", "median", "final", "final_grade", "final_mark", "final_score"),
+    )
 )
 
 

@@ -195,6 +195,42 @@ def test_formats_that_do_not_exist_are_refused(write):
     )
 
 
+def test_a_gradebook_may_have_a_title_above_it_and_a_final_grade(write):
+    rows = [["Course 101, midterm"], [], ["Student ID", "Ana", "Ben", "Final"], [1001, 60, 70, 66], [1002, "", 80, 79]]
+    name, notes = write(as_xlsx({"Midterm": rows}), "midterm.xlsx"), []
+    with pytest.raises(InputError, match="no reviewer column"):
+        read_reviews(name, note=notes.append)
+    assert notes == [
+        "midterm.xlsx, sheet Midterm: if each column holds the scores of one reviewer, say --format gradebook"
+    ]
+    assert found(read_reviews(name, format="gradebook")) == {
+        ("Ana", "1001"): 60,
+        ("Ben", "1001"): 70,
+        ("Ben", "1002"): 80,
+    }
+
+
+def test_a_plan_is_read_beside_an_export_whose_format_is_named(write):
+    gradebook = write(as_xlsx({"Midterm": [["Student", "Ana", "Ben"], ["s1", 60, ""], ["s2", "", 80]]}), "midterm.xlsx")
+    plan = write("item,reviewer,cost,joins\ns1,Ben,1,so\n", "plan.csv")
+    assert found(read_reviews(gradebook, plan, format="gradebook")) == {
+        ("Ana", "s1"): 60,
+        ("Ben", "s2"): 80,
+        ("Ben", "s1"): None,
+    }
+
+
+def test_grades_are_offered_with_plus_before_minus(write):
+    text = "reviewer,item,score\n" + "".join(f"a,{n},{grade}\n" for n, grade in enumerate(["B", "A-", "A", "B+"]))
+    assert 'for example --scale "A>A->B+>B"' in refused(write(text))
+
+
+def test_our_own_upload_is_no_export_that_lacks_external_reviewers(write):
+    notes = []
+    read_reviews(write("paper,action,email,reviewtype,round\n3,review,a@x,none:primary,\n"), note=notes.append)
+    assert notes == ["reviews.csv: read as HotCRP's bulk assignment"]
+
+
 def test_a_gradebook_by_reviewers_is_pointed_out_and_read_by_its_name(write):
     notes = []
     name = write(BY_NAME["matrix.csv"].data)
