@@ -90,5 +90,5 @@ def _cost(assignment: Assignment, found: Authored) -> list[str]:
     short = 100 * max(found.bound - assignment.affinity, 0.0) / abs(found.bound) if found.bound else 0.0
     return [
         f"  The most affinity alone breaks this {counted(found.rivals, 'time')}; no assignment within all rules has "
-        f"more than {found.bound:.6g}, and this one is {short:.2g} % below."
+        f"more than {found.bound:.6g}, and this one is {round(short, 4):g} % below."
     ]

@@ -103,7 +103,11 @@ def _exchanges(assignment: Assignment) -> list[str]:
     (error, less), (right, more), given = found.error, found.right, found.assumptions
     unit = "of the spread of qualities" if given.spread == 1.0 else "points"
     was, so = (f" ({error:.4g} before exchanges for that)", f" ({right:.2%})") if less != error else ("", "")
-    end = "with --conditioning 0 no affinity is given up" if was else "exchanges worth any affinity were not found"
+    end = (
+        "with --conditioning 0 no affinity is given up"
+        if was
+        else "no exchanges were found that lower the error enough to give up affinity"
+    )
     return [
         f"Expected error of a paper once scores are in: {less:.4g} {unit}{was}; "
         f"expected to be right among the best 10%: {more:.2%}{so}, "

@@ -415,7 +415,7 @@ def test_no_affinity_goes_where_errors_would_hardly_fall():
     assert result.price_of_exchanges == 0
     assert result.exchanges.error[0] == result.exchanges.error[1]
     assert pairs_of(result) == pairs_of(assign(clustered(80, 64, 0), demand=3, load=5, conditioning=0.0))
-    assert "exchanges worth any affinity were not found" in page(result)
+    assert "no exchanges were found that lower the error enough to give up affinity" in page(result)
 
 
 def test_what_is_too_large_for_exchanges_says_so(monkeypatch):
