@@ -23,14 +23,32 @@ ALIKE = "reviewer,paper,score\n" + "".join(
     for who in range(20)
     for paper, score in enumerate(np.random.default_rng(3).permuted(np.arange(1, 6)).tolist())
 )
-COMMANDS = ("check apart.csv", "check line.csv", "calibrate apart.csv --select 1", "calibrate alike.csv")
+
+
+def habits() -> str:
+    """Twelve who score all papers: one far apart, one close together, one erratic, one steady."""
+    rng = np.random.default_rng(7)
+    quality, rows = rng.normal(size=30), ["reviewer,paper,score"]
+    for who, (stretch, noise) in enumerate([(3.0, 0.5), (0.2, 0.5), (1.0, 2.5), (1.0, 0.05), *[(1.0, 0.5)] * 8]):
+        given = 5 + stretch * quality + noise * rng.normal(size=30)
+        rows += [f"r{who},p{paper},{score:.1f}" for paper, score in enumerate(given.tolist())]
+    return "\n".join(rows)
+
+
+COMMANDS = (
+    "check apart.csv",
+    "check line.csv",
+    "calibrate apart.csv --select 1",
+    "calibrate alike.csv",
+    "calibrate habits.csv",
+)
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the tutorials show, and pages of small tables."""
     folder = tmp_path_factory.mktemp("pages")
-    for name, text in {"apart.csv": APART, "line.csv": LINE, "alike.csv": ALIKE}.items():
+    for name, text in {"apart.csv": APART, "line.csv": LINE, "alike.csv": ALIKE, "habits.csv": habits()}.items():
         (folder / name).write_text(text, "utf-8")
     told = [path.read_text("utf-8") for path in (DOCS / "tutorial").glob("*.md")]
     for command in COMMANDS:
