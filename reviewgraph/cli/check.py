@@ -116,12 +116,12 @@ def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[s
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str, str]:
     """Return the next command to type, and what for: a plan for the level required and missed, or for ``double``."""
-    table, gone = given_table(), click.get_current_context().params.get("gone")
+    table, given = given_table(), click.get_current_context().params
     if missed or not report.recovery_resilient:
         level = level_named(missed or Double.name)
         options = [f" --target {missed}"] if missed else []
         options += [" --use-scores"] if missed and use_scores and level.heeds_ties else []
-        options += [f" --gone {shlex.quote(gone)}"] if gone else []
+        options += [f" --{name} {shlex.quote(given[name])}" for name in ("conflicts", "gone") if given.get(name)]
         why = f"the fewest extra reviews that make all papers {level.words}"
         return f"reviewgraph plan {table}{''.join(options)}", why
     return (
