@@ -28,7 +28,7 @@ from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
 from reviewgraph.formats.tables import Column, Path, Rows, Table
-from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
+from reviewgraph.formats.values import ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.words import counted
@@ -223,13 +223,16 @@ def _ask_score(table: Table) -> None:
 
 
 def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
-    if all(map(str.strip, column.values)):
+    missing = missing_labels(column.values)
+    if not any(missing):
         return
-    empty = np.array([not value.strip() for value in column.values], np.bool_)
-    at = np.flatnonzero(empty[column.codes]).tolist()
-    problems.add_rows(
-        file, [rows.lines[row] for row in at], lambda n: f"{table.place(rows.lines[at[n]])}: the {role} is empty"
-    )
+    at = np.flatnonzero(np.array(missing, np.bool_)[column.codes]).tolist()
+
+    def say(n: int) -> str:
+        cell = column.values[int(column.codes[at[n]])].strip()
+        return f"{table.place(rows.lines[at[n]])}: the {role} is {cell or 'empty'}"
+
+    problems.add_rows(file, [rows.lines[row] for row in at], say)
     if at:
         problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
 

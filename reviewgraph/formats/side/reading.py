@@ -12,6 +12,7 @@ from reviewgraph.formats.headers import FILE, TITLE, columns_of, locate, named
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import PAPER, PERSON, Field
+from reviewgraph.formats.values import missing_labels
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
@@ -143,7 +144,7 @@ def _expect_named(table: Table, role: Role, given: Mapping[str, str], *, own: bo
 def _values(table: Table, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
     """Return what each distinct cell means, noting the rows whose cell means nothing."""
     # Each distinct cell is parsed once; rows take the meaning of their cell.
-    blank = [not cell.strip() for cell in column.values]
+    blank = missing_labels(column.values) if field.role.label else [not cell.strip() for cell in column.values]
     meaning = [None if empty else field.parse(cell) for cell, empty in zip(column.values, blank, strict=True)]
     wrong = [code for code, value in enumerate(meaning) if value is None and (field.role.required or not blank[code])]
     if wrong:
@@ -151,8 +152,8 @@ def _values(table: Table, lines: Sequence[int], column: Column, field: Field, pr
 
         def say(n: int) -> str:
             cell, place = column.values[int(column.codes[at[n]])], table.place(int(lines[at[n]]))
-            if not cell.strip():
-                return f"{place}: the {field.role.name} is empty"
+            if blank[int(column.codes[at[n]])]:
+                return f"{place}: the {field.role.name} is {cell.strip() or 'empty'}"
             return f"{place}: {field.role.name}: expected {field.expected}, found {quote(cell)}"
 
         problems.add_rows(0, [lines[row] for row in at], say)
