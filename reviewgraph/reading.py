@@ -23,6 +23,7 @@ from reviewgraph.formats.headers import (
     recognised,
     require_named,
 )
+from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
@@ -188,6 +189,7 @@ def _read_part(
     for role in ("reviewer", "item"):
         _note_empty(table, file, rows, column[role], role, problems)
     size = len(rows.lines)
+    refuse_row_numbers(table.header, found, {**table.columns, **columns}, column["item"].values, size, table.name)
     score, scored, spelled = np.full(size, np.nan), np.zeros(size, np.bool_), {}
     if "score" in column:
         codes, values = column["score"]

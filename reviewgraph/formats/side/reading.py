@@ -9,6 +9,7 @@ import numpy as np
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import FILE, TITLE, columns_of, locate, named
+from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import PAPER, PERSON, Field
@@ -105,6 +106,7 @@ def read_coded(
     values = {
         field.role.name: _values(table, rows.lines, columns[field.role.name], field, problems) for field in present
     }
+    _expect_papers(path, table, found, columns, len(rows.lines), key, options)
     said = rows.columns if kind == "reviewers" else ()
     kept = distinct_rows(table, rows.lines, [columns[name] for name in key], unique, problems, said)
     problems.raise_any()
@@ -131,6 +133,24 @@ def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Opti
     for role in roles:
         _expect_named(table, role, given, own=f"{path}{FILE}{role.name}" in options.get("columns", {}))
     return table, locate(table.header, roles, {**table.columns, **given}, table.name, say, prefix=f"{path}{FILE}")
+
+
+def _expect_papers(
+    path: Path,
+    table: Table,
+    found: Mapping[str, int],
+    columns: Mapping[str, Column],
+    size: int,
+    key: Sequence[str],
+    options: Options,
+) -> None:
+    """Refuse row numbers in the place of papers; a list of papers may number them, if it has each title once."""
+    title = columns.get(TITLE.name)
+    listed = PERSON.role.name not in key and (title is None or len(title.values) == size)
+    if PAPER.role.name in found and not listed:
+        chosen = {**table.columns, **columns_of(options.get("columns") or {}, path)}
+        labels = columns[PAPER.role.name].values
+        refuse_row_numbers(table.header, found, chosen, labels, size, table.name, f"{path}{FILE}")
 
 
 def _expect_named(table: Table, role: Role, given: Mapping[str, str], *, own: bool) -> None:
