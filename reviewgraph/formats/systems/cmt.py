@@ -67,25 +67,36 @@ def _assigned(table: Table) -> Grid:
     return Grid(grid.name, ["Paper ID", "Paper Title", "Reviewer Email"], records)
 
 
-def _users(root: Element) -> Iterator[tuple[str, Element]]:
-    """Return the people that stand in submissions, with the submission's number."""
+#: Stands in the place of a reviewer where a submission has none; an empty address is a mistake.
+_NOBODY = "(nobody)"
+_USED = Rule("email", lambda email: email != _NOBODY)
+
+
+def _users(root: Element) -> Iterator[tuple[str, Element | None]]:
+    """Return the people that stand in submissions, with the submission's number; None where nobody does."""
     for submission in root.iter():
         if plain_tag(submission) == "submission":
-            for user in submission:
+            for user in [*submission] or [None]:
                 yield attribute(submission, "submissionId"), user
 
 
 def _xml_assignments(name: str, root: Element) -> Grid | None:
     """Return the pairs of an assignment, those that stand twice once: some tools write a submission for each pair."""
     users = list(_users(root))
-    if plain_tag(root) not in ("assignments", "assignment") or any(attribute(user, "bid") for _, user in users):
+    bids = (user is not None and attribute(user, "bid") for _, user in users)
+    if plain_tag(root) not in ("assignments", "assignment") or any(bids):
         return None
-    pairs = dict.fromkeys((paper, attribute(user, "email")) for paper, user in users)
-    return from_records(name, [{"submissionId": paper, "email": email} for paper, email in pairs], "user")
+    pairs = dict.fromkeys((paper, _NOBODY if user is None else attribute(user, "email")) for paper, user in users)
+    lines = (Line([*pair], f"{name}: user {number}") for number, pair in enumerate(pairs, 1))
+    return Grid(name, ["submissionId", "email"], lines)
 
 
 def _xml_bids(name: str, root: Element) -> Grid | None:
-    users = [(paper, user) for paper, user in _users(root) if "bid" in {key.casefold() for key in user.attrib}]
+    users = [
+        (paper, user)
+        for paper, user in _users(root)
+        if user is not None and "bid" in {key.casefold() for key in user.attrib}
+    ]
     records = [
         {"submissionId": paper, "email": attribute(user, "email"), "bid": attribute(user, "bid")}
         for paper, user in users
@@ -138,7 +149,12 @@ CMT = System(
             ("paper_id", "paper", "score", "submission"),
         ),
         Export(
-            NAME, "CMT's assignments", (Use("assignments"), Use("papers")), container="xml", extract=_xml_assignments
+            NAME,
+            "CMT's assignments",
+            (Use("assignments", rules=(_USED,)), Use("papers")),
+            container="xml",
+            extract=_xml_assignments,
+            lists=".+",
         ),
         Export(NAME, "CMT's bids", (Use("bids"),), container="xml", extract=_xml_bids),
     ),
