@@ -234,10 +234,13 @@ class EasyChair(Conference):
         submitted = ["#", "title", "authors", "submitted", "last updated", "form fields", "keywords", "decision"]
         submitted += ["notified", "reviews sent", "abstract", "deleted?"]
         papers = [[paper, f"On {paper}", *[""] * 9, "no"] for paper in PAPERS]
+        wrote = ["submission #", "first name", "last name", "email", "country", "affiliation", "Web page", "person #"]
+        authors = [[paper, "A", "Name", who, "", "X", "", numbers[who], "no"] for who, paper in barred()]
         download = {
             "review.csv": as_csv([*reviewed, "date", "time", "attachment?"], reviews),
             "committee.csv": as_csv(committee, members),
             "submission.csv": as_csv(submitted, papers),
+            "author.csv": as_csv([*wrote, "corresponding?"], authors),
         }
         return {"data.zip": as_zip(download)}
 

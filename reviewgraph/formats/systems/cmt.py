@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import Grid, Line, from_records, to_grid
+from reviewgraph.formats.problems import quote
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.trees import attribute, plain_tag
+from reviewgraph.formats.values import parse_whole
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -49,22 +53,37 @@ def _conflicts(name: str, table: Table) -> Table | None:
     return table if len(table.header) == 2 and table.header[0].lstrip("\ufeff ").startswith("#") else None
 
 
-def _assigned(table: Table) -> Grid:
-    """Return a row for each reviewer whose address stands in the list of a paper."""
+def _listed(column: str, becomes: str, table: Table) -> Grid:
+    """Return a row for each person whose address a column lists for a paper; the star of a contact is no part of it."""
     grid = to_grid(table)
+    cells = zip(grid.lines, *map(grid.column, ("Paper ID", "Paper Title", column)), strict=True)
     records = (
-        Line([paper, title, address.strip()], line.place)
-        for line, paper, title, cell in zip(
-            grid.lines,
-            grid.column("Paper ID"),
-            grid.column("Paper Title"),
-            grid.column("Reviewer Emails"),
-            strict=True,
-        )
-        for address in re.split(r"[;,]", cell)
-        if address.strip()
+        Line([paper, title, address], line.place)
+        for line, paper, title, several in cells
+        for address in [one.replace("*", "").strip() for one in re.split(r"[;,]", several)]
+        if address
     )
-    return Grid(grid.name, ["Paper ID", "Paper Title", "Reviewer Email"], records)
+    return Grid(grid.name, ["Paper ID", "Paper Title", becomes], records)
+
+
+def _suggested(table: Table) -> Grid:
+    """Return suggestions with an affinity of 1, 1/2, 1/3, ... by rank; of several for a pair the best counts.
+
+    Raises
+    ------
+    InputError
+        If a rank is no whole number from 1.
+    """
+    grid, best = to_grid(table), dict[tuple[str, str], tuple[int, str]]()
+    cells = zip(grid.lines, *map(grid.column, ("Paper ID", "Reviewer Email", "Rank")), strict=True)
+    for line, paper, reviewer, cell in cells:
+        rank = parse_whole(cell)
+        if not rank:
+            message = f"{line.place}: Rank: expected a whole number, 1 or more, found {quote(cell)}"
+            raise InputError(message)
+        best[paper, reviewer] = min((rank, line.place), best.get((paper, reviewer), (rank, line.place)))
+    lines = (Line([*pair, str(1 / rank)], place) for pair, (rank, place) in best.items())
+    return Grid(grid.name, ["Paper ID", "Reviewer Email", "affinity"], lines)
 
 
 #: Stands in the place of a reviewer where a submission has none; an empty address is a mistake.
@@ -116,16 +135,34 @@ CMT = System(
     (
         Export(
             NAME,
+            "CMT's bids",
+            (Use("bids", {"reviewer": ("Reviewer Email",)}),),
+            ("paper_id", "reviewer_email", "bid", "paper_title|reviewer_name"),
+        ),
+        Export(
+            NAME,
+            "CMT's suggestions of reviewers",
+            (Use("affinities", reshape=_suggested),),
+            ("paper_id", "meta_reviewer_email", "reviewer_email", "rank"),
+            say="the first reviewer suggested for a paper has an affinity of 1, the second of 1/2, and so on",
+        ),
+        Export(
+            NAME,
             "CMT's reviews",
             (Use("reviews", {"reviewer": ("Reviewer Email",)}, find=_scores), Use("papers")),
             ("paper_id", "paper_title", "reviewer_email", "reviewer_name|reviewer_number"),
+            ("bid",),
             extract=_reviews,
             extras=_EXTRAS,
         ),
         Export(
             NAME,
             "CMT's papers",
-            (Use("papers", rules=(_KEPT,)), Use("assignments", reshape=_assigned)),
+            (
+                Use("papers", rules=(_KEPT,)),
+                Use("assignments", reshape=partial(_listed, "Reviewer Emails", "Reviewer Email")),
+                Use("authors", reshape=partial(_listed, "Author Emails", "author")),
+            ),
             ("paper_id", "paper_title", "reviewer_emails"),
         ),
         Export(

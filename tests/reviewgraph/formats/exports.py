@@ -318,7 +318,14 @@ def easychair_files(headers: bool = True) -> dict[str, bytes]:
             *("#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role"),
         ),
         "bidding.csv": ("member #", "member name", "submission #", "bid"),
+        "author.csv": (
+            *("submission #", "first name", "last name", "email", "country", "affiliation", "Web page", "person #"),
+            "corresponding?",
+        ),
     }
+    # Members of the committee wrote under another address; one author is no member.
+    authors = [(paper, REVIEWERS[email], f"at.home.{email}", numbers[email]) for email, paper in CONFLICTS]
+    authors += [("12", "Sue Sub", "sue@x.org", "99"), ("20", "Sue Sub", "sue@x.org", "99")]
     rows = {
         "review.csv": reviews,
         "submission.csv": [
@@ -330,6 +337,9 @@ def easychair_files(headers: bool = True) -> dict[str, bytes]:
             for email, name in REVIEWERS.items()
         ],
         "bidding.csv": [[numbers[email], REVIEWERS[email], paper, bid] for (email, paper), bid in BIDS.items()],
+        "author.csv": [
+            [paper, *name.split(), email, "", "X", "", person, "yes"] for paper, name, email, person in authors
+        ],
     }
     return {name: as_csv(header if headers else (), rows[name]) for name, header in tables.items()}
 
