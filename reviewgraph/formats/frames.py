@@ -105,7 +105,9 @@ def _in_python(message: str) -> str:
 
 
 def _note_null(column: Any, role: str, problems: Problems) -> None:
-    rows = np.flatnonzero(column.is_null().to_numpy()).tolist()
+    # NaN is a number to some frames, and no label.
+    missing = column.fill_nan(None) if column.dtype.is_float() else column
+    rows = np.flatnonzero(missing.is_null().to_numpy()).tolist()
     problems.add_rows(0, rows, lambda n: f"row {rows[n]}: the {role} is null")
 
 

@@ -64,6 +64,10 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     return value if math.isfinite(value) else None
 
 
+#: How tables of numbers write one that is missing.
+_NANS = frozenset({"nan", "NaN", "NAN"})
+
+
 def missing_labels(values: Sequence[str]) -> list[bool]:
     """Return which of the distinct cells of a column of labels name nobody and nothing.
 
@@ -72,12 +76,10 @@ def missing_labels(values: Sequence[str]) -> list[bool]:
     >>> missing_labels(["7", "nan", " "]), missing_labels(["ann", "nan"])
     ([False, True, True], [False, False])
     """
-    empty = [not value.strip() for value in values]
-    nan = [value.strip().casefold() == "nan" for value in values]
-    numbers = any(nan) and all(
-        none or no or parse_number(value) is not None for value, none, no in zip(values, empty, nan, strict=True)
-    )
-    return [none or (no and numbers) for none, no in zip(empty, nan, strict=True)]
+    cells = [value.strip() for value in values]
+    absent = {"", *_NANS}
+    numbers = not _NANS.isdisjoint(cells) and all(cell in absent or parse_number(cell) is not None for cell in cells)
+    return [cell in absent if numbers else not cell for cell in cells]
 
 
 class Scores(NamedTuple):
