@@ -23,13 +23,14 @@ from reviewgraph.formats.headers import (
     recognised,
     require_named,
 )
+from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
 from reviewgraph.formats.systems.people import STUDENT
 from reviewgraph.formats.tables import Column, Path, Rows, Table
-from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
+from reviewgraph.formats.values import ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.words import counted
@@ -189,6 +190,7 @@ def _read_part(
     for role in ("reviewer", "item"):
         _note_empty(table, file, rows, column[role], role, problems)
     size = len(rows.lines)
+    refuse_row_numbers(table.header, found, {**table.columns, **columns}, column["item"].values, size, table.name)
     score, scored, spelled = np.full(size, np.nan), np.zeros(size, np.bool_), {}
     if "score" in column:
         codes, values = column["score"]
@@ -224,13 +226,16 @@ def _ask_score(table: Table) -> None:
 
 
 def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
-    if all(map(str.strip, column.values)):
+    missing = missing_labels(column.values)
+    if not any(missing):
         return
-    empty = np.array([not value.strip() for value in column.values], np.bool_)
-    at = np.flatnonzero(empty[column.codes]).tolist()
-    problems.add_rows(
-        file, [rows.lines[row] for row in at], lambda n: f"{table.place(rows.lines[at[n]])}: the {role} is empty"
-    )
+    at = np.flatnonzero(np.array(missing, np.bool_)[column.codes]).tolist()
+
+    def say(n: int) -> str:
+        cell = column.values[int(column.codes[at[n]])].strip()
+        return f"{table.place(rows.lines[at[n]])}: the {role} is {cell or 'empty'}"
+
+    problems.add_rows(file, [rows.lines[row] for row in at], say)
     if at:
         problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
 

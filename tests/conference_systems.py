@@ -57,6 +57,7 @@ class Conference:
     reviews: Scores = field(init=False)
     members: ClassVar[list[str]] = PEOPLE
     papers: ClassVar[list[str]] = PAPERS
+    conflicts: ClassVar[list[Pair]] = barred()
 
     def __post_init__(self) -> None:
         self.reviews = drawn(scored=self.scored)
@@ -73,7 +74,7 @@ class Conference:
 
     def add(self, reviewer: str, paper: str) -> None:
         """Make a review; whom or what the system does not know, and conflicts, it refuses."""
-        if reviewer not in self.members or paper not in self.papers or (reviewer, paper) in barred():
+        if reviewer not in self.members or paper not in self.papers or (reviewer, paper) in self.conflicts:
             message = f"refused: {reviewer} on {paper}"
             raise ValueError(message)
         self.reviews.setdefault((reviewer, paper), None)
@@ -233,10 +234,13 @@ class EasyChair(Conference):
         submitted = ["#", "title", "authors", "submitted", "last updated", "form fields", "keywords", "decision"]
         submitted += ["notified", "reviews sent", "abstract", "deleted?"]
         papers = [[paper, f"On {paper}", *[""] * 9, "no"] for paper in PAPERS]
+        wrote = ["submission #", "first name", "last name", "email", "country", "affiliation", "Web page", "person #"]
+        authors = [[paper, "A", "Name", who, "", "X", "", numbers[who], "no"] for who, paper in barred()]
         download = {
             "review.csv": as_csv([*reviewed, "date", "time", "attachment?"], reviews),
             "committee.csv": as_csv(committee, members),
             "submission.csv": as_csv(submitted, papers),
+            "author.csv": as_csv([*wrote, "corresponding?"], authors),
         }
         return {"data.zip": as_zip(download)}
 
@@ -279,10 +283,63 @@ class Spreadsheet(Conference):
             self.add(row["reviewer"], row["item"])
 
 
-class Gradebook(Spreadsheet):
+class GraderColumns(Spreadsheet):
     """One row a paper and a column for each grader, without what is planned; the plan is a table beside it."""
 
     def files(self) -> Mapping[str, bytes]:
         rows = [[int(paper), *(self.written.get((who, paper)) for who in PEOPLE), 5] for paper in PAPERS]
         book = {"Course": [["Course 101"], [], ["Student ID", *PEOPLE, "Final"], *rows]}
         return {"gradebook.xlsx": as_xlsx(book), "conflicts.csv": super().files()["conflicts.csv"]}
+
+
+#: The student whose work each paper is; the first ones assess works, too, though not yet their own.
+WORKS = {paper: f"s{number:02}@example.org" for number, paper in enumerate(PAPERS, len(PEOPLE) + 1)}
+for _who in PEOPLE:
+    _free = (paper for paper in PAPERS if (_who, paper) not in drawn(scored=False) and WORKS[paper] not in PEOPLE)
+    WORKS[next(_free)] = _who
+
+
+class Workshop(Conference):
+    """A workshop, where the instructor enters what is allocated; nobody assesses the own work."""
+
+    conflicts: ClassVar[list[Pair]] = [(who, paper) for paper, who in WORKS.items() if who in PEOPLE]
+
+    def files(self) -> Mapping[str, bytes]:
+        rows = [[WORKS[paper], who, score, ""] for (who, paper), score in self.reviews.items()]
+        return {"workshop.csv": as_csv(["assessee", "grader", "grade", "remark"], rows)}
+
+    def take(self, upload: bytes) -> None:
+        papers = {who: paper for paper, who in WORKS.items()}
+        for row in rows_of(upload):
+            self.add(row["reviewer"], papers[row["item"]])
+
+
+class Gradebook(Conference):
+    """A sheet with one row a student, in which the instructor enters a grader; the grade comes later."""
+
+    def files(self) -> Mapping[str, bytes]:
+        graders = {paper: [who for who, of in self.reviews if of == paper] for paper in PAPERS}
+        most = max(map(len, graders.values()))
+        head = ["Student", *(f"{what} {number}" for number in range(1, most + 1) for what in ("Grader", "Grade"))]
+        rows = [
+            [paper, *(cell for who in graders[paper] for cell in (who, self.reviews[who, paper]))] for paper in PAPERS
+        ]
+        padded = [[*row, *[None] * (len(head) - len(row))] for row in rows]
+        return {
+            "gradebook.xlsx": as_xlsx({"Grades": [head, *padded]}),
+            "conflicts.csv": as_csv(["Student", "Grader"], [[paper, who] for who, paper in barred()]),
+        }
+
+    def take(self, upload: bytes) -> None:
+        for row in rows_of(upload):
+            self.add(row["reviewer"], row["item"])
+
+
+class Form(Gradebook):
+    """Answers to a form, which know of a review once it is written; who is asked gets a letter."""
+
+    def files(self) -> Mapping[str, bytes]:
+        questions = ["Timestamp", "Email Address", "Which paper do you review?", "Your overall score", "Remarks"]
+        rows = [["2026/05/01 10:00:00", who, paper, score, "So,\nso"] for (who, paper), score in self.written.items()]
+        conflicts = as_csv(["Paper", "E-mail"], [[paper, who] for who, paper in barred()])
+        return {"answers.csv": as_csv(questions, rows), "conflicts.csv": conflicts}

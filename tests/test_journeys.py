@@ -19,11 +19,14 @@ from tests.conference_systems import (
     START,
     Conference,
     EasyChair,
+    Form,
     Gradebook,
+    GraderColumns,
     HotCRP,
     OpenReview,
     Pair,
     Spreadsheet,
+    Workshop,
     barred,
     drawn,
     rows_of,
@@ -33,15 +36,18 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "how-to" / "upload.md"
 JOURNEY = re.compile(r"^```\n((?:reviewgraph .*\n)+)```$", re.M)
 
-#: The system of each section, and whether the reviews of its journeys have scores.
+#: The system of each section, and whether the reviews have scores: in each of its journeys, or in turn in the only one.
 SYSTEMS: dict[str, tuple[Callable[..., Conference], list[bool]]] = {
     "HotCRP": (HotCRP, [False, True]),
     "OpenReview": (OpenReview, [False, True]),
     "CMT": (CMT, [False, True]),
     "EasyChair": (EasyChair, [True]),
     "START": (START, [False]),
+    "Workshops": (Workshop, [True, False]),
+    "Gradebooks": (Gradebook, [True, False]),
+    "Online forms": (Form, [True]),
     "Spreadsheets and tables": (Spreadsheet, [True, False]),
-    "Gradebooks": (Gradebook, [True]),
+    "Gradebooks with a column for each grader": (GraderColumns, [True]),
 }
 
 
@@ -56,7 +62,7 @@ def shown() -> dict[str, list[list[str]]]:
 JOURNEYS = [
     pytest.param(system, scored, commands, id=f"{name}, {'scored' if scored else 'planned'}")
     for name, (system, states) in SYSTEMS.items()
-    for scored, commands in zip(states, shown()[name], strict=True)
+    for scored, commands in zip(states, shown()[name] * (len(states) // len(shown()[name])), strict=True)
 ]
 
 
@@ -99,7 +105,7 @@ def test_three_commands_lead_from_an_export_to_the_level(
     assert {pair: conference.reviews[pair] for pair in before} == before
     assert set(added.values()) == {None}
     assert len(added) == len(planned)
-    assert not set(added) & set(barred())
+    assert not set(added) & set(conference.conflicts)
     conference.take(upload)
     assert conference.reviews == before | added
 
@@ -139,6 +145,30 @@ def scores_of(*names: str) -> dict[Pair, float | None]:
     found = read_reviews(*names).to_dict()
     scores = (None if score != score else score for score in found["score"])
     return dict(zip(zip(found["reviewer"], found["item"], strict=True), scores, strict=True))
+
+
+def test_works_that_bear_the_names_of_reviewers_are_pointed_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    export(Workshop())
+    told = run("reviewgraph check workshop.csv")
+    assert "12 works bear the names of reviewers; --conflicts with this file, too, lets nobody review the own" in (
+        told.stderr
+    )
+
+
+def test_signatures_are_refused_with_the_file_that_resolves_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    export(OpenReview(scored=True))
+    for command in ("check reviews.json", "plan reviews.json -o edges.json", "check reviews.json assignments.json"):
+        told = run(f"reviewgraph {command}")
+        assert told.exit_code == 2
+        assert told.stderr.count("reviews.json: 48 reviewers are signatures that change from paper to paper") == 1
+        assert "Give the groups as well" in told.stderr
+    assert not Path("edges.json").exists()
 
 
 def test_the_models_refuse_what_their_systems_refuse() -> None:

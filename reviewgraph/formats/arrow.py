@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Sequence
 from itertools import islice
@@ -40,6 +41,8 @@ def read_plain(
         Lines to pass over.
     """
     start = next(islice(_NEWLINE.finditer(data), header_lines - 1, None)).end() if header_lines else 0
+    if header_lines and data.startswith(codecs.BOM_UTF8, start):
+        return None  # Arrow would take it for the mark of the file; it is part of the first label
     names = [f"c{place}" for place in range(width)]
     wanted = [names[place] for place in positions]
     try:
@@ -89,11 +92,11 @@ def _texts(values: Any) -> list[str]:
         return list(values.to_pylist())
     if pa.types.is_boolean(values.type):
         return [str(value).lower() for value in values.to_pylist()]
-    return [str(value) for value in values.to_pylist()]
+    return [str(value).removesuffix(".0") for value in values.to_pylist()]
 
 
 class Parquet(Table):
-    """A Parquet file; whole numbers become text in decimal, nulls empty cells.
+    """A Parquet file; numbers become text, whole ones without a point, nulls empty cells.
 
     Raises
     ------
@@ -120,9 +123,9 @@ class Parquet(Table):
         """Return the columns at these positions."""
         try:
             table = self.file.read(columns=[self.header[place] for place in positions])
-        except (pa.ArrowException, OSError) as error:
+            columns = [self._text(table.column(self.header[place]), self.header[place]) for place in positions]
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(_say_unreadable(self.name, error)) from error
-        columns = [self._text(table.column(self.header[place]), self.header[place]) for place in positions]
         return Rows(columns, range(1, table.num_rows + 1))
 
     def _text(self, column: Any, header: str) -> Column:

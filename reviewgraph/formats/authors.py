@@ -25,7 +25,8 @@ SEPARATOR = ";"
 def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     """Return who wrote what, authors in the place of reviewers, from a file ``item,author``.
 
-    A cell of ``author`` may name several, separated by semicolons; an item may stand in several rows.
+    A cell of ``author`` may name several, separated by semicolons; an item may stand in several rows. Exports that list
+    authors do as well.
 
     Raises
     ------
@@ -33,7 +34,7 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
         As :func:`reviewgraph.formats.side.reading.read_columns`; also if nobody is named.
     """
     fields = (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons"))
-    rows = read_columns(path, fields, key=("item", "author"), unique=False, **options)
+    rows = read_columns(path, fields, key=("item", "author"), kind="authors", unique=False, **options)
     named = [
         (author.strip(), item)
         for item, cell in zip(rows["item"], rows["author"], strict=True)

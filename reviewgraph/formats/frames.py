@@ -13,6 +13,7 @@ from reviewgraph.arrays import BoolArray, FloatArray
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, require_named
+from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.problems import Problems
 from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, encode
@@ -82,6 +83,11 @@ def from_frame(
         _note_null(column[role], role, problems)
     score, scored = _scores(column["score"], grades, problems) if "score" in column else (None, None)
     problems.raise_any()
+    try:
+        labels = set(map(str, column["item"].unique().to_list()))
+        refuse_row_numbers(header, found, wanted, labels, len(table), "frame")
+    except InputError as error:
+        raise InputError(_in_python(str(error))) from error
     reviewer_codes, reviewer_labels = encode(column["reviewer"].to_list(), reviewers)
     item_codes, item_labels = encode(column["item"].to_list(), items)
     return Columns(
@@ -99,7 +105,9 @@ def _in_python(message: str) -> str:
 
 
 def _note_null(column: Any, role: str, problems: Problems) -> None:
-    rows = np.flatnonzero(column.is_null().to_numpy()).tolist()
+    # NaN is a number to some frames, and no label.
+    missing = column.fill_nan(None) if column.dtype.is_float() else column
+    rows = np.flatnonzero(missing.is_null().to_numpy()).tolist()
     problems.add_rows(0, rows, lambda n: f"row {rows[n]}: the {role} is null")
 
 

@@ -146,7 +146,7 @@ def locate(
         if places:
             found[role.name] = places[0]
         elif role.required:
-            chosen = f"say which one it is with {_option(prefix, role)}"
+            chosen = f"say which one it is with {naming(prefix, role)}"
             advice = "rename the one it is" if prefix is None else chosen
             message = (
                 f"{name}: no {role.name} column ({', '.join(role.names[:4])} ...); found the columns "
@@ -216,7 +216,12 @@ def columns_of(columns: Mapping[str, str], path: object) -> dict[str, str]:
     return {role: name for mine in own for file, role, name in given if file == mine}
 
 
-def _option(prefix: str | None, role: Role, name: str = "NAME") -> str:
+def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
+    """Return the option that names the column of a role, as a shell takes it.
+
+    >>> naming("", ITEM), naming("fit.csv:", ITEM, "#")
+    ('--columns item=NAME', "--columns 'fit.csv:item=#'")
+    """
     return f"--columns {shlex.quote(f'{prefix or str()}{role.name}={name}')}"
 
 
@@ -236,12 +241,12 @@ def _by_synonym(
     ]
     if present and normal[present[0][0]] in ROW_NUMBERS:
         chosen = quote(header[present[0][0]])
-        note(f"{name}: the {role.name} is read from the column {chosen} (choose with {_option(prefix, role)})")
+        note(f"{name}: the {role.name} is read from the column {chosen} (choose with {naming(prefix, role)})")
     elif others:
         chosen, passed = quote(header[present[0][0]]), quote_all(header[place] for place in others)
         note(
             f"{name}: the {role.name} is read from the column {chosen}, not from {passed} "
-            f"(choose with {_option(prefix, role)})"
+            f"(choose with {naming(prefix, role)})"
         )
     return present[0] if present else []
 
@@ -250,6 +255,6 @@ def _say_ambiguous(header: Sequence[str], role: Role, places: list[int], name: s
     names = [header[place] for place in places]
     if len(set(names)) == 1:
         return f"{name}: {len(names)} columns are called {quote(names[0])}; rename all but the one that counts"
-    chosen = f"say which one, for example {_option(prefix, role, names[0])}"
+    chosen = f"say which one, for example {naming(prefix, role, names[0])}"
     advice = "rename all but one" if prefix is None else chosen
     return f"{name}: the {role.name} may be any of the columns {quote_all(names)}; {advice}"

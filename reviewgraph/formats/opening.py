@@ -75,7 +75,10 @@ def _open_bytes(name: str, data: bytes, part: str, wanted: Wanted) -> Table:
             return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
         return _extracted("xml", name, root, wanted, f"XML of <{plain_tag(root)}>")
     if is_json(data):
-        return _extracted("json", name, read_json(name, data), wanted, "JSON of another shape")
+        content = read_json(name, data)
+        return _extracted(
+            "json", name, content, wanted, "JSON of another shape" if content else "JSON without anything"
+        )
     if data.startswith(b"PAR1"):
         from reviewgraph.formats.arrow import Parquet
 

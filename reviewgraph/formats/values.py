@@ -16,11 +16,15 @@ from reviewgraph.formats.problems import quote, quote_all
 #: Cells that say there is no score, beside empty ones (HotCRP writes or accepts them).
 MISSING = frozenset({"n/a", "none", "no entry", "-", "\N{EN DASH}"})
 
-# A number, and after it perhaps words: "8: accept, good paper", "3 good", "4 (weak accept)", "5. Accept".
+# What joins a number to another one: "7 or 8", "3 out of 5", "6 bis 7", "7 (or 8)".
+_JOINED = r"(?:or|to|and|of|out\s+of|oder|bis|und|von|aus|ou|et|sur|o|y|de|e)\W*[0-9]"
+# A number, and after it perhaps words: "8: accept, top 5%", "3 good", "4 (weak accept)", "5. Accept". Where no sign
+# parts the words from the number they have no digits: whatever "1 e5" means, it is not 1.
 _SCORE = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"(?:\s*:(?![0-9]).*|\s+[^\W\d_].*|\s+[-(\N{EN DASH}\N{EM DASH}]\s*[^\W\d_].*)?",
-    re.DOTALL,
+    r"(?:\s*:(?![0-9]|\s*[+-]?[0-9.,]+\Z).*|\s+[^\W\d_]\D*"
+    rf"|\s+[-(\N{{EN DASH}}\N{{EM DASH}}]\s*(?!{_JOINED})[^\W\d_].*)?",
+    re.DOTALL | re.IGNORECASE,
 )
 _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9]+(?:\D|$))")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
@@ -43,10 +47,12 @@ def is_no_review(action: str) -> bool:
 
 
 def parse_number(text: str, decimal_comma: bool = False) -> float | None:
-    """Return the number a score cell begins with, or None where it does not begin with a finite one.
+    """Return the number a score cell begins with, or None where that is none, not finite, or not the only one.
 
     >>> [parse_number(text) for text in ("8: accept, good paper", "3 good", "+1", "-2", "4.5", "inf", "B", "8/10")]
     [8.0, 3.0, 1.0, -2.0, 4.5, None, None, None]
+    >>> [parse_number(text) for text in ("7 or 8", "3 out of 5", "6: top 5%")]
+    [None, None, 6.0]
     >>> parse_number("4,5"), parse_number("4,5", decimal_comma=True)
     (None, 4.5)
     """
@@ -56,6 +62,24 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     match = _SCORE.fullmatch(stripped)
     value = float(match["number"]) if match else math.nan
     return value if math.isfinite(value) else None
+
+
+#: How tables of numbers write one that is missing.
+_NANS = frozenset({"nan", "NaN", "NAN"})
+
+
+def missing_labels(values: Sequence[str]) -> list[bool]:
+    """Return which of the distinct cells of a column of labels name nobody and nothing.
+
+    Empty ones do; and what a table of numbers has where one is missing, among numbers only: a person may be called Nan.
+
+    >>> missing_labels(["7", "nan", " "]), missing_labels(["ann", "nan"])
+    ([False, True, True], [False, False])
+    """
+    cells = [value.strip() for value in values]
+    absent = {"", *_NANS}
+    numbers = not _NANS.isdisjoint(cells) and all(cell in absent or parse_number(cell) is not None for cell in cells)
+    return [cell in absent if numbers else not cell for cell in cells]
 
 
 class Scores(NamedTuple):
@@ -129,6 +153,8 @@ def say_bad_score(text: str, scale: Sequence[str], decimal_comma: bool) -> str:
         return f"the score {quote(text)} is not a finite number; leave the cell empty where there is no score"
     if not decimal_comma and parse_number(text, decimal_comma=True) is not None:
         return f"the score {quote(text)} is not a number; write decimals with a point, as in 4.5"
+    if text.strip()[:1].isdecimal():
+        return f"the score {quote(text)} is not a single number; write one, or leave the cell empty"
     return f"the score {quote(text)} is not a number"
 
 

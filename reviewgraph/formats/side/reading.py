@@ -9,9 +9,11 @@ import numpy as np
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import FILE, TITLE, columns_of, locate, named
+from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import PAPER, PERSON, Field
+from reviewgraph.formats.values import missing_labels
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
@@ -104,6 +106,7 @@ def read_coded(
     values = {
         field.role.name: _values(table, rows.lines, columns[field.role.name], field, problems) for field in present
     }
+    _expect_papers(path, table, found, columns, len(rows.lines), key, options)
     said = rows.columns if kind == "reviewers" else ()
     kept = distinct_rows(table, rows.lines, [columns[name] for name in key], unique, problems, said)
     problems.raise_any()
@@ -132,6 +135,24 @@ def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Opti
     return table, locate(table.header, roles, {**table.columns, **given}, table.name, say, prefix=f"{path}{FILE}")
 
 
+def _expect_papers(
+    path: Path,
+    table: Table,
+    found: Mapping[str, int],
+    columns: Mapping[str, Column],
+    size: int,
+    key: Sequence[str],
+    options: Options,
+) -> None:
+    """Refuse row numbers in the place of papers; a list of papers may number them, if it has each title once."""
+    title = columns.get(TITLE.name)
+    listed = PERSON.role.name not in key and (title is None or len(title.values) == size)
+    if PAPER.role.name in found and not listed:
+        chosen = {**table.columns, **columns_of(options.get("columns") or {}, path)}
+        labels = columns[PAPER.role.name].values
+        refuse_row_numbers(table.header, found, chosen, labels, size, table.name, f"{path}{FILE}")
+
+
 def _expect_named(table: Table, role: Role, given: Mapping[str, str], *, own: bool) -> None:
     """Refuse a name that no column has, if it was given for this file, or for a role of files of this kind alone."""
     name = given.get(role.name, "").strip()
@@ -143,7 +164,7 @@ def _expect_named(table: Table, role: Role, given: Mapping[str, str], *, own: bo
 def _values(table: Table, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
     """Return what each distinct cell means, noting the rows whose cell means nothing."""
     # Each distinct cell is parsed once; rows take the meaning of their cell.
-    blank = [not cell.strip() for cell in column.values]
+    blank = missing_labels(column.values) if field.role.label else [not cell.strip() for cell in column.values]
     meaning = [None if empty else field.parse(cell) for cell, empty in zip(column.values, blank, strict=True)]
     wrong = [code for code, value in enumerate(meaning) if value is None and (field.role.required or not blank[code])]
     if wrong:
@@ -151,8 +172,8 @@ def _values(table: Table, lines: Sequence[int], column: Column, field: Field, pr
 
         def say(n: int) -> str:
             cell, place = column.values[int(column.codes[at[n]])], table.place(int(lines[at[n]]))
-            if not cell.strip():
-                return f"{place}: the {field.role.name} is empty"
+            if blank[int(column.codes[at[n]])]:
+                return f"{place}: the {field.role.name} is {cell.strip() or 'empty'}"
             return f"{place}: {field.role.name}: expected {field.expected}, found {quote(cell)}"
 
         problems.add_rows(0, [lines[row] for row in at], say)

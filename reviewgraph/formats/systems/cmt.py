@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import Grid, Line, from_records, to_grid
+from reviewgraph.formats.problems import quote
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.trees import attribute, plain_tag
+from reviewgraph.formats.values import parse_whole
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -49,43 +53,69 @@ def _conflicts(name: str, table: Table) -> Table | None:
     return table if len(table.header) == 2 and table.header[0].lstrip("\ufeff ").startswith("#") else None
 
 
-def _assigned(table: Table) -> Grid:
-    """Return a row for each reviewer whose address stands in the list of a paper."""
+def _listed(column: str, becomes: str, table: Table) -> Grid:
+    """Return a row for each person whose address a column lists for a paper; the star of a contact is no part of it."""
     grid = to_grid(table)
+    cells = zip(grid.lines, *map(grid.column, ("Paper ID", "Paper Title", column)), strict=True)
     records = (
-        Line([paper, title, address.strip()], line.place)
-        for line, paper, title, cell in zip(
-            grid.lines,
-            grid.column("Paper ID"),
-            grid.column("Paper Title"),
-            grid.column("Reviewer Emails"),
-            strict=True,
-        )
-        for address in re.split(r"[;,]", cell)
-        if address.strip()
+        Line([paper, title, address], line.place)
+        for line, paper, title, several in cells
+        for address in [one.replace("*", "").strip() for one in re.split(r"[;,]", several)]
+        if address
     )
-    return Grid(grid.name, ["Paper ID", "Paper Title", "Reviewer Email"], records)
+    return Grid(grid.name, ["Paper ID", "Paper Title", becomes], records)
 
 
-def _users(root: Element) -> Iterator[tuple[str, Element]]:
-    """Return the people that stand in submissions, with the submission's number."""
+def _suggested(table: Table) -> Grid:
+    """Return suggestions with an affinity of 1, 1/2, 1/3, ... by rank; of several for a pair the best counts.
+
+    Raises
+    ------
+    InputError
+        If a rank is no whole number from 1.
+    """
+    grid, best = to_grid(table), dict[tuple[str, str], tuple[int, str]]()
+    cells = zip(grid.lines, *map(grid.column, ("Paper ID", "Reviewer Email", "Rank")), strict=True)
+    for line, paper, reviewer, cell in cells:
+        rank = parse_whole(cell)
+        if not rank:
+            message = f"{line.place}: Rank: expected a whole number, 1 or more, found {quote(cell)}"
+            raise InputError(message)
+        best[paper, reviewer] = min((rank, line.place), best.get((paper, reviewer), (rank, line.place)))
+    lines = (Line([*pair, str(1 / rank)], place) for pair, (rank, place) in best.items())
+    return Grid(grid.name, ["Paper ID", "Reviewer Email", "affinity"], lines)
+
+
+#: Stands in the place of a reviewer where a submission has none; an empty address is a mistake.
+_NOBODY = "(nobody)"
+_USED = Rule("email", lambda email: email != _NOBODY)
+
+
+def _users(root: Element) -> Iterator[tuple[str, Element | None]]:
+    """Return the people that stand in submissions, with the submission's number; None where nobody does."""
     for submission in root.iter():
         if plain_tag(submission) == "submission":
-            for user in submission:
+            for user in [*submission] or [None]:
                 yield attribute(submission, "submissionId"), user
 
 
 def _xml_assignments(name: str, root: Element) -> Grid | None:
     """Return the pairs of an assignment, those that stand twice once: some tools write a submission for each pair."""
     users = list(_users(root))
-    if plain_tag(root) not in ("assignments", "assignment") or any(attribute(user, "bid") for _, user in users):
+    bids = (user is not None and attribute(user, "bid") for _, user in users)
+    if plain_tag(root) not in ("assignments", "assignment") or any(bids):
         return None
-    pairs = dict.fromkeys((paper, attribute(user, "email")) for paper, user in users)
-    return from_records(name, [{"submissionId": paper, "email": email} for paper, email in pairs], "user")
+    pairs = dict.fromkeys((paper, _NOBODY if user is None else attribute(user, "email")) for paper, user in users)
+    lines = (Line([*pair], f"{name}: user {number}") for number, pair in enumerate(pairs, 1))
+    return Grid(name, ["submissionId", "email"], lines)
 
 
 def _xml_bids(name: str, root: Element) -> Grid | None:
-    users = [(paper, user) for paper, user in _users(root) if "bid" in {key.casefold() for key in user.attrib}]
+    users = [
+        (paper, user)
+        for paper, user in _users(root)
+        if user is not None and "bid" in {key.casefold() for key in user.attrib}
+    ]
     records = [
         {"submissionId": paper, "email": attribute(user, "email"), "bid": attribute(user, "bid")}
         for paper, user in users
@@ -105,16 +135,34 @@ CMT = System(
     (
         Export(
             NAME,
+            "CMT's bids",
+            (Use("bids", {"reviewer": ("Reviewer Email",)}),),
+            ("paper_id", "reviewer_email", "bid", "paper_title|reviewer_name"),
+        ),
+        Export(
+            NAME,
+            "CMT's suggestions of reviewers",
+            (Use("affinities", reshape=_suggested),),
+            ("paper_id", "meta_reviewer_email", "reviewer_email", "rank"),
+            say="the first reviewer suggested for a paper has an affinity of 1, the second of 1/2, and so on",
+        ),
+        Export(
+            NAME,
             "CMT's reviews",
             (Use("reviews", {"reviewer": ("Reviewer Email",)}, find=_scores), Use("papers")),
             ("paper_id", "paper_title", "reviewer_email", "reviewer_name|reviewer_number"),
+            ("bid",),
             extract=_reviews,
             extras=_EXTRAS,
         ),
         Export(
             NAME,
             "CMT's papers",
-            (Use("papers", rules=(_KEPT,)), Use("assignments", reshape=_assigned)),
+            (
+                Use("papers", rules=(_KEPT,)),
+                Use("assignments", reshape=partial(_listed, "Reviewer Emails", "Reviewer Email")),
+                Use("authors", reshape=partial(_listed, "Author Emails", "author")),
+            ),
             ("paper_id", "paper_title", "reviewer_emails"),
         ),
         Export(
@@ -138,7 +186,12 @@ CMT = System(
             ("paper_id", "paper", "score", "submission"),
         ),
         Export(
-            NAME, "CMT's assignments", (Use("assignments"), Use("papers")), container="xml", extract=_xml_assignments
+            NAME,
+            "CMT's assignments",
+            (Use("assignments", rules=(_USED,)), Use("papers")),
+            container="xml",
+            extract=_xml_assignments,
+            lists=".+",
         ),
         Export(NAME, "CMT's bids", (Use("bids"),), container="xml", extract=_xml_bids),
     ),

@@ -36,14 +36,19 @@ _HEADERS = {
         *("#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role"),
     ),
     "bidding.csv": ("member #", "member name", "submission #", "bid"),
+    "author.csv": (
+        *("submission #", "first name", "last name", "email", "country", "affiliation", "Web page", "person #"),
+        "corresponding?",
+    ),
 }
-_FEWEST = {"review.csv": 9, "submission.csv": 12, "committee.csv": 9, "bidding.csv": 4}
+_FEWEST = {"review.csv": 9, "submission.csv": 12, "committee.csv": 9, "bidding.csv": 4, "author.csv": 8}
 #: What each table with a header has to have.
 _NEEDED = {
     "review.csv": ("submission #", "member #", "version", "total score"),
     "submission.csv": ("#", "title", "decision", "deleted?"),
     "committee.csv": ("#", "email"),
     "bidding.csv": ("member #", "submission #", "bid"),
+    "author.csv": ("submission #", "email"),
 }
 _EXTRAS = (
     *("#", "number", "version", "text", "scores", "reviewer_first_name", "reviewer_last_name", "reviewer_email"),
@@ -212,12 +217,32 @@ def _folder_bids(name: str, members: Members) -> Grid | None:
     return grid.with_column(MEMBER, labels)
 
 
+def _folder_authors(name: str, members: Members) -> Grid | None:
+    """Return authors, those in the committee by the address that they have there, whatever they wrote under."""
+    grid, committee = _member(members, "author.csv"), _member(members, "committee.csv")
+    if grid is None:
+        return None
+    grid = _without(grid, "submission #", _out(members))
+    known = dict(_rows(committee, "person #", "email")) if committee else {}
+    people = _rows(grid, "person #", "email", "first name", "last name")
+    labels = [
+        known.get(number, "").strip() or email.strip() or f"{first} {last}" for number, email, first, last in people
+    ]
+    return grid.with_column(MEMBER, labels)
+
+
 def _folder_table(base: str, name: str, members: Members) -> Grid | None:
     return _member(members, base)
 
 
-def _in_folder(what: str, extract: Callable[[str, Members], Grid | None], use: Use) -> Export:
-    return Export(NAME, what, (use,), container="folder", extract=extract, extras=_EXTRAS)
+def _authors(label: str) -> tuple[Use, Use]:
+    """Return that authors are authors, and that nobody reviews an own paper."""
+    item = {"item": ("submission #",)}
+    return Use("authors", {**item, "author": (label,)}), Use("conflicts", {**item, "reviewer": (label,)})
+
+
+def _in_folder(what: str, extract: Callable[[str, Members], Grid | None], *uses: Use) -> Export:
+    return Export(NAME, what, uses, container="folder", extract=extract, extras=_EXTRAS)
 
 
 _SCORED = Use("reviews", {"item": ("submission #",), "score": ("total score",)}, find=_raters)
@@ -234,6 +259,7 @@ EASYCHAIR = System(
     (
         _in_folder("EasyChair's reviews", _folder_reviews, _SCORED),
         _in_folder("EasyChair's bids", _folder_bids, Use("bids", {**_BIDS, "reviewer": (MEMBER,)})),
+        _in_folder("EasyChair's authors", _folder_authors, *_authors(MEMBER)),
         _in_folder("EasyChair's submissions", partial(_folder_table, "submission.csv"), _PAPERS),
         _in_folder(
             "EasyChair's committee",
@@ -255,6 +281,7 @@ EASYCHAIR = System(
             (Use("bids", {**_BIDS, "reviewer": ("member #",)}),),
             ("member", "member_name", "submission", "bid"),
         ),
+        Export(NAME, "EasyChair's authors", _authors("email"), ("submission", "email", "person", "corresponding")),
         Export(NAME, "EasyChair's submissions", (_PAPERS,), ("title", "authors", "form_fields", "decision", "deleted")),
         Export(
             NAME,

@@ -30,6 +30,7 @@ ACCEPTED = {
     "conflicts": ("conflicts",),
     "bids": ("bids",),
     "affinities": ("affinities",),
+    "authors": ("authors",),
 }
 
 

@@ -132,15 +132,16 @@ def _bare_edges(name: str, content: Any) -> Grid | None:
 
 
 def _matched(name: str, content: Any) -> Grid | None:
-    """Return what the matcher writes: a list of users with their scores by paper."""
-    if not isinstance(content, dict) or not content:
+    """Return what the matcher writes: a list of users with scores by paper; a row without a user where it is empty."""
+    if not isinstance(content, dict) or not all(isinstance(users, list) for users in content.values()):
         return None
-    if not all(objects(users) and all("user" in user for user in users) for users in content.values()):
+    users = [user for users in content.values() for user in users]
+    if not users or not all(isinstance(user, dict) and "user" in user for user in users):
         return None
     records = [
         {"paper": paper, "user": user["user"], "aggregate_score": user.get("aggregate_score")}
         for paper, users in content.items()
-        for user in users
+        for user in users or [{"user": ""}]
     ]
     return from_records(name, records, "assignment")
 
@@ -178,6 +179,8 @@ def _edge_export(what: str, names: Collection[str], *uses: Use, head: str = "hea
 
 
 _PAIRED = {"item": ("head",), "reviewer": ("tail",)}
+#: A paper without users is one that nobody reviews.
+_USED = Rule("user", bool)
 _CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1)
 
 OPENREVIEW = System(
@@ -217,7 +220,14 @@ OPENREVIEW = System(
             Use("bids", {**_PAIRED, "bid": ("label",)}),
             Use("affinities", {**_PAIRED, "affinity": ("weight",)}),
         ),
-        _json("the assignment of OpenReview's matcher", _matched, Use("assignments"), Use("affinities")),
+        _json(
+            "the assignment of OpenReview's matcher",
+            _matched,
+            Use("assignments", rules=(_USED,)),
+            Use("affinities", rules=(_USED,)),
+            Use("papers"),
+            lists=".+",
+        ),
         _json("OpenReview's groups", _groups, Use("names")),
         Export(
             NAME,

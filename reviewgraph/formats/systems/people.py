@@ -1,4 +1,4 @@
-"""Spreadsheets as people have them: answers to an online form, and a gradebook with one row a student."""
+"""Spreadsheets as people have them: answers to an online form, a workshop, and a gradebook with one row a student."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import Grid, Line, to_grid
-from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, Role, locate, normalise
+from reviewgraph.formats.headers import ITEM, REVIEWER, ROW_NUMBERS, SCORE, TITLE, Role, locate, normalise
 from reviewgraph.formats.problems import quote_all
 from reviewgraph.formats.systems.export import Export, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.values import parse_number
+from reviewgraph.words import counted
 
 #: The first column of the answers, in the languages we have seen it in.
 _STAMPS = "timestamp|zeitstempel|horodateur|marca_temporal|submission_time|start_time|carimbo_de_data_hora"
@@ -32,7 +33,7 @@ def _questions(table: Table) -> Mapping[str, Sequence[str]]:
     normal = {name: normalise(name) for name in table.header}
     found: dict[str, list[str]] = {}
     for role, words in _ASKS.items():
-        if not set(role.names) & set(normal.values()):
+        if not (set(role.names) - set(ROW_NUMBERS)) & set(normal.values()):
             stems = [normalise(word) for word in words]
             found[role.name] = [
                 name
@@ -135,6 +136,30 @@ def _has_scores(cells: Sequence[str]) -> bool:
     return any(parse_number(cell) is not None for cell in cells)
 
 
+def _labels_of_both(grid: Grid) -> list[str]:
+    """Return the labels that people and works bear both, as where students assess each other."""
+    places = locate(grid.header, (REVIEWER, ITEM), {}, grid.name, lambda note: None, prefix=None)
+    reviewers = set(grid.column(places[REVIEWER.name])) - {""}
+    return [label for label in dict.fromkeys(grid.column(places[ITEM.name])) if label in reviewers]
+
+
+def _own(table: Table) -> Grid:
+    """Return the pairs of a person and the own work."""
+    grid = to_grid(table)
+    lines = (Line([label, label], f"{grid.name}: {label}") for label in _labels_of_both(grid))
+    return Grid(grid.name, [ITEM.name, REVIEWER.name], lines)
+
+
+def _peers(table: Table) -> Grid:
+    """Return the reviews, and say what bars own works where people review each other."""
+    grid = table if isinstance(table, Grid) else to_grid(table)
+    both = len(_labels_of_both(grid))
+    if both:
+        works = counted(both, "work bears the name of a reviewer", "works bear the names of reviewers")
+        grid.notes.append(f"{works}; --conflicts with this file, too, lets nobody review the own")
+    return grid
+
+
 FORMS = System(
     "forms",
     "an online form",
@@ -150,6 +175,22 @@ FORMS = System(
     ),
 )
 
+_USES = (Use("reviews", reshape=_peers), Use("papers"), Use("conflicts", reshape=_own))
+
+WORKSHOP = System(
+    "workshop",
+    "a workshop of Moodle",
+    (
+        Export(
+            "workshop",
+            "a workshop of Moodle",
+            _USES,
+            ("assessee", "grader|assessor|reviewer"),
+            extras=("remark", "feedback", "comment"),
+        ),
+    ),
+)
+
 GRADEBOOK = System(
     "gradebook",
     "a gradebook with one row a student",
@@ -157,7 +198,7 @@ GRADEBOOK = System(
         Export(
             "gradebook",
             "a gradebook with one row a student",
-            (Use("reviews"),),
+            _USES,
             (rf"(?:{'|'.join(REVIEWER.names)})_?[0-9]{{1,3}}",),
             extract=_melted,
         ),

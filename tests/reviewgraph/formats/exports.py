@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import escape
@@ -30,6 +30,7 @@ BIDS = {("ann@x.org", "3"): "yes", ("bob@x.org", "4"): "no", ("cid@x.org", "12")
 #: What EasyChair keeps of a review that was changed.
 EARLIER = {("ann@x.org", "3"): 1}
 PLANNED = dict.fromkeys(SCORES)
+LETTERS = dict(enumerate("EDCBA", 1))
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def hotcrp() -> list[Exported]:
         ),
         Exported(
             "letters.csv",
-            as_csv([*head, "OveMer", "RevExp"], [[*row[:-1], "EDCBA"[row[-1] - 1], 2] for row in rows]),
+            as_csv([*head, "OveMer", "RevExp"], [[*row[:-1], LETTERS.get(row[-1], row[-1]), 2] for row in rows]),
             SCORES,
             {"scale": "A>B>C>D>E"},
         ),
@@ -159,7 +160,11 @@ def hotcrp() -> list[Exported]:
             drafted,
         ),
         Exported("reviews.json", as_json({"ok": True, "reviews": reviews}), drafted, {"columns": {"score": "S01"}}),
-        Exported("rqc.json", as_json({"hotcrp_version": "3", "reviewform": form, "papers": papers}), drafted),
+        Exported(
+            "rqc.json",
+            as_json({"hotcrp_version": "3", "reviewform": form, "papers": papers}),
+            {pair: score for pair, score in drafted.items() if pair[1] in PAPERS},
+        ),
     ]
 
 
@@ -239,15 +244,22 @@ def openreview() -> list[Exported]:
         for paper in PAPERS
     }
     planned = dict.fromkeys(FORUMS)
-    words = "{}: words, and more".format
+
+    def half(score: Any) -> Any:
+        return score + 0.5 if isinstance(score, int) else score
+
+    def spelled(form: str) -> Callable[[Any], Any]:
+        """Return how numbers are written; what is none stays as it is."""
+        return lambda score: form.format(score) if isinstance(score, int) else score
+
     return [
-        Exported("v1.json", as_json(review_notes(1, "rating", words, person)), FORUMS),
-        Exported("v2.json", as_json({"notes": review_notes(2, "recommendation", int, person)}), FORUMS),
-        Exported("words.json", as_json(review_notes(2, "rating", "{} good".format, person)), FORUMS),
+        Exported("v1.json", as_json(review_notes(1, "rating", spelled("{}: words, and more"), person)), FORUMS),
+        Exported("v2.json", as_json({"notes": review_notes(2, "recommendation", lambda score: score, person)}), FORUMS),
+        Exported("words.json", as_json(review_notes(2, "rating", spelled("{} good"), person)), FORUMS),
         Exported(
             "halves.json",
-            as_json(review_notes(2, "overall_assessment", lambda score: score + 0.5, person)),
-            {pair: score + 0.5 for pair, score in FORUMS.items()},
+            as_json(review_notes(2, "overall_assessment", half, person)),
+            {pair: half(score) for pair, score in FORUMS.items()},
         ),
         Exported("assigned.json", as_json(edges("Assignment", assigned)), planned),
         Exported("proposed.json", as_json({"edges": edges("Proposed_Assignment", assigned, label="run")}), planned),
@@ -289,7 +301,7 @@ def easychair_files(headers: bool = True) -> dict[str, bytes]:
         return [*cells, f"Overall: {score}\nConfidence: 4", score, *writer, "2026-01-01", "10:00", "no"]
 
     reviews = [review(number, email, paper, score) for number, ((email, paper), score) in enumerate(SCORES.items())]
-    reviews.insert(0, review(50, "ann@x.org", "3", 1, version=0))
+    reviews[:0] = [review(50, *pair, score, version=0) for pair, score in EARLIER.items() if pair in SCORES]
     reviews.append(review(51, "ann@x.org", "20", 3))
     papers = {**PAPERS, "20": "Out of scope"}
     tables = {
@@ -306,7 +318,14 @@ def easychair_files(headers: bool = True) -> dict[str, bytes]:
             *("#", "person #", "first name", "last name", "email", "country", "affiliation", "Web page", "role"),
         ),
         "bidding.csv": ("member #", "member name", "submission #", "bid"),
+        "author.csv": (
+            *("submission #", "first name", "last name", "email", "country", "affiliation", "Web page", "person #"),
+            "corresponding?",
+        ),
     }
+    # Members of the committee wrote under another address; one author is no member.
+    authors = [(paper, REVIEWERS[email], f"at.home.{email}", numbers[email]) for email, paper in CONFLICTS]
+    authors += [("12", "Sue Sub", "sue@x.org", "99"), ("20", "Sue Sub", "sue@x.org", "99")]
     rows = {
         "review.csv": reviews,
         "submission.csv": [
@@ -318,6 +337,9 @@ def easychair_files(headers: bool = True) -> dict[str, bytes]:
             for email, name in REVIEWERS.items()
         ],
         "bidding.csv": [[numbers[email], REVIEWERS[email], paper, bid] for (email, paper), bid in BIDS.items()],
+        "author.csv": [
+            [paper, *name.split(), email, "", "X", "", person, "yes"] for paper, name, email, person in authors
+        ],
     }
     return {name: as_csv(header if headers else (), rows[name]) for name, header in tables.items()}
 
@@ -362,4 +384,8 @@ def people() -> list[Exported]:
     ]
 
 
-EVERY = [*hotcrp(), *openreview(), *cmt(), *easychair(), *start(), *people()]
+def every() -> list[Exported]:
+    return [*hotcrp(), *openreview(), *cmt(), *easychair(), *start(), *people()]
+
+
+EVERY = every()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -38,6 +39,9 @@ def test_parquet(write, tmp_path):
         ({"rating": pa.array(["8: accept", "good"])}, "row 2: the score 'good' is not a number"),
         ({"paper": pa.array(["1", None])}, "row 2: the item is empty"),
         ({"paper": pa.nulls(2)}, "row 1: the item is empty"),
+        ({"paper": pa.array([7.0, float("nan")])}, "row 2: the item is nan"),
+        ({"email": pa.array([float("nan")] * 2)}, "row 1: the reviewer is nan"),
+        ({"paper": pa.array(["1", "2"]).cast(pa.binary())}, "column 'paper': expected text or numbers, found binary"),
     ],
 )
 def test_parquet_problems_name_rows(tmp_path, column, message):
@@ -61,12 +65,38 @@ def test_parquet_flags_and_damaged_columns(tmp_path):
     assert "the Parquet file cannot be read" in refused(tmp_path / "r.parquet")
 
 
+@pytest.mark.parametrize("role", ["email", "paper", "rating", "title"])
+def test_parquet_that_is_no_text_is_refused(tmp_path, role):
+    broken = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 3], np.int32)), pa.py_buffer(b"a\xff\xfe")]
+    )
+    columns = {"email": pa.array(["a", "b"]), "paper": pa.array(["1", "2"]), role: broken}
+    pyarrow.parquet.write_table(pa.table(columns), tmp_path / "r.parquet")
+    message = refused(tmp_path / "r.parquet")
+    assert "r.parquet: the Parquet file cannot be read" in message
+    assert "\n" not in message
+
+
+def test_numbers_of_parquet_match_those_of_text(tmp_path):
+    table = pa.table({"email": [1.0, 2.5], "paper": [0.0, -0.0], "rating": [3.0, 4.5]})
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
+    assert rows(read_reviews(tmp_path / "r.parquet")) == [("1", "0", 3.0), ("2.5", "-0", 4.5)]
+
+
+def test_labels_that_begin_with_a_mark_are_read_alike(write, monkeypatch):
+    name = write("\ufeffreviewer,item\n\ufeffann,1\nann,1\n")
+    small = outcome(name)
+    monkeypatch.setattr(delimited, "LARGE", 0)
+    assert outcome(name) == small
+    assert small[1] == ("ann", "\ufeffann")
+
+
 def test_parquet_with_no_rows(tmp_path):
     pyarrow.parquet.write_table(pa.table({"email": pa.array([], pa.string()), "paper": []}), tmp_path / "r.parquet")
     assert "a header but no reviews" in refused(tmp_path / "r.parquet")
 
 
-CELLS = st.text(st.sampled_from("aB7,;\t\"'\r\n é0\N{EN DASH}|"), max_size=3)
+CELLS = st.text(st.sampled_from("\ufeffaB7,;\t\"'\r\n é0\N{EN DASH}|"), max_size=3)
 
 
 ROWS = st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=6).flatmap(

@@ -88,3 +88,10 @@ def test_there_and_back(backend):
 def test_unknown_backend():
     with pytest.raises(InputError, match="expected 'pandas', 'polars' or 'pyarrow'"):
         frame_of({"item": [1]}, "spreadsheet")
+
+
+@pytest.mark.parametrize("role", ["item", "reviewer"])
+def test_labels_that_are_no_numbers_are_missing(build, role):
+    columns = {"item": [1.0, 2.0], "reviewer": [1.0, 2.0]} | {role: [1.0, float("nan")]}
+    with pytest.raises(InputError, match=f"row 1: the {role} is null"):
+        Reviews.from_frame(build(columns))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
+import polars
 import pytest
 
-from reviewgraph import read_reviews
+from reviewgraph import InputError, Reviews, read_reviews
+from reviewgraph.formats import side
 from reviewgraph.formats.headers import normalise
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
@@ -73,6 +77,58 @@ def test_two_reviewer_columns_take_the_better_and_say_so(write):
 
 def test_twice_the_same_header_is_refused(write):
     assert "2 columns are called 'email'" in refused(write("email,email,paper\na,b,c\n"))
+
+
+@pytest.mark.parametrize("number", ["#", "id", "ID"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_row_numbers_beside_another_column_are_no_papers_unasked(write, number, first):
+    cells = ["A paper,a,3", "A paper,b,4", "B paper,a,1"]
+    body = "".join(f"{row},{text}\n" for row, text in enumerate(cells, first))
+    name = write(f"{number},Essay name,email,score\n{body}")
+    message = refused(name)
+    assert message.startswith(f"reviews.csv: the column '{number}' numbers the rows, which may be no items; name the")
+    assert "--columns 'item=Essay name'; if it is" in message
+    assert shlex.quote(f"item={number}") in message
+    assert read_reviews(name, columns={"item": "essay name"}).items == ("A paper", "B paper")
+    assert read_reviews(name, columns={"item": number}).n_items == 3
+    with pytest.raises(InputError, match=r"--columns 'reviews.csv:item=Essay name'; if it is"):
+        side.read_conflicts(name)
+
+
+def test_unspecific_columns_are_taken_with_a_note_where_they_may_be_papers(write):
+    notes = []
+    for text in (
+        "id,title,email,score\n1,A,a,3\n1,A,b,4\n2,B,a,1\n",
+        "id,email,score\n1,a,3\n2,a,4\n",
+        "id,title,email,score\n17,A,a,3\n18,B,b,4\n",
+        "id,title,email,score\n1,A,a,3\n",
+    ):
+        read_reviews(write(text), note=notes.append)
+        assert "the item is read from the column 'id'" in notes.pop()
+
+
+def test_lists_of_papers_may_number_them_where_no_title_comes_again(write):
+    assert list(side.read_items(write("#,title\n1,A\n2,B\n"))) == ["1", "2"]
+    with pytest.raises(InputError, match="the column '#' numbers the rows"):
+        side.read_items(write("#,title\n1,A\n2,A\n"))
+
+
+def test_row_numbers_of_reviewers_are_not_their_names(write):
+    assert list(side.read_reviewers(write("#,name,email,load\n1,Ann,a@x,3\n2,Bob,b@x,2\n"))) == ["a@x", "b@x"]
+    with pytest.raises(InputError, match=r"no reviewer column .* found the columns '#', 'name', 'load'"):
+        side.read_reviewers(write("#,name,load\n1,Ann,3\n2,Bob,2\n"))
+
+
+def test_row_numbers_of_frames_are_asked_for_in_terms_of_python():
+    frame = polars.DataFrame({"id": [1, 2], "title": ["A", "A"], "email": ["a", "b"]})
+    with pytest.raises(InputError, match=r'columns=\{"item": "title"\}; if it is \'id\', say columns=\{"item": "id"\}'):
+        Reviews.from_frame(frame)
+    assert Reviews.from_frame(frame, columns={"item": "title"}).n_items == 1
+
+
+def test_answers_to_a_form_are_not_called_by_their_numbers(write):
+    text = "ID,Start time,Completion time,Email,Which paper?,Your score\n1,x,y,a,P,3\n2,x,y,b,P,4\n"
+    assert rows(read_reviews(write(text))) == [("a", "P", 3.0), ("b", "P", 4.0)]
 
 
 def test_columns_that_do_not_exist_list_those_that_do(write):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from reviewgraph import InputError, read_reviews
+from reviewgraph.formats.authors import read_authors
 from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems
+from reviewgraph.formats.side import read_affinity
 from reviewgraph.formats.systems.aliases import is_alias
 from reviewgraph.formats.systems.export import ACCEPTED
 from reviewgraph.formats.systems.known import FORMATS, SYSTEMS
@@ -21,6 +23,7 @@ from tests.reviewgraph.formats.exports import (
     SCORES,
     as_csv,
     as_json,
+    as_spreadsheet_xml,
     as_xlsx,
     as_zip,
     easychair_files,
@@ -117,6 +120,69 @@ def test_bids_of_each_system(write):
     assert table(write(f"<bids>{xml}</bids>"), "bids", "reviewer", "item", "bid") == [
         (email, paper, f"3 - {word}") for email, paper, word in wanted
     ]
+
+
+WROTE = [*CONFLICTS, ("sue@x.org", "12")]
+
+
+@pytest.mark.parametrize("headers", [True, False])
+def test_authors_of_easychair_are_known_by_the_address_of_the_committee(write, headers):
+    name = write(as_zip(easychair_files(headers)), "data.zip")
+    assert table(name, "authors", "author", "item") == WROTE
+    assert table(name, "conflicts", "reviewer", "item") == WROTE
+    assert wrote(read_authors(name)) == WROTE
+    assert wrote(read_authors(name, columns={"reviewer": "PC member"})) == WROTE
+
+
+def test_lists_of_authors_are_authors_and_conflicts(write):
+    alone = write(easychair_files()["author.csv"])
+    told = [("at.home.ann@x.org", "7"), ("at.home.bob@x.org", "12"), ("sue@x.org", "12"), ("sue@x.org", "20")]
+    assert wrote(read_authors(alone)) == told
+    assert table(alone, "conflicts", "reviewer", "item") == told
+    head = ["Paper ID", "Paper Title", "Author Emails", "Reviewer Emails", "Status"]
+    papers = as_xlsx({"P": [["P"], [], head, ["3", "T", "ann@x.org*; bob@x.org", "cid@x.org", "Open"]]})
+    assert wrote(read_authors(write(papers))) == [("ann@x.org", "3"), ("bob@x.org", "3")]
+    with pytest.raises(InputError, match=r"EasyChair's bids, which holds bids; expected a file of authors"):
+        read_authors(write(easychair_files()["bidding.csv"]))
+
+
+def wrote(authors):
+    return [(authors.reviewers[j], authors.items[i]) for j, i in zip(authors.reviewer, authors.item, strict=True)]
+
+
+BID = ["Paper ID", "Paper Title", "Reviewer Name", "Reviewer Email", "Bid"]
+
+
+def test_bids_of_cmt_are_read_from_text_and_spreadsheets(write):
+    rows = [[paper, "T", "A Name", email, f"3 - {word}"] for (email, paper), word in BIDS.items()]
+    wanted = [(email, paper, f"3 - {word}") for (email, paper), word in BIDS.items()]
+    for data in (
+        as_csv(BID, rows, "\t"),
+        as_xlsx({"T": [["T"], [], BID, *rows]}),
+        as_spreadsheet_xml({"T": [BID, *rows]}),
+    ):
+        assert table(write(data), "bids", "reviewer", "item", "bid") == wanted
+    assert "this is CMT's bids, which holds bids; expected a file of reviews" in refused("reviews.csv")
+    plain = as_csv(["Paper ID", "Email", "Bid"], [row[:1] + row[3:] for row in rows], "\t")
+    assert table(write(plain), "bids", "reviewer", "item", "bid") == wanted
+
+
+SUGGESTED = ["Paper ID", "Meta-Reviewer Email", "Reviewer Email", "Rank"]
+
+
+def test_suggestions_of_cmt_are_affinities(write):
+    rows = [
+        ["3", "m", "ann@x.org", 1],
+        ["3", "m", "bob@x.org", 2],
+        ["3", "n", "bob@x.org", 4],
+        ["4", "m", "ann@x.org", 4],
+    ]
+    wanted = [("ann@x.org", "3", 1.0), ("bob@x.org", "3", 0.5), ("ann@x.org", "4", 0.25)]
+    for data in (as_csv(SUGGESTED, rows, "\t"), as_xlsx({"S": [SUGGESTED, *rows]}), as_csv(SUGGESTED, rows[::-1])):
+        found = read_affinity(write(data))
+        assert {(*pair, score) for pair, score in zip(wrote(found), found.score, strict=True)} == set(wanted)
+    with pytest.raises(InputError, match=r"reviews.csv:2: Rank: expected a whole number, 1 or more, found '0'"):
+        read_affinity(write(as_csv(SUGGESTED, [["3", "m", "a", 0]])))
 
 
 def test_affinities_loads_and_demands(write):

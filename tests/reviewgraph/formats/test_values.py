@@ -6,6 +6,7 @@ import pytest
 
 from reviewgraph import read_reviews
 from reviewgraph.formats.values import parse_number
+from tests.reviewgraph.formats.exports import as_csv, as_xlsx
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
 
@@ -24,6 +25,12 @@ from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
         (" 7 ", 7.0),
         ("1e1", 10.0),
         ("0", 0.0),
+        ("6: marginally above the acceptance threshold", 6.0),
+        ("3 - weak", 3.0),
+        ("9: Top 15% of accepted papers, strong accept", 9.0),
+        ("7: or better", 7.0),
+        ("5 (borderline, 4-6)", 5.0),
+        ("10 \N{EM DASH} top 5%", 10.0),
     ],
 )
 def test_score_strings(cell, score):
@@ -34,6 +41,22 @@ def test_score_strings(cell, score):
 def test_scores_refused(write, cell):
     message = refused(write(f'reviewer,item,score\nr,i,2\nr,j,"{cell}"\n'))
     assert message.startswith("reviews.csv:3: the score ")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("7 or 8", "6 bis 7", "6 to 7", "3 out of 5", "3 von 5", "1 e5", "1 E 5", "7 (or 8)", "7 - or 8", "6: 7"),
+        *("6-7", "6 - 7", "6/7", "7 8", "3 of 5", "3 oder\n4", "7 (oder: 8)", "4 pages 2"),
+    ],
+)
+def test_scores_of_which_there_are_two_are_refused(write, cell):
+    said = f"the score {cell!r} is not a single number; write one, or leave the cell empty"
+    assert refused(write(f'reviewer,item,score\nr,i,2\nr,j,"{cell}"\n')) == f"reviews.csv:3: {said}"
+    book = as_xlsx({"S": [["Reviewer", "Item", "Score"], ["r", "i", 2], ["r", "j", cell]]})
+    assert refused(write(book, "a.xlsx")) == f"a.xlsx, sheet S, row 3: {said}"
+    form = as_csv(["Timestamp", "Your email", "Paper", "Your score"], [["now", "r", "j", cell]])
+    assert refused(write(form, "form.csv")) == f"form.csv:2: {said}"
 
 
 def test_decimal_commas_where_the_delimiter_is_none(write):

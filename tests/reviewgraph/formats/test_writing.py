@@ -7,12 +7,16 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reviewgraph import read_reviews
+from reviewgraph.cli.output import write_whole
 from reviewgraph.formats import delimited
 from reviewgraph.formats.side import read_conflicts
 from reviewgraph.formats.writing import csv_text, guarded, unguarded
+from reviewgraph.uploads.registry import UPLOADS
+from reviewgraph.uploads.upload import Outgoing
 
 NASTY = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'=x", "''@x", "-", "=", "it's", "'x", "-1.5", "+2", "-1e9", "1-2", ""]
 
@@ -48,3 +52,25 @@ def test_readers_give_back_labels_as_they_were(tmp_path: Path, large: bool, monk
     path.write_text(csv_text({"item": [f"p{n}" for n, _ in enumerate(labels)], "reviewer": labels}), "utf-8")
     found = read_conflicts(path)
     assert [found.reviewers[code] for code in found.reviewer.tolist()] == labels
+
+
+#: What ends lines somewhere, what parts cells, what a spreadsheet runs, and what readers may take away.
+ODD = ["\r", "\n", "\r\n", "\x85", "\u2028", "\ufeff", "\xa0", *"\",;\t|'=- 1aZ"]
+labels = st.lists(st.sampled_from(ODD), min_size=1, max_size=4).map("".join).filter(str.strip)
+
+
+@settings(max_examples=50)
+@given(pairs=st.lists(st.tuples(labels, labels), min_size=1, max_size=6, unique=True))
+@pytest.mark.parametrize("large", [False, True])
+def test_any_labels_come_back_from_a_plan(
+    tmp_path_factory: pytest.TempPathFactory, large: bool, pairs: list[tuple[str, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("back") / "plan"
+    reviewer, item = map(list, zip(*pairs, strict=True))
+    for upload in (UPLOADS["csv"], UPLOADS["openreview"]):
+        write_whole(path, upload.write(Outgoing({"item": item, "reviewer": reviewer, "joins": item})))
+        with pytest.MonkeyPatch.context() as patch:
+            if large:
+                patch.setattr(delimited, "LARGE", 0)
+            found = read_reviews(path).to_dict()
+        assert sorted(zip(found["reviewer"], found["item"], strict=True)) == sorted(pairs)

@@ -1,0 +1,137 @@
+"""The smallest and oddest exports of every format: what they say, or one message."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from click.testing import CliRunner
+
+from reviewgraph import InputError, read_reviews
+from reviewgraph.cli import main
+from tests.reviewgraph.formats import exports
+from tests.reviewgraph.formats.exports import EVERY, PAPERS, SCORES, as_json
+from tests.reviewgraph.formats.test_exports import found
+from tests.reviewgraph.reading_cases import refused
+
+ONE = ("bob@x.org", "7")
+TEXTS = [export for export in EVERY if not export.name.endswith((".zip", ".xlsx"))]
+#: Files with a row a review, in which no earlier one counts for less.
+ROWS = ["scores.csv", "wide.csv", "form.csv", "workshop.csv", "student.csv"]
+
+
+@pytest.fixture
+def every(monkeypatch):
+    """Return all exports of another conference."""
+
+    def every(scores, papers=PAPERS):
+        monkeypatch.setattr(exports, "SCORES", scores)
+        monkeypatch.setattr(exports, "PLANNED", dict.fromkeys(scores))
+        monkeypatch.setattr(exports, "PAPERS", papers)
+        forums = {(exports.profile(who), exports.note_of(of)): score for (who, of), score in scores.items()}
+        monkeypatch.setattr(exports, "FORUMS", forums)
+        return exports.every()
+
+    return every
+
+
+def outcome(write, export, data=None):
+    """The reviews, or the message."""
+    try:
+        return found(read_reviews(write(export.data if data is None else data, export.name), **export.options))
+    except InputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    ("keeps", "papers"),
+    [
+        (lambda who, of: of == "3", {"3": PAPERS["3"]}),
+        (lambda who, of: of == "3", PAPERS),
+        (lambda who, of: who == "bob@x.org", PAPERS),
+        (lambda who, of: (who, of) in {ONE, ("ann@x.org", "3")}, PAPERS),
+    ],
+    ids=["one paper", "one paper of several", "one reviewer", "two reviews"],
+)
+def test_few_reviews_are_read_as_many_are(write, every, keeps, papers):
+    for export in every({pair: score for pair, score in SCORES.items() if keeps(*pair)}, papers):
+        assert outcome(write, export) == export.reviews, export.name
+
+
+def test_ties_and_titles_of_several_lines_are_read(write, every):
+    titles = {paper: f'Line "one",\n=two\r\n\x85three; {paper}' for paper in PAPERS}
+    for export in every(dict.fromkeys(SCORES, 3), titles):
+        assert outcome(write, export) == export.reviews, export.name
+
+
+def test_exports_without_a_review_are_refused_in_one_message(write, every):
+    for export in every({}):
+        told = outcome(write, export)
+        if export.reviews:  # a draft is left, which is planned
+            assert told == export.reviews, export.name
+        else:
+            assert told.startswith(f"{export.name}"), export.name
+            assert "\n" not in told
+
+
+@pytest.mark.parametrize("cell", ["", "N/A", "none", "-"])
+def test_reviews_without_a_score_are_planned(write, every, cell):
+    for export in every({**SCORES, ONE: cell}):
+        wanted = {pair: None if score == cell else score for pair, score in export.reviews.items()}
+        if export.name == "matrix.csv" and not cell:  # where most cells are empty
+            del wanted[ONE]
+        assert outcome(write, export) == wanted, export.name
+
+
+@pytest.mark.parametrize("cell", ["NaN", "#N/A", "inf", "7 or 8"])
+def test_cells_that_are_no_scores_are_refused_in_one_line_of_their_place(write, every, cell):
+    for export in every({**SCORES, ONE: cell}):
+        if cell in export.reviews.values():
+            told = outcome(write, export)
+            assert told.startswith(export.name), export.name
+            assert told.count("\n") == 0, export.name
+            assert f"the score {cell!r} is not" in told
+
+
+def test_commands_end_with_one_message(write):
+    write(b"paper,title,email,OveMer\n3,T,a,NaN\n")
+    told = CliRunner().invoke(main, ["check", "reviews.csv"])
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert told.stderr.count("reviews.csv:2: the score 'NaN' is not a finite number") == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: codecs.BOM_UTF8 + data,
+        lambda data: data.replace(b"\n", b"\r\n"),
+        lambda data: data.rstrip(b"\n"),
+        lambda data: codecs.BOM_UTF8 + data.rstrip(b"\n").replace(b"\n", b"\r\n") + b"\r\n\r\n",
+        lambda data: data.decode().encode("utf-16"),
+    ],
+    ids=["mark", "CRLF", "no last line end", "all", "UTF-16"],
+)
+def test_marks_and_line_ends_change_nothing(write, change):
+    for export in TEXTS:
+        assert outcome(write, export, change(export.data)) == export.reviews, export.name
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_that_stands_twice_is_named_in_one_message(write, name):
+    export = next(export for export in EVERY if export.name == name)
+    first = export.data.splitlines(keepends=True)[1]
+    told = outcome(write, export, export.data.rstrip(b"\n") + b"\n" + first)
+    assert name in told
+    assert "two scores" in told or "twice" in told or "already" in told
+    assert read_reviews(name, **export.options, duplicates="last").n_reviews == len(export.reviews)
+
+
+def test_papers_of_an_assignment_that_nobody_reviews_are_papers(write):
+    matched = as_json({"p1": [{"user": "~A1", "aggregate_score": 0.5}], "p2": []})
+    assert read_reviews(write(matched, "assignments.json")).items == ("p1", "p2")
+    xml = '<assignments><submission submissionId="1"><user email="a"/></submission><submission submissionId="2"/>'
+    reviews = read_reviews(write(f"{xml}</assignments>"))
+    assert (reviews.items, found(reviews)) == (("1", "2"), {("a", "1"): None})
+    empty = '<assignments><submission submissionId="1"><user email=""/></submission></assignments>'
+    assert "user 1: the reviewer is empty" in refused(write(empty))
+    assert "JSON without anything" in refused(write("[]", "a.json"))
