@@ -27,6 +27,7 @@ from planner.plans.words.needs import filled
 from reviewgraph.clock import Clock
 from reviewgraph.framed import as_reviews
 from reviewgraph.levels import Double
+from reviewgraph.mentions import said_under
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -325,6 +326,7 @@ def _plan(
     # What a fixed review joins is told from the reviews without it.
     joined, covers = effects.joins(plain, target, everything)
     table, shift = rules.reviews, len(rules.fixed)
+    said = said_under(table.reviewers, table.items)
     chosen = tuple(
         PlannedReview(
             table.reviewers[j],
@@ -343,8 +345,8 @@ def _plan(
         status=status,
         target=target.name,
         reviews=chosen,
-        bounds=tuple(replace(bound, value=bound.value + shift) for bound in ledger.bounds),
-        explanation=tuple(reasons),
+        bounds=tuple(replace(bound, value=bound.value + shift, lost=said(bound.lost)) for bound in ledger.bounds),
+        explanation=tuple(map(said, reasons)),
         constraints=rules,
         pairs=everything,
         use_scores=scores,
