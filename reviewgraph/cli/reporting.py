@@ -93,7 +93,7 @@ def _known(path: str) -> Mapping[tuple[str, str], str]:
 
 
 def load_igraph() -> None:
-    """Load igraph without what it draws with: a command draws its own maps, and Matplotlib takes longer than a check."""
+    """Load igraph without Matplotlib: a command draws its maps itself, and that would take longer than a check."""
     if not {"igraph", "matplotlib"} & set(sys.modules):
         with _missing("matplotlib"):
             import igraph  # noqa: F401
