@@ -324,7 +324,7 @@ def _plan(
     everything = np.concatenate([fixed, pairs[target.order(task, pairs)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
     # What a fixed review joins is told from the reviews without it.
-    joined, covers = effects.joins(plain, target, everything)
+    joined, covers, left = effects.joins(plain, target, everything)
     table, shift = rules.reviews, len(rules.fixed)
     said = said_under(table.reviewers, table.items)
     chosen = tuple(
@@ -335,9 +335,12 @@ def _plan(
             joins.words,
             joins.short,
             cover,
+            groups,
             rules.affinity_of(j, i),
         )
-        for (j, i), joins, cover in zip(everything.tolist(), filled(plain, everything, joined), covers, strict=True)
+        for (j, i), joins, cover, groups in zip(
+            everything.tolist(), filled(plain, everything, joined), covers, left, strict=True
+        )
     )
     # Bounds are on the reviews that were sought; those that are fixed come on top.
     after = with_extra(table, everything, use_scores=scores)

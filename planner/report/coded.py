@@ -28,7 +28,7 @@ def coded_plan(found: Plan) -> Plan:
     """Return a plan, whose tables stand under codes already, with all it says under codes."""
     rules, table, pairs = found.constraints, found.constraints.reviews, found.pairs
     task = new_task(rules.without_fixed(), found.count + 1, use_scores=found.use_scores)
-    joined, _ = joins(task, target_named(found.target), pairs)
+    joined, *_ = joins(task, target_named(found.target), pairs)
     reviews = tuple(
         replace(
             review,
