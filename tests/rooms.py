@@ -25,6 +25,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "chances": "arrays errors normal",
         "levels": "naming",
         "labels": "arrays",
+        "mentions": "labels",
         "columns": "arrays labels words",
         "formats": "arrays labels errors words columns",
         "rows": "arrays labels errors words formats",

@@ -9,9 +9,10 @@ from lsc.commands.choosing import Choice, choose
 from lsc.commands.extras import Extras
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from reviewgraph.cli.share import Share
+    from reviewgraph.labels import Label
     from reviewgraph.report.codes import Codes
 
 
@@ -28,7 +29,7 @@ class Asked:
     lottery, seed
         Whether to draw lots, and by which seed; None where nobody gave one.
     explain
-        The paper to be explained, or None.
+        The papers to be explained.
     known
         Papers of known quality to whose scale a line is to be drawn, or None.
     heard
@@ -40,7 +41,7 @@ class Asked:
     across_groups: bool
     lottery: bool
     seed: int | None
-    explain: str | None
+    explain: Sequence[Label]
     known: Mapping[str, float] | None
     heard: bool
 
@@ -52,7 +53,7 @@ class Asked:
         )
         if self.lottery:
             extras.draw(choice, self.seed)
-        if self.explain is not None:
+        if self.explain:
             extras.explain(result, self.explain)
         if self.known is not None:
             extras.scale(result, self.known, heard=self.heard)
@@ -62,6 +63,6 @@ class Asked:
         """Return the same of a result that stands under codes."""
         if codes is None:
             return self
-        explain = None if self.explain is None else codes.item[self.explain]
+        explain = [codes.item[label] for label in self.explain]
         known = None if self.known is None else {codes.item[label]: value for label, value in self.known.items()}
         return replace(self, explain=explain, known=known)

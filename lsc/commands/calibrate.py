@@ -80,12 +80,15 @@ if TYPE_CHECKING:
 @click.option("--lottery", is_flag=True, help="Draw lots among the papers that --select cannot tell apart.")
 @click.option("--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
 @click.option(
-    "--explain", metavar="PAPER", help="What the quality of one paper is made of; names stand in --json alone."
+    "--explain",
+    multiple=True,
+    metavar="PAPER",
+    help="What the quality of a paper is made of; names stand in --json alone. Again for further papers.",
 )
 @click.option(
     "--sheet",
     metavar="DIR",
-    help="Write a page a paper (or that of --explain alone) that its authors may see, and index.csv, to a new folder.",
+    help="Write a page a paper (or those of --explain alone) that its authors may see, and index.csv, to a new folder.",
 )
 @output_option("Write all papers as CSV, one row each.")
 @report_options
@@ -98,7 +101,7 @@ def calibrate(
     by_group_average: bool,
     lottery: bool,
     seed: int | None,
-    explain: str | None,
+    explain: tuple[str, ...],
     sheet: str | None,
     on_scale_of: str | None,
     output: str | None,
@@ -118,8 +121,9 @@ def calibrate(
     if lottery and select is None:
         message = "lottery: expected --select N or P% with it, the number of papers to draw"
         raise InputError(message)
-    if explain is not None:
-        _expect_scored(reviews, explain)
+    explain = tuple(dict.fromkeys(explain))
+    for paper in explain:
+        _expect_scored(reviews, paper)
     if sheet is not None:
         expect_folder(sheet)
     known = None if on_scale_of is None else read_known(reviews, on_scale_of)
@@ -130,7 +134,7 @@ def calibrate(
         choice, extras = asked.of(result)
         tell(Progress(clock.elapsed(), "what the correction is worth, and the page"))
         # One selection serves page, file and JSON. An account alone needs no page, and so no withheld scores.
-        short = explain is not None and not as_json and not reporting.path
+        short = bool(explain) and not as_json and not reporting.path
         page = Page([], [], []) if short else page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
     if output:
@@ -146,7 +150,7 @@ def calibrate(
         found = {"selected": choice.selected, **lists, **result.to_dict(*given), **extras.record}
         print_json({**found, "items": extras.placed(found["items"])})
     else:
-        page = Page([], [], []) if explain is not None else page
+        page = Page([], [], []) if explain else page
         _tell(page, extras, _known(choice, page.closing, output))
         for following in _next(result, choice):
             offer(*following)

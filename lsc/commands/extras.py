@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
     from lsc.references import ReferenceLine
+    from reviewgraph.labels import Label
     from reviewgraph.reviews import Reviews
 
 
@@ -42,14 +43,16 @@ class Extras:
             "probabilities": [{"item": label, "probability": chance} for label, chance in listed.items()],
         }
 
-    def explain(self, result: PosteriorEstimate, paper: str) -> None:
-        """Account for the quality of one paper, in lines that name nobody, and by name in the record."""
+    def explain(self, result: PosteriorEstimate, papers: Sequence[Label]) -> None:
+        """Account for the qualities of papers, in lines that name nobody, and by name in the record."""
         from lsc.report.sheet import scale_of
         from lsc.words.accounts import account_lines
 
-        account = result.account(paper)
-        self.lines += account_lines(account.anonymous(), result.reviews.titles.get(paper, ""), scale_of(result))
-        self.record["account"] = account.to_dict()
+        accounts, scale = [result.account(paper) for paper in papers], scale_of(result)
+        for account in accounts:
+            title = result.reviews.titles.get(account.item, "")
+            self.lines += [*([""] if self.lines else []), *account_lines(account.anonymous(), title, scale)]
+        self.record["accounts"] = [account.to_dict() for account in accounts]
 
     def scale(self, result: Estimate, known: Mapping[str, float], *, heard: bool) -> None:
         """Draw a straight line through papers of known quality, which the calibration may have ``heard`` of."""

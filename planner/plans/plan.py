@@ -41,6 +41,8 @@ class PlannedReview:
         The same for tables: papers of the groups that it joins, the reviewer's first.
     covers
         Items in the largest group at the level of the target, once this review and those before it have arrived.
+    groups
+        Groups that are left at that level then.
     affinity
         Its affinity, 0 where it has none; None where no affinities were given.
     gain
@@ -56,6 +58,7 @@ class PlannedReview:
     joins: str
     short: str
     covers: int
+    groups: int
     affinity: float | None = None
     gain: float | None = None
     buys: str = ""

@@ -27,6 +27,7 @@ from planner.plans.words.needs import filled
 from reviewgraph.clock import Clock
 from reviewgraph.framed import as_reviews
 from reviewgraph.levels import Double
+from reviewgraph.mentions import said_under
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -323,8 +324,9 @@ def _plan(
     everything = np.concatenate([fixed, pairs[target.order(task, pairs)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
     # What a fixed review joins is told from the reviews without it.
-    joined, covers = effects.joins(plain, target, everything)
+    joined, covers, left = effects.joins(plain, target, everything)
     table, shift = rules.reviews, len(rules.fixed)
+    said = said_under(table.reviewers, table.items)
     chosen = tuple(
         PlannedReview(
             table.reviewers[j],
@@ -333,9 +335,12 @@ def _plan(
             joins.words,
             joins.short,
             cover,
+            groups,
             rules.affinity_of(j, i),
         )
-        for (j, i), joins, cover in zip(everything.tolist(), filled(plain, everything, joined), covers, strict=True)
+        for (j, i), joins, cover, groups in zip(
+            everything.tolist(), filled(plain, everything, joined), covers, left, strict=True
+        )
     )
     # Bounds are on the reviews that were sought; those that are fixed come on top.
     after = with_extra(table, everything, use_scores=scores)
@@ -343,8 +348,8 @@ def _plan(
         status=status,
         target=target.name,
         reviews=chosen,
-        bounds=tuple(replace(bound, value=bound.value + shift) for bound in ledger.bounds),
-        explanation=tuple(reasons),
+        bounds=tuple(replace(bound, value=bound.value + shift, lost=said(bound.lost)) for bound in ledger.bounds),
+        explanation=tuple(map(said, reasons)),
         constraints=rules,
         pairs=everything,
         use_scores=scores,

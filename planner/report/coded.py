@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from planner.assignments.words.fair import why_below
-from planner.plans.model.status import PlanStatus
 from planner.plans.model.task import new_task
 from planner.plans.targets import target_named
 from planner.plans.words.effects import joins
 from planner.plans.words.needs import filled
 from reviewgraph.labels import natural_key
+from reviewgraph.mentions import said_under
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,15 +23,12 @@ if TYPE_CHECKING:
     from planner.plans.plan import Plan
     from reviewgraph.report.codes import Codes
 
-#: What is said where reasons name people or papers.
-LEFT_OUT = "codes stand for names in this report; the reasons, which name reviewers or papers, are left out"
-
 
 def coded_plan(found: Plan) -> Plan:
     """Return a plan, whose tables stand under codes already, with all it says under codes."""
     rules, table, pairs = found.constraints, found.constraints.reviews, found.pairs
     task = new_task(rules.without_fixed(), found.count + 1, use_scores=found.use_scores)
-    joined, _ = joins(task, target_named(found.target), pairs)
+    joined, *_ = joins(task, target_named(found.target), pairs)
     reviews = tuple(
         replace(
             review,
@@ -43,17 +40,19 @@ def coded_plan(found: Plan) -> Plan:
         )
         for review, (j, i), said in zip(found.reviews, pairs.tolist(), filled(task, pairs, joined), strict=True)
     )
-    reasons = (LEFT_OUT,) if found.status == PlanStatus.INFEASIBLE else found.explanation
-    bounds = tuple(replace(bound, lost=bound.lost and "should one be lost") for bound in found.bounds)
+    said = said_under(table.reviewers, table.items)
+    reasons = tuple(map(said, found.explanation))
+    bounds = tuple(replace(bound, lost=said(bound.lost)) for bound in found.bounds)
     return replace(found, reviews=reviews, explanation=reasons, bounds=bounds)
 
 
 def coded_assignment(found: Assignment, codes: Codes) -> Assignment:
     """Return an assignment, whose table stands under codes already, with all it says under codes."""
     fairness = found.fairness and _fairness(found.fairness, codes)
-    reasons = found.explanation and f"{LEFT_OUT[0].upper()}{LEFT_OUT[1:]}."
-    if fairness is not None and found.fairness is not None and fairness.below:
-        reasons = why_below(fairness) if found.explanation == why_below(found.fairness) else reasons
+    reasons = said_under(found.reviews.reviewers, found.reviews.items)(found.explanation)
+    # What fairness says by itself is told by the page as what it is, and so has to read the same.
+    if fairness is not None and found.fairness is not None and found.explanation == why_below(found.fairness):
+        reasons = why_below(fairness)
     return replace(
         found,
         critical=None if found.critical is None else tuple(_sorted(codes.reviewer[who] for who in found.critical)),

@@ -12,7 +12,7 @@ from reviewgraph.cli.duties import duty_options, gone_option, read_duties, read_
 from reviewgraph.cli.losing import losing_options
 from reviewgraph.cli.options import examples, given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, offer, offered, print_json, show, write_whole
-from reviewgraph.cli.reporting import Reporting, report_options
+from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, NAMES, Double, described, level_named
@@ -90,6 +90,7 @@ def check(
     verdict = _verdict(require, reached=reached, use_scores=use_scores)
     following = _next(report, None if reached else require, use_scores=use_scores)
     if reporting.path:
+        load_igraph()
         from reviewgraph.report.check.coded import coded
         from reviewgraph.report.check.document import document
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import functools
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -88,6 +90,23 @@ def _known(path: str) -> Mapping[tuple[str, str], str]:
     except (KeyError, UnicodeDecodeError, csv.Error) as error:
         message = f"{path}: expected a key with the columns kind, code, label; found none; move the file away"
         raise InputError(message) from error
+
+
+def load_igraph() -> None:
+    """Load igraph without Matplotlib: a command draws its maps itself, and that would take longer than a check."""
+    if not {"igraph", "matplotlib"} & set(sys.modules):
+        with _missing("matplotlib"):
+            import igraph  # noqa: F401
+
+
+@contextmanager
+def _missing(name: str) -> Iterator[None]:
+    """Let a module be found nowhere for a while."""
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 def report_options(command: Command) -> Command:

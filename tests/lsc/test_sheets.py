@@ -13,7 +13,7 @@ from lsc.posteriors import posterior
 from reviewgraph import Reviews
 from reviewgraph.cli import main
 from tests.lsc.test_report import calibratable
-from tests.reviewgraph.report.browsing import chromium, expect_good_looks
+from tests.reviewgraph.report.browsing import chromium, expect_good_looks, opened
 from tests.reviewgraph.report.reading_pages import Page, numbers
 from tests.reviewgraph.report.test_check_report import SCRIPT, write
 
@@ -47,6 +47,12 @@ def test_a_sheet_says_what_the_terminal_does_and_names_nobody(direction: tuple[s
     assert SCRIPT in page.text
     assert [tag for tag, _ in page.tags].count("script") == 0
     assert ("the least is the best" in page.text) == bool(direction)
+
+
+def test_several_papers_are_explained_in_the_order_asked_for() -> None:
+    done = run(*(word for place in (3, 1, 3) for word in ("--explain", f"Label-{place}-Xw")), "--sheet", "out")
+    assert re.findall(r"^Paper (\S+)", done.stdout, re.M) == ["Label-3-Xw", "Label-1-Xw"]
+    assert set(index("out")) == {"Label-3-Xw", "Label-1-Xw"}
 
 
 def test_every_paper_with_a_score_has_a_sheet_without_names_of_people_or_of_other_papers() -> None:
@@ -145,3 +151,17 @@ def test_in_a_browser_and_on_paper() -> None:
     path = Path("out/Label-3-Xw.html").resolve()
     with chromium() as browser:
         expect_good_looks(browser, path)
+
+
+def test_a_sheet_fits_a_phone_and_a_page_of_paper() -> None:
+    write(
+        "r.csv",
+        [[f"r{(i + j * j) % 9}", f"p{i}", str(1 + (j * 3 + i) % 9), SCRIPT] for i in range(12) for j in range(3)],
+    )
+    run("--explain", "p3", "--sheet", "out")
+    sheet, phone = Path("out/p3.html").resolve(), {"width": 400, "height": 900}
+    with chromium() as browser, opened(browser, sheet, viewport=phone) as page:
+        wide = "all => all.filter(each => each.scrollWidth > each.clientWidth).length"
+        assert page.locator(".scroll").evaluate_all(wide) == 0
+        printed = page.pdf(format="A4")
+    assert len(re.findall(rb"/Type /Page\b", printed)) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,11 +18,13 @@ from planner.assignments.words.fair import why_below
 from planner.assignments.words.why_no_panels import why_no_panels
 from planner.assignments.words.why_none import how_it_ended, why_fragile
 from reviewgraph.assumptions import Assumptions
+from reviewgraph.mentions import PAPERS, said_under
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
     from planner.assignments.fair.serving import Fair
     from planner.assignments.findings.exchanged import Exchanges
+    from planner.assignments.findings.fairness import Fairness
     from planner.assignments.findings.standing_by import Alternates
     from planner.assignments.model.levels import Aim
     from planner.assignments.model.problem import Problem
@@ -118,10 +120,10 @@ class Ends:
         elif self.exposed:
             why = why_fragile(problem, self.aim, self.exposed)
         if fairness is not None and below:
-            why = f"{why} {why_below(fairness)}".strip()
+            why = f"{why} {why_below(self._composed(fairness))}".strip()
         return Assignment(
             *(status, self.aim.name, self._reviews(new), problem.affinity[new][order], self.unconstrained),
-            *(critical, forced, why),
+            *(critical, forced, self._said(why)),
             exchanges=self.exchanges,
             not_exchanged=self.not_exchanged,
             least_loss=0.0 if status is AssignmentStatus.OPTIMAL else self.least_loss,
@@ -171,4 +173,14 @@ class Ends:
         """End without an assignment."""
         nothing = np.empty(0, np.int64)
         reviews = self._reviews(nothing)
-        return Assignment(status, self.aim.name, reviews, np.empty(0), self.unconstrained, explanation=why)
+        return Assignment(status, self.aim.name, reviews, np.empty(0), self.unconstrained, explanation=self._said(why))
+
+    def _said(self, why: str) -> str:
+        """Say under the labels of the problem what mentions reviewers and papers."""
+        return said_under(self.problem.reviewers, self.problem.items)(why)
+
+    def _composed(self, fairness: Fairness) -> Fairness:
+        """Put mentions of papers for their labels."""
+        below = set(fairness.below)
+        codes = [code for code, label in enumerate(self.problem.items) if label in below]
+        return replace(fairness, below=tuple(PAPERS[code] for code in codes))

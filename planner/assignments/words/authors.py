@@ -41,8 +41,8 @@ def too_few_strangers(problem: Problem) -> str:
         circles = _circles(problem, pairs.tolist())
         if len(circles) < problem.demand[item]:
             return (
-                f"{papers(problem, np.array([item]))} needs {problem.demand[item]} reviewers no two of whom share a "
-                f"paper, and those who may take it, {people(problem, problem.reviewer[pairs])}, fall into "
+                f"{papers(np.array([item]))} needs {problem.demand[item]} reviewers no two of whom share a "
+                f"paper, and those who may take it, {people(problem.reviewer[pairs])}, fall into "
                 f"{counted(len(circles), 'circle')} of co-authors, of each of which one may come. Score more pairs, "
                 "lower the demand, or allow co-authors."
             )

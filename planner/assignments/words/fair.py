@@ -77,13 +77,13 @@ def why_no_floor(problem: Problem, fair: Fair) -> str:
         most = unit_of(problem.affinity) * reach_of(problem.network(problem.given), problem.demand)[codes]
         can = f"{most.min():.4g}" if codes.size == 1 else f"{most.min():.4g} to {most.max():.4g}"
         return (
-            f"{papers(problem, codes)} can have {can} at most, the sum of the best affinities of those who may review "
+            f"{papers(codes)} can have {can} at most, the sum of the best affinities of those who may review "
             f"{noun(codes.size, 'it', 'them')}, below {floor}. {_REMEDY}"
         )
     bound = fair.bound
     if bound is not None and problem.floors.total is not None and bound.value < problem.floors.total:
         return (
-            f"Of {papers(problem, bound.items)} one has {bound.value:.4g} at most, below {floor}, because they share "
+            f"Of {papers(bound.items)} one has {bound.value:.4g} at most, below {floor}, because they share "
             f"reviewers whose loads are limited (a bound by linear programming). {_REMEDY} Or raise loads."
         )
     return (
@@ -98,14 +98,14 @@ def why_no_good(problem: Problem) -> str:
     found = too_few_good(problem)
     if found is not None and not found.reviewers.size:
         has, it = noun(found.items.size, "has", "have"), noun(found.items.size, "it", "them")
-        return f"{papers(problem, found.items)} {has} no reviewer {least} who may take {it}. {_REMEDY}"
+        return f"{papers(found.items)} {has} no reviewer {least} who may take {it}. {_REMEDY}"
     if found is not None:
         rest = f", and others have {found.pairs} such pairs with them" if found.pairs else ""
         fit = noun(found.reviewers.size, "fits", "fit")
         return (
-            f"{papers(problem, found.items)} {noun(found.items.size, 'needs', 'need')} a reviewer {least} each = "
+            f"{papers(found.items)} {noun(found.items.size, 'needs', 'need')} a reviewer {least} each = "
             f"{counted(found.needed, 'review')}; "
-            f"{people(problem, found.reviewers)} who {fit} with {each(load[found.reviewers], 'load', of='of')} can "
+            f"{people(found.reviewers)} who {fit} with {each(load[found.reviewers], 'load', of='of')} can "
             f"give {found.supply}{rest}: {found.needed} > {found.supply + found.pairs}. {_REMEDY} Or raise loads."
         )
     places = too_few_places(problem)
@@ -113,7 +113,7 @@ def why_no_good(problem: Problem) -> str:
         return f"Not every paper can have a reviewer {least} within everybody's min_load (proved by a flow). {_REMEDY}"
     rest = f", and there are {places.pairs} further allowed pairs" if places.pairs else ""
     return (
-        f"{papers(problem, places.good)} need a reviewer {least} each, and {papers(problem, places.rest)} their other "
-        f"reviews, {places.needed} reviews together; {people(problem, places.reviewers)} can give "
+        f"{papers(places.good)} need a reviewer {least} each, and {papers(places.rest)} their other "
+        f"reviews, {places.needed} reviews together; {people(places.reviewers)} can give "
         f"{places.supply}{rest}: {places.needed} > {places.supply + places.pairs}. {_REMEDY} Or raise loads."
     )

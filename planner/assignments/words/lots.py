@@ -92,7 +92,7 @@ def _one_paper(problem: Problem, most: FloatArray, item: int, others: int) -> st
     total, need = float(most[here].sum()), int(problem.open_demand()[item])
     more = f" ({counted(others, 'more paper')} likewise)" if others else ""
     return (
-        f"{papers(problem, np.array([item]))} needs {counted(need, 'review')}, and the probabilities of its "
+        f"{papers(np.array([item]))} needs {counted(need, 'review')}, and the probabilities of its "
         f"{counted(int(here.sum()), 'candidate')} may sum to {total:g} at most: {need} > {total:g}{more}. {_REMEDY}"
     )
 
@@ -103,12 +103,12 @@ def _cut(problem: Problem, found: Shortfall, units: int) -> str:
     rest = f", and the probabilities of other pairs with them sum to {pairs:g} at most" if found.pairs else ""
     if not found.by_items:
         return (
-            f"{people(problem, found.reviewers)} must get {needed:g} reviews; {papers(problem, found.items)} can give "
+            f"{people(found.reviewers)} must get {needed:g} reviews; {papers(found.items)} can give "
             f"them {supply:g}{rest}: {needed:g} > {supply + pairs:g}. Lower min_load, or raise --max-probability."
         )
-    who = people(problem, found.reviewers)
+    who = people(found.reviewers)
     loads = each(problem.open_loads()[0][found.reviewers], "load", of="of") if found.reviewers.size else "load 0"
     return (
-        f"{papers(problem, found.items)} {noun(found.items.size, 'needs', 'need')} {needed:g} reviews; {who} with "
+        f"{papers(found.items)} {noun(found.items.size, 'needs', 'need')} {needed:g} reviews; {who} with "
         f"{loads} can give {supply:g}{rest}: {needed:g} > {supply + pairs:g}. {_REMEDY}"
     )

@@ -50,7 +50,7 @@ def _fixed_clash(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     bad = crowded_items(problem, problem.given)
     if not bad.size:
         return ""
-    return f"Fixed pairs leave no room for {rule.words(attribute)} on {papers(problem, bad)}. Lift one of them."
+    return f"Fixed pairs leave no room for {rule.words(attribute)} on {papers(bad)}. Lift one of them."
 
 
 def _full(problem: Problem, rule: Rule, attribute: Attribute) -> str:
@@ -58,9 +58,7 @@ def _full(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     if not bad.size:
         return ""
     has = noun(bad.size, "has", "have")
-    return (
-        f"{papers(problem, bad)} {has} all reviews fixed, and not {rule.words(attribute)} among them. Lift one of them."
-    )
+    return f"{papers(bad)} {has} all reviews fixed, and not {rule.words(attribute)} among them. Lift one of them."
 
 
 def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
@@ -71,7 +69,7 @@ def _too_small(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     if not bad.size:
         return ""
     return (
-        f"{papers(problem, bad)} {noun(bad.size, 'gets', 'get')} {each(problem.demand[bad], 'review')}, too few for "
+        f"{papers(bad)} {noun(bad.size, 'gets', 'get')} {each(problem.demand[bad], 'review')}, too few for "
         f"{rule.words(attribute)}. Raise the demand, or ask for less."
     )
 
@@ -84,7 +82,7 @@ def _too_few_values(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     if not bad.size:
         return ""
     return (
-        f"{papers(problem, bad[:1])} needs {rule.words(attribute)}, and those who may take it, "
+        f"{papers(bad[:1])} needs {rule.words(attribute)}, and those who may take it, "
         f"{_candidates(problem, bad[0])}, have {int(homes[bad[0]])}{_others(bad.size - 1)}. Score more pairs, allow "
         "unscored ones, or ask for less."
     )
@@ -117,7 +115,7 @@ def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:
     if not bad.size or problem.old.any():
         return ""
     return (
-        f"{papers(problem, bad[:1])} needs {int(problem.demand[bad[0]])} reviewers, {rule.words(attribute)}, and those "
+        f"{papers(bad[:1])} needs {int(problem.demand[bad[0]])} reviewers, {rule.words(attribute)}, and those "
         f"who may take it, {_candidates(problem, bad[0])}, can give {int(can[bad[0]])}{_others(bad.size - 1)}. "
         "Score more pairs, allow unscored ones, or lower the demand."
     )
@@ -125,7 +123,7 @@ def _too_few_apart(problem: Problem, rule: Rule, attribute: Attribute) -> str:
 
 def _candidates(problem: Problem, item: int) -> str:
     may = (problem.item == item) & (problem.given | (problem.load[problem.reviewer] > 0))
-    return people(problem, np.unique(problem.reviewer[may]))
+    return people(np.unique(problem.reviewer[may]))
 
 
 def _others(count: int) -> str:
@@ -154,7 +152,7 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
         return ""
     # The cut is the proof: these papers need more than crosses it.
     items = found.items[wanted[found.items] > 0]
-    which, need = papers(problem, items), noun(items.size, "needs", "need")
+    which, need = papers(items), noun(items.size, "needs", "need")
     kind = f"{attribute.name} reviewer" if attribute.flag else f"reviewer of {attribute.name} {attribute.values[value]}"
     if not found.reviewers.size:
         may = f"only {found.pairs} pairs with a {kind} are allowed" if found.pairs else f"no {kind} may take"
@@ -166,7 +164,7 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
     rest = f", and others have {found.pairs} allowed pairs with them" if found.pairs else ""
     return (
         f"{which} {need} {rule.words(attribute)} each = {found.needed} reviews; "
-        f"{people(problem, found.reviewers, 'such reviewer')} who may take them with "
+        f"{people(found.reviewers, 'such reviewer')} who may take them with "
         f"{each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: {found.needed} > "
         f"{found.supply + found.pairs}. Raise their loads, mark more reviewers, or lift conflicts."
     )
@@ -189,8 +187,8 @@ def _clash(problem: Problem, clock: Clock) -> str:
     who = np.unique(problem.reviewer[pairs])
     smallest = "Leave any one of them out and it can be done" if not clock.over() else "Fewer papers may do as well"
     return (
-        f"{papers(problem, codes)} {cannot}, even if all other papers were left out. They need "
-        f"{int(problem.demand[codes].sum())} reviews; {people(problem, who)} may take them, with "
+        f"{papers(codes)} {cannot}, even if all other papers were left out. They need "
+        f"{int(problem.demand[codes].sum())} reviews; {people(who)} may take them, with "
         f"{each(problem.load[who], 'load', of='of')}{_known(problem, who)}. {smallest}."
     )
 

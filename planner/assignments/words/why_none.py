@@ -10,6 +10,7 @@ import numpy as np
 from planner.assignments.steps.core import largest_cover
 from planner.assignments.steps.flow import Shortfall, shortfall
 from reviewgraph.checking import check
+from reviewgraph.mentions import PAPERS, REVIEWERS
 from reviewgraph.reviews import Reviews
 from reviewgraph.words import counted, noun
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray, Label
+    from reviewgraph.mentions import Mentions
     from reviewgraph.reviews import BoolArray
 
 #: Names listed before the rest is only counted.
@@ -42,7 +44,7 @@ def why_infeasible(problem: Problem) -> str:
 def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:
     need = noun(found.items.size, "needs", "need")
     total = f"{found.needed} {noun(found.needed, 'review')}"
-    needy = f"{papers(problem, found.items)} {need} {each(demand[found.items], 'review')} = {total}"
+    needy = f"{papers(found.items)} {need} {each(demand[found.items], 'review')} = {total}"
     if problem.old.any():
         needy += ", reviewers of the first phase aside where they have read the paper"
     if not found.reviewers.size:
@@ -50,7 +52,7 @@ def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load
             f"{needy}, and only {found.pairs} (paper, reviewer) pairs are allowed for them. Score more pairs, allow "
             "unscored ones, or lift conflicts."
         )
-    who = people(problem, found.reviewers)
+    who = people(found.reviewers)
     rest = f", and other reviewers have {found.pairs} allowed pairs with these papers" if found.pairs else ""
     others = "" if found.reviewers.size == problem.n_reviewers else "who may take them "
     return (
@@ -60,7 +62,7 @@ def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load
 
 
 def _short_of_papers(problem: Problem, found: Shortfall, least: IntArray) -> str:
-    who = people(problem, found.reviewers)
+    who = people(found.reviewers)
     rest = f", and {found.pairs} other allowed pairs" if found.pairs else ""
     return (
         f"{who} must get {each(least[found.reviewers], 'review')} = {found.needed} reviews by their min_load; the "
@@ -82,7 +84,7 @@ def why_unreachable(problem: Problem, aim: Aim) -> str:
     bare = np.flatnonzero(problem.required & (problem.demand == 0))
     if bare.size:
         return (
-            f"{papers(problem, bare)} {noun(bare.size, 'has', 'have')} demand 0, and what nobody reviews cannot "
+            f"{papers(bare)} {noun(bare.size, 'has', 'have')} demand 0, and what nobody reviews cannot "
             "be compared. Raise the demand, leave them out, or ask for no level (target none)."
         )
     if problem.old.any() or N == 0:
@@ -144,7 +146,7 @@ def why_single(problem: Problem) -> str:
     if not single.size:
         return ""
     return (
-        f"Proved impossible: {papers(problem, single)} {noun(single.size, 'gets', 'get')} one review only, "
+        f"Proved impossible: {papers(single)} {noun(single.size, 'gets', 'get')} one review only, "
         "and whoever writes it is critical. Raise that demand to 2 or more."
     )
 
@@ -154,7 +156,7 @@ def _hangs_on(problem: Problem, aim: Aim, critical: Iterable[int]) -> str:
     for j in critical:
         if joined_by_all(problem, aim, without=j) < int(problem.required.sum()):
             return (
-                f"Proved impossible: reviewer {problem.reviewers[j]} stays critical, because without this reviewer "
+                f"Proved impossible: reviewer {REVIEWERS[j]} stays critical, because without this reviewer "
                 "even all allowed pairs together miss the level. Score more pairs, allow unscored ones, or lift "
                 "conflicts."
             )
@@ -208,18 +210,18 @@ def each(numbers: IntArray, what: str, of: str = "") -> str:
     return f"{what} {distinct[0]} to {distinct[-1]}" if of else f"{distinct[0]} to {distinct[-1]} {what}s"
 
 
-def papers(problem: Problem, codes: IntArray) -> str:
+def papers(codes: IntArray) -> str:
     """Count papers and name them, or the first of them."""
-    return f"{counted(codes.size, 'paper')}{_names(problem.items, codes)}"
+    return f"{counted(codes.size, 'paper')}{_names(PAPERS, codes)}"
 
 
-def people(problem: Problem, codes: IntArray, kind: str = "reviewer") -> str:
+def people(codes: IntArray, kind: str = "reviewer") -> str:
     """Count reviewers and name them, or the first of them."""
-    return f"{counted(codes.size, kind)}{_names(problem.reviewers, codes)}"
+    return f"{counted(codes.size, kind)}{_names(REVIEWERS, codes)}"
 
 
-def _names(labels: Sequence[Label], codes: Iterable[int]) -> str:
-    named = [str(labels[int(code)]) for code in codes]
+def _names(mentions: Mentions, codes: Iterable[int]) -> str:
+    named = [mentions[int(code)] for code in codes]
     if len(named) > NAMED:
         return f" ({', '.join(named[:3])}, ...)"
     return f" ({', '.join(named)})"

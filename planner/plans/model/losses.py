@@ -19,10 +19,14 @@ from reviewgraph.fragility.double import critical_reviewers, critical_reviews
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
+    from reviewgraph.mentions import Mentions
     from reviewgraph.reviews import BoolArray, Reviews
+
+    Mentioned: TypeAlias = Sequence[Label] | Mentions
 
 
 class Loss(NamedTuple):
@@ -66,7 +70,7 @@ class Losses(ABC):
         """List the losses after which a doubly connected table is so no more."""
 
     @abstractmethod
-    def words(self, loss: Loss, reviewers: Sequence[Label], items: Sequence[Label]) -> str:
+    def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
         """Say what is lost."""
 
     def failing(self, table: Reviews) -> list[Loss]:
@@ -90,7 +94,7 @@ class AnyReviewer(Losses):
         """Ask for the critical reviewers."""
         return [Loss(j) for j in critical_reviewers(table).tolist()]
 
-    def words(self, loss: Loss, reviewers: Sequence[Label], items: Sequence[Label]) -> str:
+    def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
         """Name the reviewer."""
         return f"should {reviewers[loss.reviewer]} drop out"
 
@@ -109,7 +113,7 @@ class AnyReview(Losses):
         rows = critical_reviews(table)
         return [Loss(*pair) for pair in zip(table.reviewer[rows].tolist(), table.item[rows].tolist(), strict=True)]
 
-    def words(self, loss: Loss, reviewers: Sequence[Label], items: Sequence[Label]) -> str:
+    def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
         """Name reviewer and paper."""
         return f"should {reviewers[loss.reviewer]} not review paper {items[loss.item]}"
 

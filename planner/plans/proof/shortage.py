@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.allowed import short_pairs
+from reviewgraph.mentions import PAPERS
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def why_uncovered(task: Task) -> list[str]:
     for i in few[:NAMED].tolist():
         limit = "" if task.room[i] >= needs.each[i] else ", with its limit,"
         said.append(
-            f"paper {task.constraints.reviews.items[i]} needs {counted(int(needs.each[i]), 'more review')}, and those "
+            f"paper {PAPERS[i]} needs {counted(int(needs.each[i]), 'more review')}, and those "
             f"who may read it{one or limit} give {readable[i]}; {REMEDY}"
         )
     said += _without_senior(task, pairs, few)
@@ -54,7 +55,7 @@ def _without_senior(task: Task, pairs: IntArray, named: IntArray) -> list[str]:
     bare = np.setdiff1d(np.flatnonzero((task.needs.senior > 0) & (able == 0)), named)
     if not bare.size:
         return []
-    return [f"no senior reviewer has reviewed, or may review, {_papers(task, bare)}; name more seniors, or raise loads"]
+    return [f"no senior reviewer has reviewed, or may review, {_papers(bare)}; name more seniors, or raise loads"]
 
 
 def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
@@ -68,7 +69,7 @@ def _too_small_loads(task: Task, pairs: IntArray) -> list[str]:
         if short.size:
             needed = int(each[short].sum())
             return [
-                f"{_papers(task, short)} {noun(short.size, 'needs', 'need')} {counted(needed, kind)} in all, and those "
+                f"{_papers(short)} {noun(short.size, 'needs', 'need')} {counted(needed, kind)} in all, and those "
                 f"who may give them have {give + use} within their spare loads: {needed} > {give + use}; {REMEDY}"
             ]
     return []
@@ -100,8 +101,7 @@ def _cut(spare: IntArray, pairs: IntArray, each: IntArray) -> tuple[IntArray, in
     return short, give, use
 
 
-def _papers(task: Task, codes: IntArray) -> str:
-    items = task.constraints.reviews.items
-    shown = ", ".join(str(items[i]) for i in codes[:NAMED].tolist())
+def _papers(codes: IntArray) -> str:
+    shown = ", ".join(PAPERS[i] for i in codes[:NAMED].tolist())
     rest = f" and {codes.size - NAMED} more" if codes.size > NAMED else ""
     return f"{noun(codes.size, 'paper')} {shown}{rest}"

@@ -18,6 +18,7 @@ from planner.plans.targets.blocks import merges, recoverable_groups
 from planner.plans.targets.linked import nothing_to_do, settle_exactly, take_greedy
 from planner.plans.targets.searched import SearchedTarget
 from reviewgraph.levels import Recoverable, level_named
+from reviewgraph.mentions import REVIEWERS
 from reviewgraph.recoverable import degrees_of_freedom, recoverability
 
 if TYPE_CHECKING:
@@ -136,15 +137,14 @@ def _is_short(oracle: Oracle, ledger: Ledger, short: IntArray) -> bool:
     if links + others >= missing:
         return False
     ledger.infeasible, ledger.short = True, short
-    ledger.reasons.append(_shortage(oracle, short, links, others, missing))
+    ledger.reasons.append(_shortage(short, links, others, missing))
     return True
 
 
-def _shortage(oracle: Oracle, short: IntArray, links: int, others: int, missing: int) -> str:
-    who = oracle.task.constraints.reviews.reviewers
+def _shortage(short: IntArray, links: int, others: int, missing: int) -> str:
     if not links:
         return f"links missing: {missing}; the spare loads of those who may help add up to {others}"
-    names = ", ".join(str(who[j]) for j in short[:5].tolist()) + (
+    names = ", ".join(REVIEWERS[j] for j in short[:5].tolist()) + (
         f" and {short.size - 5} more" if short.size > 5 else ""
     )
     return (

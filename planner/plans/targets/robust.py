@@ -22,6 +22,7 @@ from planner.plans.targets.double import DoubleTarget
 from planner.plans.targets.exactly import settle
 from planner.plans.targets.robust_oracle import RobustOracle
 from reviewgraph.levels import Level, SurvivesReview, SurvivesReviewer, level_named
+from reviewgraph.mentions import PAPERS, REVIEWERS
 
 if TYPE_CHECKING:
     from planner.plans.model.ledger import Ledger
@@ -97,7 +98,7 @@ class RobustTarget(DoubleTarget):
             left = after_loss(task, no_pairs(), loss)
             found = bounds.missing_links(left.table(no_pairs()), left.constraints, left.spare)
             more = int(self.losses.single and loss.reviewer < 0 < found.value)
-            what = self.losses.words(loss, table.reviewers, table.items) if loss.reviewer >= 0 else "with nothing lost"
+            what = self.losses.words(loss, REVIEWERS, PAPERS) if loss.reviewer >= 0 else "with nothing lost"
             extra = ", and one review more, for one of these may be lost" if more else ""
             ledger.prove(Bound(found.value + more, "a loss", f"{found.words}{extra}", lost=what))
             if clock.over():

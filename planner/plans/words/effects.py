@@ -25,8 +25,10 @@ class Joined(NamedTuple):
     short: str
 
 
-def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[Joined], list[int]]:
-    """Say what each review joins when they arrive in this order, and how many items the largest group then covers.
+def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[Joined], list[int], list[int]]:
+    """Say what each review joins when they arrive in this order, and what there is then.
+
+    That is how many items the largest group covers, and how many groups are left.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[Joined], li
     """
     table = task.constraints.reviews
     known = Known(table, target.groups(table, use_scores=task.use_scores))
-    found, covers = [], []
+    found, covers, left = [], [], []
     backups = None if target.losses is None else Backups(task, target, target.losses)
     for place, others in enumerate(target.merges(task, pairs)):
         j, i = pairs[place].tolist()
@@ -48,7 +50,8 @@ def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[Joined], li
             joined = backups.after(pairs, place) or joined
         found.append(joined._replace(words=f"{table.reviewers[j]} reads paper {table.items[i]}: {joined.words}"))
         covers.append(known.largest)
-    return found, covers
+        left.append(known.count)
+    return found, covers, left
 
 
 class Backups:
@@ -99,6 +102,10 @@ class Known:
             for i in self.cover[g]:
                 self.holders[i].append(g)
         self.largest = max(map(len, self.cover), default=0)
+        self.count = sum(map(bool, self.cover))
+        # Groups without a reviewer: papers nobody reviews, where these count as groups.
+        held = set(self.labels)
+        self.unread = {i for g, cover in enumerate(self.cover) if g not in held for i in cover}
 
     def group_of(self, reviewer: int) -> int:
         """Name of a reviewer's group."""
@@ -113,6 +120,9 @@ class Known:
         own = self.group_of(reviewer)
         partners = [self.group_of(other) for other in others]
         joined = self._said(own, item, partners)
+        # Who reviewed nothing so far makes a group with the first review.
+        self.count += (not self.cover[own]) - len(partners) - (item in self.unread)
+        self.unread.discard(item)
         if item not in self.cover[own]:
             self.cover[own][item] = None
             self.holders[item].append(own)

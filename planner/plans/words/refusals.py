@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.tables import no_pairs, with_extra
+from reviewgraph.mentions import PAPERS, REVIEWERS
 from reviewgraph.words import noun
 
 if TYPE_CHECKING:
@@ -28,15 +29,13 @@ def why_not(task: Task, target: Target) -> list[str]:
     said = []
     unread = np.flatnonzero((table.reviews_per_item == 0) & (readers == 0))
     if unread.size:
-        said.append(
-            f"nobody has reviewed, or may review, {_list(table.items, unread)}: conflicts or loads stand in the way"
-        )
+        said.append(f"nobody has reviewed, or may review, {_list(unread)}: conflicts or loads stand in the way")
     inside = np.zeros(task.n_items, np.bool_)
     inside[target.largest_group(task.table(no_pairs()), use_scores=task.use_scores)] = True
     apart = np.setdiff1d(np.flatnonzero(~inside & (readers == 0)), unread)
     if apart.size:
         apart_is = noun(apart.size, "is", "are")
-        papers = _list(table.items, apart)
+        papers = _list(apart)
         said.append(f"no one with spare load may read {papers}, which {apart_is} apart from the largest group")
     said.append(_all_together(task, target))
     return said
@@ -44,13 +43,10 @@ def why_not(task: Task, target: Target) -> list[str]:
 
 def fixed_too_many(task: Task) -> list[str]:
     """Say whose spare load, and which papers' limits, the fixed reviews exceed; empty where there are none."""
-    table = task.constraints.reviews
     return [
-        f"reviewer {table.reviewers[j]} has more fixed reviews than spare load"
+        f"reviewer {REVIEWERS[j]} has more fixed reviews than spare load"
         for j in np.flatnonzero(task.spare < 0).tolist()
-    ] + [
-        f"paper {table.items[i]} has more fixed reviews than its limit" for i in np.flatnonzero(task.room < 0).tolist()
-    ]
+    ] + [f"paper {PAPERS[i]} has more fixed reviews than its limit" for i in np.flatnonzero(task.room < 0).tolist()]
 
 
 def _all_together(task: Task, target: Target) -> str:
@@ -69,6 +65,6 @@ def _all_together(task: Task, target: Target) -> str:
     )
 
 
-def _list(labels: object, codes: IntArray) -> str:
-    shown = ", ".join(str(labels[i]) for i in codes[:5].tolist())  # type: ignore[index]
+def _list(codes: IntArray) -> str:
+    shown = ", ".join(PAPERS[i] for i in codes[:5].tolist())
     return f"{noun(codes.size, 'paper')} {shown}" + (f" and {codes.size - 5} more" if codes.size > 5 else "")

@@ -19,10 +19,10 @@ APART, GUTTER = 4.0, 14.0
 LARGEST, SMALLEST = 62.0, 2.5
 #: How far nodes are moved from where they fell to even ranks.
 EVEN = 0.25
-#: Nodes from which the layout is rough: it takes time in proportion to their square up to there, 2 seconds then.
-ROUGH = 1_500
-#: Rounds in which circles that lie upon each other are pushed apart.
-ROUNDS = 150
+#: Nodes from which far ones do not repel each other: time grows with their square up to there, 0.3 seconds then.
+ROUGH = 400
+#: Rounds in which circles that lie upon each other are pushed apart, at most, and times nodes.
+ROUNDS, MOVES = 150, 40_000
 
 
 class Layout(NamedTuple):
@@ -154,7 +154,7 @@ def _pushed_apart(place: FloatArray, radius: FloatArray, box: tuple[float, float
     most = np.maximum(np.array(box) - radius[:, None], radius[:, None])
     from scipy.spatial import cKDTree
 
-    for _ in range(ROUNDS):
+    for _ in range(min(ROUNDS, MOVES // radius.size)):
         pairs = cKDTree(place).query_pairs(2 * radius.max() + APART, output_type="ndarray")
         one, other = pairs[np.lexsort(pairs.T)].T
         between = place[one] - place[other]

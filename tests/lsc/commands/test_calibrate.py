@@ -141,7 +141,7 @@ def test_side_files(tmp_path: Path) -> None:
         (["--max-slope", "3", "--weights", "{folder}/negative.csv"], "--weights belongs to --method posterior"),
         (["--method", "average", "--references", "{folder}/unknown.csv"], "average knows no references"),
         (["--lottery"], "--lottery: expected --select N or P% with it"),
-        (["--explain", "zebra"], "--explain zebra: expected a paper with a score, found 'zebra'"),
+        (["--explain", "zebra"], "--explain: expected a paper with a score, found 'zebra'"),
         (["--select", "2", "--error-rate", "0.5"], "Invalid value for '--error-rate'"),
         (
             ["--hypotheses", "{folder}/nobody.csv"],
@@ -275,7 +275,7 @@ def test_lots_are_drawn_by_seed_with_probabilities_that_sum_to_the_places(tmp_pa
 def test_an_account_sums_to_the_quality(direction: list[str], tmp_path: Path) -> None:
     path = table(tmp_path, NOISY)
     found = answer(path, "--explain", "p3", *direction)
-    account, quality = found["account"], {row["item"]: row["quality"] for row in found["items"]}["p3"]
+    (account,), quality = found["accounts"], {row["item"]: row["quality"] for row in found["items"]}["p3"]
     assert account["item"] == "p3"
     assert account["quality"] == quality
     assert account["middle"] + sum(part["moves"] for part in account["parts"]) == pytest.approx(quality, abs=1e-9)
@@ -295,7 +295,7 @@ def test_an_account_sums_to_the_quality(direction: list[str], tmp_path: Path) ->
 def test_a_paper_without_a_score_cannot_be_explained(tmp_path: Path) -> None:
     done = run(table(tmp_path, [*NOISY, ("r0", "new", "")]), "--explain", "new")
     assert done.exit_code == 2
-    assert "--explain new: expected a paper with a score, found 'new'" in done.stderr
+    assert "--explain: expected a paper with a score, found 'new'" in done.stderr
 
 
 def test_references_and_weights_are_read_and_move_qualities(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_references_and_weights_are_read_and_move_qualities(tmp_path: Path) -> N
         found = answer(path, *words)
         assert found["method"] == "posterior"
         assert [row["quality"] for row in found["items"]] != alone
-    told = answer(path, "--references", str(known), "--explain", "p3")["account"]["parts"]
+    told = answer(path, "--references", str(known), "--explain", "p3")["accounts"][0]["parts"]
     assert [part["source"] for part in told].count("reference") == 1
 
 

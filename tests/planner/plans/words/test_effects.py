@@ -29,12 +29,14 @@ def test_covers_are_the_largest_groups_of_the_level_after_each_review(case: Case
     order = np.random.default_rng(seed).permutation(len(allowed))[:8]
     pairs = np.array([allowed[k] for k in order], np.int64).reshape(-1, 2)
     task = new_task(constrain(table), len(pairs) + 4)
-    _, found = joins(task, target_named(name), pairs)
+    _, found, left = joins(task, target_named(name), pairs)
     expected = []
     for j, i in pairs.tolist():
         covers[j] |= 1 << i
         expected.append(len(naive_plans.largest(covers, N, name)))
     assert found == expected
+    tables = [task.table(pairs[: place + 1]) for place in range(len(pairs))]
+    assert left == [sum(cover.size > 0 for cover in target_named(name).groups(each).covers) for each in tables]
 
 
 @given(cases(), st.sampled_from(NAMES))
@@ -94,7 +96,7 @@ def test_first_papers_and_papers_inside(name: str) -> None:
     plan = plan_extra_reviews(table, name, capacity={"new": 4}, fixed=[])
     words = [review.joins for review in plan.reviews]
     task = new_task(constrain(table), 8)
-    inside, _ = joins(task, TARGETS[name], np.array([[0, 2]]))
+    inside, *_ = joins(task, TARGETS[name], np.array([[0, 2]]))
     assert inside[0].words.endswith("it is in the reviewer's group already: a link in reserve")
     assert words[0].startswith("new reads paper")
     assert plan.reviews[-1].covers == 4
