@@ -9,9 +9,9 @@ import numpy as np
 
 from planner.assignments.steps.flow import shortfall
 from planner.assignments.teams.panels import crowded_items, feasible, lacking_items
-from planner.assignments.wishes.groups import ruled_by
 from planner.assignments.words.authors import rules_on_authors, too_few_strangers
 from planner.assignments.words.why_none import each, papers, people
+from planner.panels.groups import ruled_by
 from reviewgraph.arrays import spread
 from reviewgraph.words import noun
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from planner.assignments.model.problem import Problem
-    from planner.assignments.wishes.attributes import Attribute
-    from planner.assignments.wishes.rules import Rule
+    from planner.panels.attributes import Attribute
+    from planner.panels.rules import Rule
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
@@ -155,7 +155,7 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
     # The cut is the proof: these papers need more than crosses it.
     items = found.items[wanted[found.items] > 0]
     which, need = papers(problem, items), noun(items.size, "needs", "need")
-    kind = f"{attribute.name} reviewer" if attribute.flag else f"reviewer of {attribute.name} {attribute.values[value]}"
+    kind = attribute.kind(value)
     if not found.reviewers.size:
         may = f"only {found.pairs} pairs with a {kind} are allowed" if found.pairs else f"no {kind} may take"
         read = f" for {noun(items.size, 'it', 'them')}" if found.pairs else f" {noun(items.size, 'it', 'them')}"

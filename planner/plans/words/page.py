@@ -9,15 +9,35 @@ from reviewgraph import terminal
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
+    from planner.plans.model.standing import RuleStanding
     from planner.plans.plan import Plan
+
+#: Papers named before the rest is only counted.
+NAMED = 5
 
 
 def page(found: Plan) -> str:
     """Return the whole page."""
     lines = _table(found) if found.reviews else []
     lines.append(" ".join(verdict(found)))
+    lines += rule_lines(found)
     lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found.explanation]
     return "\n".join(lines)
+
+
+def rule_lines(found: Plan) -> list[str]:
+    """Say which rules on people hold with the plan, and where reviews that are there break one."""
+    if not found.rules:
+        return []
+    return ["Rules on who reviews a paper together:", *(f"  {_rule_line(rule)}" for rule in found.rules)]
+
+
+def _rule_line(rule: RuleStanding) -> str:
+    broken = ""
+    if rule.broken:
+        more = f" and {len(rule.broken) - NAMED} more" if len(rule.broken) > NAMED else ""
+        broken = f", not on {len(rule.broken)} ({', '.join(map(str, rule.broken[:NAMED]))}{more})"
+    return f"{rule.words}: holds on {counted(rule.papers, 'paper')}{broken} ({rule.option})"
 
 
 def verdict(found: Plan) -> list[str]:

@@ -81,7 +81,11 @@ def read_columns(
     InputError
         If the file cannot be read, a required column is missing, or rows are malformed; up to ten are named.
     """
-    coded = read_coded(path, fields, key=key, kind=kind, unique=unique, **options)
+    return decoded(read_coded(path, fields, key=key, kind=kind, unique=unique, **options))
+
+
+def decoded(coded: Mapping[str, Coded]) -> dict[str, list[Any]]:
+    """Return columns of values from columns of codes."""
     return {name: list(map(column.values.__getitem__, column.codes.tolist())) for name, column in coded.items()}
 
 
@@ -95,8 +99,26 @@ def read_coded(
     **options: Unpack[Options],
 ) -> dict[str, Coded]:
     """Return the columns of :func:`read_columns` as codes of distinct values."""
-    roles = [field.role for field in fields]
-    table, found = open_side(path, roles, kind, options)
+    table, found = open_side(path, [field.role for field in fields], kind, options)
+    return coded_of(table, found, fields, key=key, kind=kind, unique=unique)
+
+
+def coded_of(
+    table: Table,
+    found: Mapping[str, int],
+    fields: Sequence[Field],
+    *,
+    key: Sequence[str],
+    kind: str | None,
+    unique: bool | None = True,
+) -> dict[str, Coded]:
+    """Return the columns of a table that :func:`open_side` has opened, as :func:`read_coded` does.
+
+    Raises
+    ------
+    InputError
+        If rows are malformed; up to ten are named.
+    """
     problems = Problems()
     rows = table.read(list(found.values()), problems)
     columns = dict(zip(found, rows.columns, strict=True))
@@ -109,8 +131,8 @@ def read_coded(
     problems.raise_any()
     nothing = Coded(np.zeros(kept.size, np.int64), [None])
     return {
-        role.name: Coded(columns[role.name].codes[kept], values[role.name]) if role.name in columns else nothing
-        for role in roles
+        name: Coded(columns[name].codes[kept], values[name]) if name in columns else nothing
+        for name in (field.role.name for field in fields)
     }
 
 
