@@ -124,6 +124,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
 
     destination = read_destination(options.pop("to"), output, options.pop("label"), options.pop("invitation"))
     if options["design"]:
+        destination.expect_settings_fit()
         chosen = _design(ctx, **options)
     else:
         asked = _asked(**options)

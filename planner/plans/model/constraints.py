@@ -161,9 +161,12 @@ def constrain(
         match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
     lost = gone_of(gone)
     left = without_gone(reviews, lost)
-    table = with_reviewers(left, [label for label in (*given, *(asked or ())) if label not in lost.reviewers])
+    # Who has no review left is known all the same, and asked only if a file says so.
+    away = [label for label in reviews.reviewers if label not in left.reviewer_code]
+    table = with_reviewers(left, [*away, *(label for label in (*given, *(asked or ())) if label not in lost.reviewers)])
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
+    loads[codes_among([label for label in away if label not in (asked or ())], table.reviewers)] = 0
     for label, load in given.items():
         if label in table.reviewer_code:
             loads[table.reviewer_code[label]] = min(load, UNLIMITED)

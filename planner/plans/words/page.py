@@ -49,6 +49,9 @@ def verdict(found: Plan) -> list[str]:
     if found.status == PlanStatus.CHOSEN:
         return [found.status.text, f"Reviews: {found.count}."]
     said = [_how_it_ended(found), f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
+    if not found.attained and found.count < found.lower_bound:
+        few = counted(found.count, "review")
+        said = [f"This goes a part of the way only: {few}, and the whole takes {found.lower_bound} or more."]
     if found.lower_bound:
         fixed = len(found.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""
