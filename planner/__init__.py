@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from planner.assignments.assigning import assign as assign
     from planner.assignments.assignment import Assignment as Assignment
     from planner.assignments.wishes.merging import merge_affinities as merge_affinities
-    from planner.assignments.wishes.rules import AtLeast as AtLeast
-    from planner.assignments.wishes.rules import AtMost as AtMost
-    from planner.assignments.wishes.rules import Reward as Reward
     from planner.errors import InvalidPlan as InvalidPlan
+    from planner.panels.rules import AtLeast as AtLeast
+    from planner.panels.rules import AtMost as AtMost
+    from planner.panels.rules import Reward as Reward
     from planner.plans.check.verifying import verify_plan as verify_plan
     from planner.plans.model.ledger import PlanProgress as PlanProgress
     from planner.plans.plan import Plan as Plan
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Assignment": "assignments.assignment",
-    "AtLeast": "assignments.wishes.rules",
-    "AtMost": "assignments.wishes.rules",
+    "AtLeast": "panels.rules",
+    "AtMost": "panels.rules",
     "InvalidPlan": "errors",
     "Plan": "plans.plan",
     "PlannedReview": "plans.plan",
     "PlanProgress": "plans.model.ledger",
-    "Reward": "assignments.wishes.rules",
+    "Reward": "panels.rules",
     "assign": "assignments.assigning",
     "merge_affinities": "assignments.wishes.merging",
     "plan_extra_reviews": "plans.planning",

@@ -215,8 +215,8 @@ def check(
     >>> report.recovery_resilient, report.level, report.degrees_of_freedom
     (True, 'double', 0)
     """
-    reviews = as_reviews(reviews)
-    reviews = without_gone(reviews, gone)
+    whole = as_reviews(reviews)
+    reviews = without_gone(whole, gone)
     n_scored = int(reviews.scored.sum())
     asked = any(given is not None for given in (conflicts, load, demand))
     return Report(
@@ -227,5 +227,5 @@ def check(
         n_selected=n_selected,
         look=fragile,
         missing=missing,
-        violations=violations_of(reviews, conflicts, load, demand) if asked else None,
+        violations=violations_of(reviews.with_labels(whole.reviewers), conflicts, load, demand) if asked else None,
     )

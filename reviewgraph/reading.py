@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
 #: Columns that hold no scores: expertise, and what we write ourselves into plans and assignments.
-NO_SCORES = ("revexp", "affinity", "cost", "joins")
+NO_SCORES = ("revexp", "affinity", "cost", "joins", "submitted_at", "asked_at")
 
 
 def read_reviews(

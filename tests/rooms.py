@@ -7,7 +7,7 @@ from itself; the front door of a package (its ``__init__``) from every room of i
 from __future__ import annotations
 
 _GRAPHS = "arrays labels errors words results plots kernels reviews framed"
-_ASSIGNED = "assignments.model assignments.wishes assignments.findings"
+_ASSIGNED = "panels assignments.model assignments.wishes assignments.findings"
 
 ROOMS: dict[str, dict[str, str]] = {
     "reviewgraph": {
@@ -34,6 +34,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "sides": "arrays labels errors words columns formats reviews",
         "uploads": "errors words labels formats",
         "reading": "arrays labels errors words columns formats reviews",
+        "submitted": "arrays labels errors formats reviews",
         "exchange": "arrays labels errors reviews framed",
         "kernels": "arrays labels errors",
         "components": _GRAPHS,
@@ -51,30 +52,31 @@ ROOMS: dict[str, dict[str, str]] = {
         "report.check": (f"{_GRAPHS} levels components structure violations fragility precision pages checking report"),
         "cli": (
             "_version errors labels words terminal levels results storing clock formats reviews sides reading "
-            "assumptions precision checking report report.check"
+            "submitted assumptions precision checking report report.check"
         ),
         "__main__": "cli",
     },
     "planner": {
         "errors": "",
         "solving": "",
-        "plans.model": "errors",
+        "panels": "errors",
+        "plans.model": "errors panels",
         "plans.search": "errors plans.model",
-        "plans.proof": "errors solving plans.model",
+        "plans.proof": "errors solving panels plans.model",
         "plans.targets": "errors plans.search plans.proof plans.model",
         "plans.objectives": "errors plans.model",
         "plans.pursuing": "errors plans.model plans.objectives plans.plan",
         "plans.plan": "errors plans.model plans.targets",
         "plans.words": "errors plans.model plans.plan",
         "plans.check": "errors plans.model plans.plan",
-        "plans.arguments": "errors plans.model plans.objectives",
+        "plans.arguments": "errors panels plans.model plans.objectives",
         "plans.planning": (
-            "errors plans.arguments plans.targets plans.search plans.proof plans.model plans.objectives plans.pursuing "
-            "plans.plan plans.words"
+            "errors panels plans.arguments plans.targets plans.search plans.proof plans.model plans.objectives "
+            "plans.pursuing plans.plan plans.words"
         ),
-        "assignments.wishes": "errors",
-        "assignments.findings": "errors assignments.wishes",
-        "assignments.model": "errors assignments.wishes assignments.findings",
+        "assignments.wishes": "errors panels",
+        "assignments.findings": "errors panels assignments.wishes",
+        "assignments.model": "errors panels assignments.wishes assignments.findings",
         "assignments.steps": f"errors {_ASSIGNED}",
         "assignments.assignment": "errors assignments.findings",
         "assignments.teams": f"errors solving assignments.steps {_ASSIGNED}",

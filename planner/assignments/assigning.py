@@ -25,8 +25,8 @@ from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
     from planner.assignments.model.chances import MaxProbability
-    from planner.assignments.wishes.attributes import Attributes
-    from planner.assignments.wishes.rules import Rule
+    from planner.panels.attributes import Attributes
+    from planner.panels.rules import Rule
     from reviewgraph.labels import Label
     from reviewgraph.sides.given import Chosen, Pairs, Valued
 

@@ -17,7 +17,7 @@ from planner.commands.authors import authors_options, read_who_wrote
 from planner.commands.fair import NAMES as FAIR_NAMES
 from planner.commands.fair import fair_options, read_fair, write_alternates
 from planner.commands.lots import lot_options, read_lots, write_probabilities
-from planner.commands.rules import read_rules, rule_options
+from planner.commands.rules import read_rules, reward_option, rule_options
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
 from reviewgraph.cli.options import (
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
 @click.option("--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")
 @rule_options
+@reward_option
 @authors_options
 @click.option("--demand", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="Reviews a paper.")
 @click.option("--load", type=click.IntRange(0), default=5, show_default=True, metavar="N", help="Most a reviewer gets.")
@@ -123,6 +124,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
 
     destination = read_destination(options.pop("to"), output, options.pop("label"), options.pop("invitation"))
     if options["design"]:
+        destination.expect_settings_fit()
         chosen = _design(ctx, **options)
     else:
         asked = _asked(**options)
@@ -175,13 +177,14 @@ def _asked(
     max_probability: str | None, perturbation: float, draws: int, probabilities: str | None, **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Read the files; returns the arguments of assigning."""
+    from planner.assignments.wishes.pairs import LISTS
     from reviewgraph.formats import side
     from reviewgraph.precision.expected import assumptions_like
     from reviewgraph.reading import read_reviews
 
     lots = read_lots(max_probability, perturbation, draws, probabilities)
     items = read_side(side.read_items, items_file)
-    reviewers = read_side(side.read_reviewers, reviewers_file)
+    reviewers, known = read_side(side.read_roster, reviewers_file)
     barred = read_side(side.read_conflicts, conflicts) if conflicts else None
     wanted = read_wanted(
         reviewers, items, allow_unscored=options["allow_unscored"], **{name: options[name] for name in NAMES}
@@ -197,7 +200,7 @@ def _asked(
         reviewers=reviewers,
         conflicts=joined(barred, wanted.conflicts) or (),
         fixed=read_side(side.read_assigned, fixed) if fixed else (),
-        **read_rules(reviewers_file, reviewers, *rules),
+        **read_rules({reviewers_file: known}, reviewers, LISTS, *rules),
         target=target,
         survive=int(options["survive"]),
         phase_one=read_side(partial(read_reviews, duplicates="last"), phase_one) if phase_one else None,

@@ -9,9 +9,10 @@ import click
 
 from planner.commands.aims import CHOICES, read_aims
 from planner.commands.people import people_options, read_people
+from planner.commands.rules import read_rules, rule_options
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.plans.objectives import OBJECTIVES
-from reviewgraph.cli.duties import gone_option, read_gone
+from reviewgraph.cli.duties import gone_options, gone_words, read_gone_and_late
 from reviewgraph.cli.options import examples, given_options, given_table, output_option, read_side, table_options
 from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
 from reviewgraph.cli.progress import say_progress
@@ -73,8 +74,10 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 )
 @click.option("--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
 @click.option("--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
-@gone_option
+@gone_options
 @people_options
+@click.option("--reviewers", metavar="FILE", help="Reviewers (reviewer, and the columns that rules are about).")
+@rule_options
 @click.option("--max-per-item", type=click.IntRange(0), metavar="N", help="At most N extra reviews a paper.")
 @click.option(
     "--max-reviews", type=click.IntRange(0), metavar="N", help="A budget: the best N reviews, fixed included."
@@ -123,7 +126,7 @@ def plan(
     invitation: str | None,
     reporting: Reporting,
     as_json: bool,
-    **files: str | None,
+    **files: Any,
 ) -> None:
     """Suggest the fewest extra reviews that make all papers of REVIEWS comparable, with a proof.
 
@@ -197,15 +200,25 @@ def _side_files(
     fixed: str | None,
     cost: str | None,
     gone: str | None,
+    gone_after: str | None,
+    reviewers: str | None,
+    attributes: str | None,
+    at_most: tuple[str, ...],
+    at_least: tuple[str, ...],
     **people: str | None,
 ) -> dict[str, Any]:
     """Read the side files that are given."""
     from reviewgraph.formats import side
+    from reviewgraph.sides.matching import REVIEWS
 
-    given: dict[str, Any] = {"gone": read_gone(gone)}
+    given: dict[str, Any] = {"gone": read_gone_and_late(reviews, gone, gone_after)}
     if capacity:
         given["capacity"] = read_side(side.read_capacity, capacity)
-    given |= read_people({*reviews.reviewers, *given.get("capacity", ())}, **people)
+    known = dict.fromkeys([*reviews.reviewers, *given.get("capacity", ())])
+    given |= read_people(known, **people)
+    told = {reviewers: read_side(side.read_roster, reviewers).attributes} if reviewers else {}
+    known |= dict.fromkeys(given.get("willing", ()))
+    given |= read_rules(told, known, REVIEWS, attributes, at_most, at_least)
     if conflicts:
         given["conflicts"] = read_side(side.read_conflicts, conflicts)
     if fixed:
@@ -230,8 +243,8 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     if output is None or not destination.upload.read_back:
         return f"{_again()} -o plan.csv", KEEP
     require = f" --require {found.target}" if found.status.reaches else ""
-    gone = click.get_current_context().params["gone"]
-    left = f" --gone {shlex.quote(gone)}" if gone else ""
+    gone = gone_words()
+    left = f" {shlex.join(gone)}" if gone else ""
     if require and found.use_scores:
         again = f"reviewgraph check {_with(table, output)}{require} --use-scores{left}"
         return again, "holds once these reviews have scores"

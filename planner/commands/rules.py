@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import given_columns, read_side, with_options
+from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import Refusal, say
 from reviewgraph.words import noun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from planner.assignments.wishes.rules import AtLeast, AtMost, Reward, Rule
+    from planner.panels.rules import AtLeast, AtMost, Reward, Rule
 
     Command = Callable[..., Any]
     Attributes = dict[str, dict[str, Any]]
@@ -38,12 +38,6 @@ OPTIONS = (
         help="At least N reviewers with a yes in A (senior=1), of a value (region:Asia=1), or of N different values "
         "of A (region=2). Repeatable.",
     ),
-    click.option(
-        "--reward",
-        multiple=True,
-        metavar="A=W",
-        help="W more affinity for each different A on a paper, as in region=0.1. Repeatable.",
-    ),
 )
 
 #: Columns that many a reviewers file has, and the rule that each suggests.
@@ -51,46 +45,79 @@ SUGGESTED = {"institution": "--at-most institution=1", "senior": "--at-least sen
 
 
 def rule_options(command: Command) -> Command:
-    """Add the options on rules to a command.
+    """Add the options on who must, or may not, review a paper together.
 
     >>> @click.command()
     ... @rule_options
     ... def invite(**rules): ...
     >>> [option.name for option in invite.params]
-    ['attributes', 'at_most', 'at_least', 'reward']
+    ['attributes', 'at_most', 'at_least']
     """
     return with_options(OPTIONS, command)
 
 
+def reward_option(command: Command) -> Command:
+    """Add ``--reward`` to a command.
+
+    >>> @click.command()
+    ... @reward_option
+    ... def invite(reward): ...
+    >>> [option.name for option in invite.params]
+    ['reward']
+    """
+    return click.option(
+        "--reward",
+        multiple=True,
+        metavar="A=W",
+        help="W more affinity for each different A on a paper, as in region=0.1. Repeatable.",
+    )(command)
+
+
 def read_rules(
-    reviewers_file: str,
-    reviewers: Collection[str],
+    known: Mapping[str, Attributes],
+    reviewers: Collection[Any],
+    where: str,
     attributes: str | None,
     at_most: Sequence[str],
     at_least: Sequence[str],
-    reward: Sequence[str],
+    reward: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Read rules and attributes; says on stderr which columns would make a rule and do not.
+
+    Parameters
+    ----------
+    known
+        What the reviewers file says, by its name, where one is given.
+    reviewers, where
+        Who may be asked, and what messages call their table.
+    attributes
+        A file that says more, or None.
+    at_most, at_least, reward
+        As the options have them.
 
     Raises
     ------
     Refusal
-        If an option is not of the form that it has.
+        If an option is not of the form that it has, or there is a rule and no file.
     """
-    from planner.assignments.wishes.pairs import LISTS
     from reviewgraph.formats import side
     from reviewgraph.sides.matching import match_labels
 
-    known = side.read_attributes(reviewers_file, columns=given_columns())
-    told = {reviewers_file: known}
     rules: list[Rule] = [*map(_at_most, at_most), *map(_at_least, at_least), *map(_reward, reward)]
+    told = dict(known)
     if attributes:
-        more = told[attributes] = read_side(side.read_attributes, attributes)
-        match_labels(list(more), reviewers, attributes, "reviewer", where=LISTS)
-        known = {label: {**known.get(label, {}), **more.get(label, {})} for label in reviewers}
+        told[attributes] = read_side(side.read_attributes, attributes)
+    if rules and not told:
+        message = f"{rules[0].text}: expected --reviewers FILE or --attributes FILE with it, found neither"
+        raise Refusal(message)
     for path, values in told.items():
+        match_labels(list(values), reviewers, path, "reviewer", where=where)
         _say_not_in_force(path, values, rules)
-    return {"attributes": known, "rules": rules}
+    merged: Attributes = {}
+    for values in told.values():
+        for label in filter(reviewers.__contains__, values):
+            merged.setdefault(label, {}).update(values[label])
+    return {"attributes": merged, "rules": rules}
 
 
 def _say_not_in_force(path: str, known: Mapping[str, Mapping[str, Any]], rules: Sequence[Rule]) -> None:
@@ -104,14 +131,14 @@ def _say_not_in_force(path: str, known: Mapping[str, Mapping[str, Any]], rules: 
 
 
 def _at_most(text: str) -> AtMost:
-    from planner.assignments.wishes.rules import AtMost
+    from planner.panels.rules import AtMost
 
     name, number = _parted("--at-most", text, "A=N, as in institution=1")
     return AtMost(name, _whole("--at-most", text, number))
 
 
 def _at_least(text: str) -> AtLeast:
-    from planner.assignments.wishes.rules import AtLeast
+    from planner.panels.rules import AtLeast
 
     name, number = _parted("--at-least", text, "A=N or A:VALUE=N, as in senior=1 or region:Asia=1")
     name, colon, value = name.partition(":")
@@ -119,7 +146,7 @@ def _at_least(text: str) -> AtLeast:
 
 
 def _reward(text: str) -> Reward:
-    from planner.assignments.wishes.rules import Reward
+    from planner.panels.rules import Reward
 
     name, number = _parted("--reward", text, "A=W, as in region=0.1")
     try:

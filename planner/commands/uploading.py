@@ -29,8 +29,8 @@ OPTIONS = (
         + "; ".join(f"{upload.name}: {upload.words}" for upload in UPLOADS.values())
         + ".",
     ),
-    click.option("--label", metavar="NAME", help="With --to openreview the label of the edges, with hotcrp the round."),
-    click.option("--invitation", metavar="ID", help="With --to openreview: the invitation that the edges name."),
+    click.option("--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
+    click.option("--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
 )
 
 #: Parameters that say where reviews go.
@@ -68,18 +68,42 @@ class Destination:
         ------
         InputError
             If who was asked for does not take them.
+        Refusal
+            If their form has no place for a setting.
         """
         system = UPLOADS.get(given_system() or "", CSV)
         chosen = self if self.asked else replace(self, upload=system)
         try:
             chosen.try_out(reviewers, items)
         except InputError:
-            if self.asked:
+            if self.asked or self.settings:
                 raise
             return self
+        chosen.expect_settings_fit()
         if self.output and chosen.upload is not self.upload:
             say(f"{self.output}: {chosen.upload.words} (--to csv writes a table)")
         return chosen
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings that were given, by the names of their options."""
+        given = (("label", self.label), ("invitation", self.invitation))
+        return {name: value for name, value in given if value is not None}
+
+    def expect_settings_fit(self) -> None:
+        """Refuse a setting that the form of the upload has no place for.
+
+        Raises
+        ------
+        Refusal
+            If there is one.
+        """
+        for name in self.settings:
+            if name not in self.upload.options:
+                takers = " or ".join(one.name for one in UPLOADS.values() if name in one.options)
+                found = f"--to {self.upload.name}" if self.asked else "none, and REVIEWS are from no such system"
+                message = f"--{name}: expected --to {takers} with it, found {found}; add it, or leave --{name} out"
+                raise Refusal(message)
 
     def try_out(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
         """Write each label once, to nowhere.
@@ -125,15 +149,18 @@ def read_destination(to: str | None, output: str | None, label: str | None, invi
     Raises
     ------
     Refusal
-        If there is no file to write, or its form has no place for a setting.
+        If there is no file to write, or the form that was asked for has no place for a setting.
     """
     upload = UPLOADS[to] if to else CSV
     if to and output is None:
         message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o upload{upload.suffix}"
         raise Refusal(message)
-    for name, value in (("label", label), ("invitation", invitation)):
-        if value is not None and name not in upload.options:
-            takers = " or ".join(one.name for one in UPLOADS.values() if name in one.options)
-            message = f"--{name}: expected --to {takers} with it, found --to {upload.name}; leave --{name} out"
-            raise Refusal(message)
-    return Destination(upload, output, to is not None, label, invitation)
+    destination = Destination(upload, output, to is not None, label, invitation)
+    if destination.settings and output is None:
+        name, value = next(iter(destination.settings.items()))
+        message = f"--{name} {value}: expected -o FILE with it, found none; name the file that is to be written"
+        raise Refusal(message)
+    # Where nobody says who takes the file, its system is known once the input is.
+    if destination.asked:
+        destination.expect_settings_fit()
+    return destination

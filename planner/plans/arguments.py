@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.panels.rules import Reward
 from planner.plans.objectives import OBJECTIVES
 from planner.plans.objectives.level import Level
 from reviewgraph.errors import InputError
 from reviewgraph.levels import LEVELS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from planner.panels.rules import Rule
     from planner.plans.model.target import Target
     from planner.plans.objectives.objective import Objective
 
@@ -68,8 +72,25 @@ def check_objective(goal: Objective, select: int | None, *, needs: bool, asked: 
         message = f"select: expected objective {selecting} with it, found {goal.name!r}; drop select, or name that"
         raise InputError(message)
     if needs and not asked:
-        message = f"min_reviews, senior: expected a target that they go with beside objective {goal.name!r}, found none"
+        message = (
+            f"min_reviews, senior, rules: expected a target that they go with beside objective {goal.name!r}, found "
+            "none"
+        )
         raise InputError(message)
+
+
+def check_rules(rules: Sequence[Rule]) -> None:
+    """Refuse rewards, which say nothing of who must, or may not, review a paper.
+
+    Raises
+    ------
+    InputError
+        If one of the rules is a reward.
+    """
+    for rule in rules:
+        if isinstance(rule, Reward):
+            message = f"rules: expected AtMost and AtLeast objects, found a reward ({rule.text}); give it to assign"
+            raise InputError(message)
 
 
 def check_missing(target: Target, goal: Objective, missing: float, keep: float, *, use_scores: bool) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from planner.plans.model.ledger import Bound
     from planner.plans.model.purchase import Purchase
     from planner.plans.model.reach import Reach
+    from planner.plans.model.standing import RuleStanding
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.results import Backend
@@ -191,6 +192,15 @@ class Plan(Pictured):
         return with_extra(self.constraints.reviews, self.pairs, use_scores=self.use_scores)
 
     @cached_property
+    def rules(self) -> list[RuleStanding]:
+        """How the rules on who reviews an item together stand with the plan; none where there is no plan."""
+        from planner.plans.model.standing import standing
+
+        if self.status == PlanStatus.INFEASIBLE:
+            return []
+        return standing(self.constraints.people, self.reviews_with_plan)
+
+    @cached_property
     def reach(self) -> tuple[Reach, Reach]:
         """How far the existing reviews get, and these with them: papers in the largest group, and expected error."""
         from planner.plans.model.reach import reach
@@ -243,7 +253,7 @@ class Plan(Pictured):
 
         rules = self.constraints
         before, after = (rules.people.needs(with_extra(rules.reviews, chosen)) for chosen in (self.pairs, pairs))
-        return bool((after.each <= before.each).all())
+        return after.within(before)
 
     def mail(self) -> dict[Label, str]:
         """Return one letter a reviewer; who accepted already (fixed reviews) is not asked again."""
@@ -281,6 +291,7 @@ class Plan(Pictured):
             "explanation": list(self.explanation),
             "purchase": None if self.purchase is None else self.purchase.to_dict(),
             **self._reach_to_dict(),
+            "rules": [rule.to_dict() for rule in self.rules],
             "reviews": [asdict(review) for review in self.reviews],
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
             "merges": self.merges,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.arguments import check_limits, check_missing, check_objective, check_target
+from planner.panels.rules import AtLeast
+from planner.plans.arguments import check_limits, check_missing, check_objective, check_rules, check_target
 from planner.plans.model.constraints import constrain
 from planner.plans.model.keeping import UNKNOWN, Keeping
 from planner.plans.model.ledger import Ledger, PlanProgress
@@ -31,6 +32,8 @@ from reviewgraph.mentions import said_under
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
+    from planner.panels.attributes import Attributes
+    from planner.panels.rules import Rule
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
     from planner.plans.objectives.aim import Aim
@@ -70,6 +73,8 @@ def plan_extra_reviews(
     institutions: Valued | None = None,
     senior: Chosen | None = None,
     willing: Chosen | None = None,
+    attributes: Attributes | None = None,
+    rules: Sequence[Rule] = (),
     min_reviews: int = 0,
     gone: Chosen | Pairs | None = None,
     objective: str = Level.name,
@@ -82,9 +87,9 @@ def plan_extra_reviews(
 
         minimise    the number of new (reviewer, item) pairs, then their cost, then the largest extra load
         subject to  conflicts, spare loads, limits an item, fixed pairs, affinities above a floor;
-                    no new review by a colleague of somebody who reviews the item;
+                    no new review by a colleague of somebody who reviews the item, nor one that breaks another rule;
                     existing and new reviews together are at the level target, every item reviewed,
-                    min_reviews times or more and by a senior reviewer, where that is asked for
+                    min_reviews times or more and by whom rules ask for, where that is asked for
 
     Parameters
     ----------
@@ -133,12 +138,19 @@ def plan_extra_reviews(
     min_affinity
         A floor: pairs below it are not planned, nor are those without an affinity.
     institutions
-        Institution by reviewer: no new review of an item that a colleague has reviewed or gets. Reviewers left out have
-        none.
+        Short for ``AtMost("institution", 1)``, the institution by reviewer: no new review of an item that a colleague
+        has reviewed or gets. Reviewers left out have none.
     senior
-        Senior reviewers: each item must have one at least, existing reviews counted. By default nobody need be senior.
+        Short for ``AtLeast("senior", 1)``, the senior reviewers: each item must have one at least, existing reviews
+        counted. By default nobody need be senior.
     willing
         Only these are asked; names that are new are emergency reviewers. By default everyone is.
+    attributes
+        What rules are about, as in :func:`planner.assign`.
+    rules
+        :class:`AtMost` and :class:`AtLeast` objects, as in :func:`planner.assign`; existing reviews count. No new
+        review makes more of a value on an item than a rule allows, whatever there is already; in the end every item
+        has what a rule asks for at least.
     min_reviews
         Reviews that every item must have, old and new ones together. What items are short of comes first where a
         budget is too small.
@@ -164,8 +176,9 @@ def plan_extra_reviews(
     ------
     InputError
         If an objective lacks scores, ``select`` or ``max_reviews``, ``select`` is given to one that selects nothing,
-        an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both, or
-        conflicts, costs, affinities, institutions or seniors name nobody that we know, or labels match as text only.
+        an argument is malformed, a fixed pair is unknown or in conflict, ``cost`` and ``affinity`` are given both, a
+        rule is a reward or about what nobody has, or conflicts, costs, affinities, institutions, seniors or attributes
+        name nobody that we know, or labels match as text only.
 
     Notes
     -----
@@ -190,10 +203,12 @@ def plan_extra_reviews(
     chosen = target_named(target or Double.name)
     check_limits(max_reviews, time_limit)
     check_target(chosen, use_scores=use_scores)
-    check_objective(goal, select, needs=bool(min_reviews) or senior is not None, asked=asked)
+    check_rules(rules)
+    asks = bool(min_reviews) or senior is not None or any(isinstance(rule, AtLeast) for rule in rules)
+    check_objective(goal, select, needs=asks, asked=asked)
     if missing is not None:
         check_missing(chosen, goal, missing, keep, use_scores=use_scores)
-    rules = constrain(
+    known = constrain(
         reviews,
         conflicts=conflicts,
         capacity=capacity,
@@ -206,18 +221,20 @@ def plan_extra_reviews(
         institutions=institutions,
         senior=senior,
         willing=willing,
+        attributes=attributes,
+        rules=rules,
         min_reviews=min_reviews,
         gone=gone,
     )
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
     whole = Clock(time_limit)
-    budget = None if max_reviews is None else max_reviews - len(rules.fixed)
+    budget = None if max_reviews is None else max_reviews - len(known.fixed)
     share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
     ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
-    aim = goal.aim(lambda: beliefs_of(rules.reviews, rules.fixed, draws), select)
+    aim = goal.aim(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
     if aim is not None:
         expect_an_end(aim, budget)
-    task = new_task(rules, _room_for(reviews), use_scores=use_scores)
+    task = new_task(known, _room_for(reviews), use_scores=use_scores)
     too_many = refusals.fixed_too_many(task)
     if too_many:
         return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)

@@ -66,7 +66,8 @@ def _headline(found: Plan) -> str:
         return "There is no plan"
     if not found.reviews:
         return "Nothing is missing" if found.attained else "A part of the way"
-    return f"{counted(found.count, 'extra review')}{'' if found.attained else ': a part of the way'}"
+    whole = f" of {found.lower_bound:,} or more" if found.count < found.lower_bound else ""
+    return f"{counted(found.count, 'extra review')}{'' if found.attained else f'{whole}: a part of the way'}"
 
 
 def _facts(found: Plan) -> list[Fact]:

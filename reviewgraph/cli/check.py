@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewgraph.cli.assuming import assumption_options
-from reviewgraph.cli.duties import duty_options, gone_option, read_duties, read_gone
+from reviewgraph.cli.duties import duty_options, gone_options, gone_words, read_duties, read_gone_and_late
 from reviewgraph.cli.losing import losing_options
 from reviewgraph.cli.options import examples, given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, offer, offered, print_json, show, write_whole
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     help="How many of the best will be selected, for the share expected to be right.",
 )
 @losing_options
-@gone_option
+@gone_options
 @duty_options
 @output_option("Write the groups as CSV (role,label,group): of each reviewer, and all those of each paper.")
 @report_options
@@ -64,6 +64,7 @@ def check(
     fragile: bool | None,
     missing: Any,
     gone: str | None,
+    gone_after: str | None,
     output: str | None,
     reporting: Reporting,
     as_json: bool,
@@ -82,7 +83,7 @@ def check(
     report = examine(
         *(reviews, None, assumptions, n_selected, fragile, missing),
         **read_duties(ctx.params["items"], **duties),
-        gone=read_gone(gone),
+        gone=read_gone_and_late(reviews, gone, gone_after),
     )
     reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
     if output:
@@ -117,12 +118,13 @@ def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[s
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str, str]:
     """Return the next command to type, and what for: a plan for the level required and missed, or for ``double``."""
-    table, given = given_table(), click.get_current_context().params
+    table, gone, conflicts = given_table(), gone_words(), click.get_current_context().params.get("conflicts")
     if missed or not report.recovery_resilient:
         level = level_named(missed or Double.name)
         options = [f" --target {missed}"] if missed else []
         options += [" --use-scores"] if missed and use_scores and level.heeds_ties else []
-        options += [f" --{name} {shlex.quote(given[name])}" for name in ("conflicts", "gone") if given.get(name)]
+        options += [f" --conflicts {shlex.quote(conflicts)}"] if conflicts else []
+        options += [f" {shlex.join(gone)}"] if gone else []
         why = f"the fewest extra reviews that make all papers {level.words}"
         return f"reviewgraph plan {table}{''.join(options)}", why
     return (

@@ -1,16 +1,21 @@
-"""``--gone``, ``--conflicts``, ``--reviewers``, ``--load``, ``--demand``: what an assignment should keep to."""
+"""Who is gone (``--gone``, ``--gone-after``), and what an assignment should keep to."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import given_columns, read_side, with_options
+from reviewgraph.cli.options import given_columns, read_side, read_when, with_options
+from reviewgraph.cli.output import say
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reviewgraph.labels import Label
+    from reviewgraph.reviews import Reviews
     from reviewgraph.sides.leaving import Gone
 
     Command = Callable[..., Any]
@@ -42,21 +47,43 @@ def duty_options(command: Command) -> Command:
     return with_options(OPTIONS, command)
 
 
-def gone_option(command: Command) -> Command:
-    """Add ``--gone FILE`` to a command.
+def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse what is neither a date nor a time."""
+    from reviewgraph.formats.dates import EXPECTED, parse_end
 
-    >>> @click.command()
-    ... @gone_option
-    ... def look(gone): ...
-    >>> [option.name for option in look.params]
-    ['gone']
-    """
-    return click.option(
+    if value is not None and parse_end(value) is None:
+        message = f"expected {EXPECTED}, found {value!r}"
+        raise click.BadParameter(message, ctx, param)
+    return value
+
+
+GONE = (
+    click.option(
         "--gone",
         metavar="FILE",
         help="Who will not deliver (reviewer, or item,reviewer): their reviews without a score are left out, and they "
         "are asked for no others.",
-    )(command)
+    ),
+    click.option(
+        "--gone-after",
+        metavar="DATE",
+        callback=_moment,
+        help="The same of everybody who owes a review and has submitted none after that day or time, as far as "
+        "REVIEWS say when (HotCRP's reviewcsv, OpenReview's notes).",
+    ),
+)
+
+
+def gone_options(command: Command) -> Command:
+    """Add ``--gone FILE`` and ``--gone-after DATE`` to a command.
+
+    >>> @click.command()
+    ... @gone_options
+    ... def look(gone, gone_after): ...
+    >>> [option.name for option in look.params]
+    ['gone', 'gone_after']
+    """
+    return with_options(GONE, command)
 
 
 def read_gone(path: str | None) -> Gone | None:
@@ -65,6 +92,40 @@ def read_gone(path: str | None) -> Gone | None:
     from reviewgraph.sides.leaving import Gone
 
     return Gone(*read_side(side.read_gone, path)) if path else None
+
+
+def read_gone_and_late(reviews: Reviews, path: str | None, after: str | None) -> Gone | None:
+    """Read who will not deliver; who is late by ``--gone-after`` is counted on stderr."""
+    from reviewgraph.sides.leaving import Gone
+
+    told = read_gone(path)
+    if after is None:
+        return told
+    late = _late(reviews, after)
+    return Gone(tuple(dict.fromkeys([*told.reviewers, *late])), told.pairs) if told else Gone(tuple(late))
+
+
+def _late(reviews: Reviews, after: str) -> list[Label]:
+    """Return who is late, and say how many that is, and of what nobody knows when."""
+    from reviewgraph.formats.dates import parse_end
+    from reviewgraph.submitted import late_people
+
+    end, dates = parse_end(after), read_when()
+    late = late_people(reviews, dates, end.timestamp() if end else 0.0)
+    who = counted(len(late), "reviewer owes a review and has", "reviewers owe reviews and have")
+    last = datetime.fromtimestamp(dates.last, UTC)
+    say(f"--gone-after {after}: {who} submitted none after it; the last came on {last:%Y-%m-%d at %H:%M} UTC")
+    if dates.silent:
+        rows = counted(dates.silent, "row is", "rows are")
+        say(f"--gone-after {after}: {rows} of files that do not say when; nobody is late by them")
+    return late
+
+
+def gone_words() -> list[str]:
+    """Return ``--gone`` and ``--gone-after`` as they were given, for the next command to type."""
+    given = click.get_current_context().params
+    options = (("--gone", given.get("gone")), ("--gone-after", given.get("gone_after")))
+    return [word for option, value in options if value for word in (option, value)]
 
 
 def read_duties(

@@ -15,10 +15,13 @@ from reviewgraph.errors import InputError
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Table
     from reviewgraph.reviews import Reviews
+    from reviewgraph.submitted import Dates
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 R = TypeVar("R")
-_KEY, _READER, _SYSTEM, _COLUMNS = (f"reviewgraph.{name}" for name in ("table", "reader", "system", "columns"))
+_KEY, _READER, _SYSTEM, _COLUMNS, _DATED = (
+    f"reviewgraph.{name}" for name in ("table", "reader", "system", "columns", "dated")
+)
 
 
 def with_options(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
@@ -176,6 +179,7 @@ def table_options(command: Command) -> Command:
             note=say,
         )
         click.get_current_context().meta[_READER] = read
+        click.get_current_context().meta[_DATED] = paths, columns, format
         return command(*args, reviews=read(*paths, items=items), **others)
 
     decorated: Any = refusing(with_table)
@@ -254,6 +258,14 @@ def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ())
             values = [each for each in value if each not in dropped] if option.multiple else [value]
             words += [flag] if option.is_flag else [part for each in values for part in (flag, f"{each}")]
     return words
+
+
+def read_when() -> Dates:
+    """Read when the reviews of REVIEWS were asked for and submitted."""
+    from reviewgraph.submitted import read_dates
+
+    paths, columns, name = click.get_current_context().meta[_DATED]
+    return read_dates(*paths, columns=columns, format=name)
 
 
 def read_likewise(path: str) -> Reviews:

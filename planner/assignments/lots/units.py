@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.assignments.steps.flow import Via
-from planner.assignments.wishes.rules import NO_MOST
+from planner.panels.rules import NO_MOST
 from reviewgraph.arrays import ranks
 
 if TYPE_CHECKING:

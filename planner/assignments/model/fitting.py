@@ -8,7 +8,7 @@ from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
     from planner.assignments.model.state import Network
-    from planner.assignments.wishes.groups import Panels
+    from planner.panels.groups import Panels
     from reviewgraph.labels import IntArray
 
 #: Above every distance: costs are below 2**42 and no path is longer than the number of nodes.

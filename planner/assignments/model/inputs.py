@@ -13,10 +13,10 @@ from planner.assignments.model.comparing import Keys, missing_pairs
 from planner.assignments.model.problem import Problem
 from planner.assignments.model.worth import Concerns
 from planner.assignments.wishes.floors import NO_FLOORS, Floors
-from planner.assignments.wishes.groups import merged, ruled_by, rules_of, short_forms
 from planner.assignments.wishes.pairs import LISTS, codes_of
 from planner.assignments.wishes.rivals import rivals_of
 from planner.assignments.wishes.written import Authors
+from planner.panels.groups import merged, ruled_by, rules_of, short_forms
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER
 from reviewgraph.formats.side.fields import DEMAND, LOAD, MIN_LOAD
@@ -24,10 +24,10 @@ from reviewgraph.sides.given import by_label, pairs_of
 from reviewgraph.sides.matching import codes_among, match_labels
 
 if TYPE_CHECKING:
-    from planner.assignments.wishes.attributes import Attributes
-    from planner.assignments.wishes.groups import Ruled
     from planner.assignments.wishes.pairs import Scored
-    from planner.assignments.wishes.rules import Rule
+    from planner.panels.attributes import Attributes
+    from planner.panels.groups import Ruled
+    from planner.panels.rules import Rule
     from reviewgraph.columns import Columns
     from reviewgraph.formats.headers import Role
     from reviewgraph.labels import IntArray, Label
@@ -245,5 +245,6 @@ def _check_fixed(
 
 
 def _ruled(reviewers: Sequence[Label], wishes: Wishes) -> Ruled:
-    asked = rules_of(reviewers, wishes.attributes, wishes.rules)
-    return ruled_by(merged(asked, short_forms(reviewers, wishes.institutions, wishes.senior)), len(reviewers))
+    asked = rules_of(reviewers, wishes.attributes, wishes.rules, LISTS)
+    short = short_forms(reviewers, wishes.institutions, wishes.senior, LISTS)
+    return ruled_by(merged(asked, short), len(reviewers))

@@ -14,9 +14,9 @@ from planner.assignments.wishes.floors import NO_FLOOR, NO_FLOORS, Floors, whole
 
 if TYPE_CHECKING:
     from planner.assignments.model.worth import Concerns
-    from planner.assignments.wishes.groups import Panels, Ruled
     from planner.assignments.wishes.rivals import Rivals
     from planner.assignments.wishes.written import Written
+    from planner.panels.groups import Panels, Ruled
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray, FloatArray
 

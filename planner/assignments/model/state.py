@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from planner.assignments.wishes.groups import Panels
+    from planner.panels.groups import Panels
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 

@@ -17,7 +17,7 @@ from planner.assignments.teams.programme import programme_of
 from planner.assignments.teams.routing import partitions, route_of, routed, unrouted
 from planner.assignments.teams.rows import rival_rows
 from planner.assignments.teams.separating import most_without_couples, separate
-from planner.assignments.wishes.groups import ruled_by
+from planner.panels.groups import ruled_by
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem

@@ -100,7 +100,7 @@ def why_no_good(problem: Problem) -> str:
         has, it = noun(found.items.size, "has", "have"), noun(found.items.size, "it", "them")
         return f"{papers(found.items)} {has} no reviewer {least} who may take {it}. {_REMEDY}"
     if found is not None:
-        rest = f", and others have {found.pairs} such pairs with them" if found.pairs else ""
+        rest = f", and others have {counted(found.pairs, 'such pair')} with them" if found.pairs else ""
         fit = noun(found.reviewers.size, "fits", "fit")
         return (
             f"{papers(found.items)} {noun(found.items.size, 'needs', 'need')} a reviewer {least} each = "

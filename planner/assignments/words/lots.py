@@ -54,7 +54,7 @@ def _measured(found: Randomised, seen: Measured, level: str) -> list[str]:
     return [
         f"Over {counted(seen.count, 'draw')}: {seen.at_level:.0%} {asked} as drawn and {seen.mended:.0%} after "
         f"mending, which changes {seen.changed:.1f} pairs of a draw and costs {lost:.3f} % of the affinity.",
-        f"What you may promise: only these {found.support} pairs are ever assigned; no "
+        f"What you may promise: only these {counted(found.support, 'pair is', 'pairs are')} ever assigned; no "
         f"pair is assigned {over}; each is within {seen.deviation:.3f} (standard error {seen.deviation_error:.3f}) of "
         "its probability.",
     ]

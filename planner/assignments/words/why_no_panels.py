@@ -9,18 +9,18 @@ import numpy as np
 
 from planner.assignments.steps.flow import shortfall
 from planner.assignments.teams.panels import crowded_items, feasible, lacking_items
-from planner.assignments.wishes.groups import ruled_by
 from planner.assignments.words.authors import rules_on_authors, too_few_strangers
 from planner.assignments.words.why_none import each, papers, people
+from planner.panels.groups import ruled_by
 from reviewgraph.arrays import spread
-from reviewgraph.words import noun
+from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from planner.assignments.model.problem import Problem
-    from planner.assignments.wishes.attributes import Attribute
-    from planner.assignments.wishes.rules import Rule
+    from planner.panels.attributes import Attribute
+    from planner.panels.rules import Rule
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
@@ -127,7 +127,7 @@ def _candidates(problem: Problem, item: int) -> str:
 
 
 def _others(count: int) -> str:
-    return f" ({count} more papers likewise)" if count else ""
+    return f" ({counted(count, 'more paper')} likewise)" if count else ""
 
 
 def _too_few_members(problem: Problem, rule: Rule, attribute: Attribute) -> str:
@@ -153,15 +153,16 @@ def _too_few_of(problem: Problem, rule: Rule, attribute: Attribute, value: int) 
     # The cut is the proof: these papers need more than crosses it.
     items = found.items[wanted[found.items] > 0]
     which, need = papers(items), noun(items.size, "needs", "need")
-    kind = f"{attribute.name} reviewer" if attribute.flag else f"reviewer of {attribute.name} {attribute.values[value]}"
+    kind = attribute.kind(value)
     if not found.reviewers.size:
-        may = f"only {found.pairs} pairs with a {kind} are allowed" if found.pairs else f"no {kind} may take"
+        some = f"only {counted(found.pairs, 'pair')} with a {kind} {noun(found.pairs, 'is', 'are')} allowed"
+        may = some if found.pairs else f"no {kind} may take"
         read = f" for {noun(items.size, 'it', 'them')}" if found.pairs else f" {noun(items.size, 'it', 'them')}"
         return (
             f"{which} {need} {rule.words(attribute)}, and {may}{read}. Score such pairs, lift conflicts, or mark more "
             "reviewers who may."
         )
-    rest = f", and others have {found.pairs} allowed pairs with them" if found.pairs else ""
+    rest = f", and others have {counted(found.pairs, 'allowed pair')} with them" if found.pairs else ""
     return (
         f"{which} {need} {rule.words(attribute)} each = {found.needed} reviews; "
         f"{people(found.reviewers, 'such reviewer')} who may take them with "

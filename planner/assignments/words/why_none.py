@@ -53,7 +53,7 @@ def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load
             "unscored ones, or lift conflicts."
         )
     who = people(found.reviewers)
-    rest = f", and other reviewers have {found.pairs} allowed pairs with these papers" if found.pairs else ""
+    rest = f", and other reviewers have {counted(found.pairs, 'allowed pair')} with these papers" if found.pairs else ""
     others = "" if found.reviewers.size == problem.n_reviewers else "who may take them "
     return (
         f"{needy}; {who} {others}with {each(load[found.reviewers], 'load', of='of')} can give {found.supply}{rest}: "

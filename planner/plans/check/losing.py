@@ -39,6 +39,7 @@ def after_losses(case: Case) -> Iterator[Case]:
             room=np.array(case.room, np.int64),
             conflicts=np.union1d(case.rules.conflicts, gone),
             fixed=case.rules.fixed[:0],
+            people=case.rules.people.without(table.subset(lost)),
         )
         yield replace(case, rules=rules)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner.plans.check.persons import institution_of
+from planner.plans.check.persons import groups_of, held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,10 @@ class _Trial:
     def __init__(self, case: Case, found: Callable[[list[Pair]], bool]) -> None:
         self.case, self.found, self.looked = case, found, 0
         self.spare, self.room = list(case.spare), list(case.room)
-        self.held = {self._party(j, i) for j, i in case.rules.fixed.tolist()}
+        people, table = case.rules.people, case.table
+        self.most = people.panels.most.tolist()
+        who = [table.reviewers_of(i).tolist() for i in range(table.n_items)] if people.limits else []
+        self.held = [held(case.rules, i, there) for i, there in enumerate(who)]
 
     def reached(self, pairs: list[Pair]) -> bool:
         """Ask the level, and count how often."""
@@ -53,10 +56,17 @@ class _Trial:
             raise TooMany
         return self.case.reached(pairs)
 
-    def _party(self, reviewer: int, item: int) -> tuple[int, int]:
-        """Name what an item has one new review of: an institution, or the reviewer alone (by a negative number)."""
-        home = institution_of(self.case.rules, reviewer)
-        return item, home if home >= 0 else -1 - reviewer
+    def _fits(self, reviewer: int, item: int) -> bool:
+        """Whether the item may have one more of each of the reviewer's panel groups."""
+        groups = groups_of(self.case.rules, reviewer) if self.held else []
+        return all(self.held[item][group] < self.most[group] for group in groups)
+
+    def _take(self, reviewer: int, item: int, times: int) -> None:
+        """Take a review; with ``times`` = -1 give it back."""
+        self.spare[reviewer] -= times
+        self.room[item] -= times
+        if self.held:
+            self.held[item].update(dict.fromkeys(groups_of(self.case.rules, reviewer), times))
 
     def extend(self, chosen: list[Pair], first: int, left: int) -> bool:
         """Try all sets that begin with some pairs; true once no better one is wanted."""
@@ -67,15 +77,10 @@ class _Trial:
         if left == 0 or not rest or not self.reached([*chosen, *rest]):
             return False
         for k, (j, i) in enumerate(rest, first):
-            party = self._party(j, i)
-            if self.spare[j] > 0 and self.room[i] > 0 and party not in self.held:
-                self.spare[j] -= 1
-                self.room[i] -= 1
-                self.held.add(party)
+            if self.spare[j] > 0 and self.room[i] > 0 and self._fits(j, i):
+                self._take(j, i, 1)
                 done = self.extend([*chosen, (j, i)], k + 1, left - 1)
-                self.held.remove(party)
-                self.spare[j] += 1
-                self.room[i] += 1
+                self._take(j, i, -1)
                 if done:
                     return True
         return False

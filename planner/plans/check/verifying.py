@@ -37,8 +37,8 @@ ROUNDING = 1e-6
 def verify_plan(plan: Plan) -> None:
     """Check a plan of any status against its constraints and its claims, without the search.
 
-    Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits, institutions, the floor and the
-    budget must hold. A plan called optimal or feasible must give every item the reviews and the senior one that it must
+    Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits, rules, the floor and the budget
+    must hold. A plan called optimal or feasible must give every item the reviews and the people that it must
     have, and reach its target, for ``double`` by replaying its merges; no other plan may. One called optimal must have
     as many reviews as its bound. Every lower bound is computed again by other code. Prices and shortages are checked
     by ranks of the count matroid. Where there is said to be no plan, all allowed reviews together must miss what is
@@ -146,7 +146,7 @@ def _check_target(plan: Plan, case: Case) -> None:
     """Replay the merges, where the level has such a certificate; ask the level itself elsewhere; count the reviews."""
     short = sum(number > 0 for number in shortest(plan.constraints, case.with_pairs(_new(plan))))
     if short:
-        _fail(f"{short} items are short of reviews, or of a senior one")
+        _fail(f"{short} items are short of reviews, or of people")
     if not isinstance(case.level, Double):
         if not case.reached(_new(plan)):
             _fail(f"the level {plan.target} is not reached")

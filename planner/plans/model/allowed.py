@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.model.tables import as_pairs, no_pairs, with_extra
+from planner.plans.model.tables import no_pairs, with_extra
 from reviewgraph.recoverable import degrees_of_freedom
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ def short_pairs(task: Task) -> IntArray:
         items = task.constraints.readable(j)
         found.append(np.column_stack([np.full(items.size, j), items])[short[items]])
     pairs = np.concatenate(found)
-    left = task.left(no_pairs())
     pairs = pairs[~np.isin(pairs[:, 0] * task.n_items + pairs[:, 1], taken)]
-    return as_pairs((j, i) for j, i in pairs.tolist() if not left.meets(j, i)) if left.held else pairs
+    return pairs[task.constraints.places.open(pairs)]
 
 
 def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,9 @@ from reviewgraph.sides.leaving import gone_of, without_gone
 from reviewgraph.sides.matching import codes_among, match_labels, match_pairs
 
 if TYPE_CHECKING:
+    from planner.panels.attributes import Attributes
+    from planner.panels.rules import Rule
+    from planner.plans.model.places import Places
     from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
@@ -48,7 +51,7 @@ class Constraints:
     cost
         What pairs cost, by ``reviewer * N + item``; 1 by default.
     people
-        Institutions and seniors, and the reviews that every item must have.
+        Rules on who reviews an item together, and the reviews that every item must have.
     """
 
     reviews: Reviews
@@ -78,6 +81,11 @@ class Constraints:
     def affinity_of(self, reviewer: int, item: int) -> float | None:
         """Affinity of a pair, 0 where it has none; None where no affinities were given."""
         return self.cost.affinity_of(reviewer * self.reviews.n_items + item)
+
+    @cached_property
+    def places(self) -> Places:
+        """Places that panel groups have left on items after the fixed reviews."""
+        return self.people.places(with_extra(self.reviews, self.fixed), self.spare > 0)
 
     @cached_property
     def barred_start(self) -> IntArray:
@@ -126,14 +134,16 @@ def constrain(
     institutions: Valued | None = None,
     senior: Chosen | None = None,
     willing: Chosen | None = None,
+    attributes: Attributes | None = None,
+    rules: Sequence[Rule] = (),
     min_reviews: int = 0,
     gone: Any = None,
 ) -> Constraints:
     """Bring constraints given by label together.
 
-    Unknown names in ``conflicts``, ``cost``, ``affinity``, ``institutions`` and ``senior`` are warned of; in ``fixed``
-    they are refused. Fixed pairs that are reviews already are dropped; the others are held to conflicts,
-    loads and limits, not to the floor, institutions and who is willing.
+    Unknown names in ``conflicts``, ``cost``, ``affinity``, ``institutions``, ``senior`` and ``attributes`` are
+    warned of; in ``fixed`` they are refused. Fixed pairs that are reviews already are dropped; the others are held to
+    conflicts, loads and limits, not to the floor, rules on people and who is willing.
 
     Raises
     ------
@@ -151,9 +161,12 @@ def constrain(
         match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
     lost = gone_of(gone)
     left = without_gone(reviews, lost)
-    table = with_reviewers(left, [label for label in (*given, *(asked or ())) if label not in lost.reviewers])
+    # Who has no review left is known all the same, and asked only if a file says so.
+    away = [label for label in reviews.reviewers if label not in left.reviewer_code]
+    table = with_reviewers(left, [*away, *(label for label in (*given, *(asked or ())) if label not in lost.reviewers)])
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
+    loads[codes_among([label for label in away if label not in (asked or ())], table.reviewers)] = 0
     for label, load in given.items():
         if label in table.reviewer_code:
             loads[table.reviewer_code[label]] = min(load, UNLIMITED)
@@ -164,8 +177,15 @@ def constrain(
     if asked is not None:
         loads = _of_willing(table, loads, asked, kept)
     worth = prices(table, cost, affinity, min_affinity)
-    who = people(table, institutions, senior, _whole(min_reviews, "min_reviews"))
-    # What the floor and colleagues bar is a conflict, but for pairs that were fixed all the same.
+    who = people(
+        table,
+        institutions=institutions,
+        senior=senior,
+        attributes=attributes,
+        rules=rules,
+        min_reviews=_whole(min_reviews, "min_reviews"),
+    )
+    # What the floor and rules bar is a conflict, but for pairs that were fixed all the same.
     barred = np.union1d(worth.barred(np.flatnonzero(loads > 0), N), who.beside(with_extra(table, kept)))
     barred = np.setdiff1d(barred, kept[:, 0] * N + kept[:, 1])
     return Constraints(table, loads, np.full(N, limit, np.int64), np.union1d(closed, barred), kept, worth, who)

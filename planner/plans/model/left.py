@@ -1,7 +1,8 @@
-"""What a plan in the making has left: spare loads, limits, and institutions that items have no new review of yet."""
+"""What a plan in the making has left: spare loads, limits, and places for panel groups."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,51 +13,38 @@ if TYPE_CHECKING:
 
 
 class Left:
-    """Loads, limits and institutions after some more reviews.
+    """Loads, limits and places after some more reviews.
 
-    ``spare`` (M,) and ``room`` (N,) are what is left, of what the fixed reviews left at first; ``held`` are the
-    (item, institution) pairs of new reviews, fixed ones included.
+    ``spare`` (M,) and ``room`` (N,) are what is left, of what the fixed reviews left at first; ``taken`` counts the
+    places of panel groups on items that the reviews take, fixed ones left out.
     """
 
     def __init__(self, rules: Constraints, spare: IntArray, room: IntArray, pairs: IntArray) -> None:
-        self.institution = rules.people.institution
+        self.places = rules.places
         self.spare = spare - np.bincount(pairs[:, 0], minlength=spare.size)
         self.room = room - np.bincount(pairs[:, 1], minlength=room.size)
-        self.held: set[tuple[int, int]] = set()
-        if rules.people.has_institutions:
-            everything = np.concatenate([rules.fixed, pairs])
-            self.held = set(zip(everything[:, 1].tolist(), self.institution[everything[:, 0]].tolist(), strict=True))
+        self.taken: Counter[tuple[int, int]] = Counter()
+        if self.places.any:
+            self.taken.update((i, group) for j, i in pairs.tolist() for group in self.places.of(j))
 
     def open(self, reviewer: int, item: int) -> bool:
         """Whether a pair that is allowed alone may be added to what is there."""
-        return bool(self.spare[reviewer] > 0 and self.room[item] > 0) and not self.meets(reviewer, item)
+        return bool(self.spare[reviewer] > 0 and self.room[item] > 0) and not self.full(reviewer, item)
 
-    def meets(self, reviewer: int, item: int) -> bool:
-        """Whether a new review of the item is by a colleague of the reviewer."""
-        return bool(self.held) and self.institution[reviewer] >= 0 and (item, self.institution[reviewer]) in self.held
+    def full(self, reviewer: int, item: int) -> bool:
+        """Whether the item has as many of one of the reviewer's panel groups as it may."""
+        if not self.places.any:
+            return False
+        free = self.places.free
+        return any(free[item, group] <= self.taken[item, group] for group in self.places.of(reviewer))
 
-    def take(self, reviewer: int, item: int) -> None:
+    def take(self, reviewer: int, item: int, times: int = 1) -> None:
         """Use a pair that is open."""
-        self.spare[reviewer] -= 1
-        self.room[item] -= 1
-        if self.institution.size and self.institution[reviewer] >= 0:
-            self.held.add((item, int(self.institution[reviewer])))
+        self.spare[reviewer] -= times
+        self.room[item] -= times
+        for group in self.places.of(reviewer):
+            self.taken[item, group] += times
 
     def give_back(self, reviewer: int, item: int) -> None:
         """Undo a :meth:`take`."""
-        self.spare[reviewer] += 1
-        self.room[item] += 1
-        if self.institution.size and self.institution[reviewer] >= 0:
-            self.held.discard((item, int(self.institution[reviewer])))
-
-
-def clashes(rules: Constraints, pairs: IntArray) -> bool:
-    """Whether two of some reviews, or one and a fixed one, are of one item by people of one institution."""
-    own = rules.people.institution
-    if not rules.people.has_institutions:
-        return False
-    counted = pairs[own[pairs[:, 0]] >= 0]
-    key = counted[:, 1] * own.size + own[counted[:, 0]]
-    fixed = rules.fixed[own[rules.fixed[:, 0]] >= 0]
-    held = fixed[:, 1] * own.size + own[fixed[:, 0]]
-    return bool(np.unique(key).size < key.size or np.isin(key, held).any())
+        self.take(reviewer, item, -1)

@@ -140,7 +140,7 @@ def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray
         What is left of the loads; by default what the planned reviews leave.
     """
     table, rules, N = task.table(pairs), task.constraints, max(task.n_items, 1)
-    # What is lost was asked for all the same: nobody may read it again, and no colleague of who reads it.
+    # What is lost was asked for all the same: nobody may read it again, and it counts where a rule limits people.
     barred = np.union1d(table.reviewer[lost] * N + table.item[lost], rules.people.beside(table))
     left = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size) if spare is None else spare
     after = replace(
@@ -150,5 +150,6 @@ def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray
         room=task.room - np.bincount(pairs[:, 1], minlength=task.room.size),
         conflicts=np.union1d(rules.conflicts, barred),
         fixed=no_pairs(),
+        people=rules.people.without(table.subset(lost)),
     )
     return new_task(after, task.start.room)

@@ -20,8 +20,8 @@ class Board(NamedTuple):
 
     Block b of the start is made of the reviewers ``member[member_start[b]:member_start[b + 1]]``. ``load`` is
     what a reviewer was given, ``spare`` (by reviewer) and ``room`` (by item) are what is left. Reviewer j may not
-    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. ``house`` is a reviewer's institution
-    (-1: none that matters), ``held[item, institution]`` counts the new reviews of an item from there.
+    read the items ``barred[barred_start[j]:barred_start[j + 1]]``, ascending. The panel groups of reviewer j that may
+    get full are ``group[group_start[j]:group_start[j + 1]]``, and ``free[item, group]`` places of them are left.
     ``dice[STATE]`` is the state of the random numbers.
     """
 
@@ -33,8 +33,9 @@ class Board(NamedTuple):
     room: IntArray
     barred_start: IntArray
     barred: IntArray
-    house: IntArray
-    held: IntArray
+    group_start: IntArray
+    group: IntArray
+    free: IntArray
     dice: IntArray
 
 

@@ -1,45 +1,51 @@
-"""Who the reviewers are (institutions, seniors), and the reviews that items are short of."""
+"""Who the reviewers are, and what every item must have: rules on its reviewers, and so many reviews."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner.panels.groups import Ruled, merged, ruled_by, rules_of, short_forms
+from planner.panels.rules import NO_MOST
+from planner.plans.model.places import Places, places
 from reviewgraph.arrays import spread
-from reviewgraph.formats.headers import REVIEWER
-from reviewgraph.formats.side.fields import INSTITUTION, SENIOR
-from reviewgraph.sides.given import by_label, labels_of
-from reviewgraph.sides.matching import match_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
-    from reviewgraph.labels import IntArray, Label
+    from planner.panels.attributes import Attributes
+    from planner.panels.groups import Panels
+    from planner.panels.rules import Rule
+    from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, Reviews
     from reviewgraph.sides.given import Chosen, Valued
 
 
 class Needs(NamedTuple):
-    """Reviews that items are short of.
+    """What items are short of.
 
-    ``reviews`` (N,) are missing to the least number; ``senior`` (N,) is 1 where no reviewer is senior and one has to
-    be. A senior one counts among those missing, so an item takes :attr:`each`.
+    ``reviews`` (N,) are missing to the least number, ``members`` (N, G) to the least number of each panel group, and
+    ``different`` (N, A) panel groups of each attribute. One review may serve several of them: ``each`` (N,) are the
+    new reviews that an item takes at least, and exactly so where ``exact``.
     """
 
     reviews: IntArray
-    senior: IntArray
-
-    @property
-    def each(self) -> IntArray:
-        """Shape (N,): new reviews that each item takes at least."""
-        return np.maximum(self.reviews, self.senior)
+    members: IntArray
+    different: IntArray
+    each: IntArray
+    exact: bool
 
     @property
     def total(self) -> int:
         """New reviews that all items take at least."""
         return int(self.each.sum())
+
+    def within(self, other: Needs) -> bool:
+        """Whether nothing is missing that the others do not miss as well."""
+        return all(bool((mine <= theirs).all()) for mine, theirs in zip(self[:3], other[:3], strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,77 +54,135 @@ class People:
 
     Parameters
     ----------
-    institution
-        Shape (M,): institution by reviewer, -1 for none; empty where none is known.
-    senior
-        Shape (M,): who is senior; None if nobody need be.
+    ruled
+        The rules on who reviews an item together, and the panel groups that they are about.
     min_reviews
         Reviews that every item must have, old and new ones together.
+    lost
+        Shape (N, G): reviewers of each panel group who were asked for an item and are not in the table any more.
+        They still count where a rule says how many there may be; by default there are none.
     """
 
-    institution: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
-    senior: BoolArray | None = None
+    ruled: Ruled = field(default_factory=lambda: ruled_by((), 0))
     min_reviews: int = 0
+    lost: IntArray | None = None
+
+    @property
+    def panels(self) -> Panels:
+        """What the rules ask of each panel group."""
+        return self.ruled.panels
+
+    def groups_of(self, reviewers: IntArray) -> tuple[IntArray, IntArray]:
+        """Return all panel groups of a list of reviewers: the place in the list, and the group."""
+        none = np.empty(0, np.int64)
+        return self.panels.of(reviewers) if self.panels.n_groups else (none, none)
+
+    def counts(self, table: Reviews) -> IntArray:
+        """Shape (N, G): reviewers of each panel group that each item has."""
+        size = self.panels.n_groups
+        place, group = self.groups_of(table.reviewer)
+        N = table.n_items
+        return np.bincount(table.item[place] * size + group, minlength=N * size).reshape(N, size)
 
     def needs(self, table: Reviews) -> Needs:
         """Return what the items of a table are short of."""
-        missing = np.maximum(self.min_reviews - table.reviews_per_item, 0)
-        if self.senior is None:
-            return Needs(missing, np.zeros(table.n_items, np.int64))
-        held = np.bincount(table.item[self.senior[table.reviewer]], minlength=table.n_items)
-        return Needs(missing, (held == 0).astype(np.int64))
+        panels, counts = self.panels, self.counts(table)
+        reviews = np.maximum(self.min_reviews - table.reviews_per_item, 0)
+        members = np.maximum(panels.least - counts, 0)
+        mine = panels.attribute[:, None] == np.arange(panels.different.size)
+        different = np.maximum(panels.different - (counts > 0).astype(np.int64) @ mine, 0)
+        # Who has one value of an attribute at most serves one of its groups only.
+        together = np.where(self._values > 1, _most_of(members, mine), members @ mine)
+        apart = -(-different // np.maximum(self._values, 1))
+        each = np.maximum(reviews, np.maximum(together, apart).max(axis=1, initial=0))
+        exact = np.count_nonzero(members.any(axis=0) @ mine) <= 1 and not different.any() and (self._values <= 1).all()
+        return Needs(reviews, members, different, each, bool(exact))
+
+    @cached_property
+    def _values(self) -> IntArray:
+        """Shape (A,): panel groups of an attribute that one reviewer has at most."""
+        panels = self.panels
+        owner = np.repeat(np.arange(panels.start.size - 1), np.diff(panels.start))
+        size = max(panels.different.size, 1)
+        held = np.bincount(owner * size + panels.attribute[panels.group], minlength=size)
+        return np.array([held[a::size].max(initial=0) for a in range(panels.different.size)], np.int64)
+
+    @property
+    def attribute_names(self) -> list[str]:
+        """The names of the attributes, shape (A,)."""
+        return list(dict.fromkeys(attribute.name for attribute in self.ruled.attributes))
 
     @property
     def asks(self) -> bool:
         """Whether items must have something beside the level."""
-        return self.senior is not None or self.min_reviews > 0
+        return self.min_reviews > 0 or bool(self.panels.least.any() or self.panels.different.any())
 
     def without_needs(self) -> People:
         """Return the same where no item need have anything."""
-        return replace(self, senior=None, min_reviews=0)
+        panels = self.panels
+        free = panels._replace(least=np.zeros_like(panels.least), different=np.zeros_like(panels.different))
+        return replace(self, ruled=self.ruled._replace(panels=free), min_reviews=0)
+
+    def without(self, lost: Reviews) -> People:
+        """Return the same after some reviews are lost that were asked for all the same."""
+        return replace(self, lost=self.counts(lost) + (0 if self.lost is None else self.lost))
 
     @property
-    def has_institutions(self) -> bool:
-        """Whether two of one institution might meet."""
-        return bool((self.institution >= 0).any())
+    def limits(self) -> bool:
+        """Whether a rule says how many reviewers of a panel group there may be."""
+        return bool((self.panels.most < NO_MOST).any())
+
+    def free(self, table: Reviews) -> IntArray:
+        """Shape (N, G): reviewers of each panel group that items may still get; below 0 where there are too many."""
+        return self.panels.most - self.counts(table) - (0 if self.lost is None else self.lost)
+
+    def places(self, table: Reviews, asked: BoolArray) -> Places:
+        """Return the places that are left for the panel groups of which two or more are asked."""
+        panels = self.panels
+        _, group = self.groups_of(np.flatnonzero(asked))
+        crowd = np.bincount(group, minlength=panels.n_groups) > 1
+        return places(panels, self.free(table), np.flatnonzero(crowd & (panels.most < NO_MOST)), table.n_reviewers)
 
     def beside(self, table: Reviews) -> IntArray:
-        """Return pairs ``reviewer * N + item`` where a colleague of the reviewer reviews the item already, ascending.
+        """Return pairs ``reviewer * N + item`` for which an item has as many of a panel group as it may, ascending.
 
-        Takes the time of the reviews times the members of an institution.
+        Takes the time of the items times the members of panel groups that are full.
         """
-        if not self.has_institutions:
+        if not self.limits:
             return np.empty(0, np.int64)
-        # Members institution by institution, so that those of one lie behind each other.
-        member = np.argsort(self.institution, kind="stable")
-        own = self.institution[table.reviewer]
-        first, last = (np.searchsorted(self.institution[member], own, side) for side in ("left", "right"))
-        size = np.where(own >= 0, last - first, 0)
-        colleague = member[spread(first, size)]
-        return np.unique(colleague * table.n_items + np.repeat(table.item, size))
+        panels = self.panels
+        owner = np.repeat(np.arange(panels.start.size - 1), np.diff(panels.start))
+        member = owner[np.argsort(panels.group, kind="stable")]
+        size = np.bincount(panels.group, minlength=panels.n_groups)
+        item, group = np.nonzero(self.free(table) <= 0)
+        barred = member[spread((np.cumsum(size) - size)[group], size[group])]
+        return np.unique(barred * table.n_items + np.repeat(item, size[group]))
 
 
-def people(table: Reviews, institutions: Valued | None, senior: Chosen | None, min_reviews: int) -> People:
+def _most_of(members: IntArray, mine: BoolArray) -> IntArray:
+    """Shape (N, A): the most that is missing of one panel group of each attribute."""
+    if not mine.size:
+        return np.zeros((len(members), mine.shape[1]), np.int64)
+    return np.stack([np.where(mine[:, a], members, 0).max(axis=1) for a in range(mine.shape[1])], axis=1)
+
+
+def people(
+    table: Reviews,
+    *,
+    institutions: Valued | None = None,
+    senior: Chosen | None = None,
+    attributes: Attributes | None = None,
+    rules: Sequence[Rule] = (),
+    min_reviews: int = 0,
+) -> People:
     """Bring what is given by label together; unknown reviewers are warned of.
 
     Raises
     ------
     InputError
-        If institutions or seniors name reviewers, and none that we know.
+        If institutions, seniors or attributes name reviewers, and none that we know; or a rule is about an attribute or
+        value that nobody has, its number cannot be, or there is another on an attribute of that name.
     """
-    number = np.full(table.n_reviewers, -1, np.int64)
-    code: dict[Hashable, int] = {}
-    stated = by_label({} if institutions is None else institutions, "institutions", REVIEWER, INSTITUTION.role)
-    for reviewer, name in zip(_codes(table, list(stated), "institutions").tolist(), stated.values(), strict=True):
-        if name and reviewer >= 0:
-            number[reviewer] = code.setdefault(name, len(code))
-    if senior is None:
-        return People(number, None, min_reviews)
-    found = _codes(table, labels_of(senior, "senior", REVIEWER, SENIOR.role), "senior")
-    is_senior = np.zeros(table.n_reviewers, np.bool_)
-    is_senior[found[found >= 0]] = True
-    return People(number, is_senior, min_reviews)
-
-
-def _codes(table: Reviews, labels: Sequence[Label], name: str) -> IntArray:
-    return match_labels(labels, table.reviewer_code, name, "reviewer", other=table.item_code)
+    asked = rules_of(table.reviewers, attributes, rules, other=table.item_code)
+    short = short_forms(table.reviewers, institutions, senior, other=table.item_code)
+    return People(ruled_by(merged(asked, short), table.n_reviewers), min_reviews)

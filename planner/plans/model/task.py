@@ -26,6 +26,7 @@ from reviewgraph.kernels.compiling import POLICY
 if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
     from planner.plans.model.people import Needs
+    from planner.plans.model.places import Places
     from reviewgraph.kernels.compiling import Kernel
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
@@ -111,25 +112,14 @@ class Task:
             self.room.copy(),
             self.constraints.barred_start,
             self.constraints.barred,
-            *self.houses(),
+            *self.places(),
             np.array([seed & 0x7FFFFFFF], np.int64),
         )
 
-    def houses(self) -> tuple[IntArray, IntArray]:
-        """Shapes (M,) and (N, I): institutions of two or more who are asked, and their fixed reviews by item."""
-        own, fixed = self.constraints.people.institution, self.constraints.fixed
-        house = np.full(self.spare.size, -1, np.int64)
-        if not self.constraints.people.has_institutions:
-            return house, np.zeros((self.n_items, 0), np.int64)
-        may = (own >= 0) & (self.spare > 0)
-        may[fixed[own[fixed[:, 0]] >= 0, 0]] = True
-        asked = np.bincount(own[may], minlength=int(own.max()) + 1)
-        number = np.where(asked > 1, np.cumsum(asked > 1) - 1, -1)
-        house[own >= 0] = number[own[own >= 0]]
-        held = np.zeros((self.n_items, int((asked > 1).sum())), np.int64)
-        counted = fixed[house[fixed[:, 0]] >= 0]
-        np.add.at(held, (counted[:, 1], house[counted[:, 0]]), 1)
-        return house, held
+    def places(self) -> Places:
+        """Return the places that panel groups have left after the fixed reviews, for a search to use up."""
+        left = self.constraints.places
+        return left._replace(free=left.free.copy())
 
     @cached_property
     def needs(self) -> Needs:
@@ -138,7 +128,7 @@ class Task:
         return rules.people.needs(with_extra(rules.reviews, rules.fixed))
 
     def left(self, pairs: IntArray) -> Left:
-        """Return what loads, limits and institutions leave after some more reviews."""
+        """Return what loads, limits and rules leave after some more reviews."""
         return Left(self.constraints, self.spare, self.room, pairs)
 
     def table(self, pairs: IntArray) -> Reviews:

@@ -141,6 +141,6 @@ class _Readers:
         may: BoolArray = (self.left.spare > 0) & (self.left.room[item] > 0)
         may[self.barred[self.first[item] : self.first[item + 1]]] = False
         may[self.new.get(item, [])] = False
-        if self.left.held:
-            may &= ~np.array([self.left.meets(j, item) for j in range(may.size)])
+        if self.left.places.any:
+            may &= ~np.array([self.left.full(j, item) for j in range(may.size)])
         return may

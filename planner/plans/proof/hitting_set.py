@@ -74,22 +74,32 @@ class Master:
         self._activate()
 
     def _meet(self) -> None:
-        """One new review of an item from each institution; and what items are short of."""
-        house, held = self.task.houses()
-        needs, senior = self.task.needs, self.task.constraints.people.senior
-        colleagues: dict[tuple[int, int], list[Any]] = {}
-        seniors: dict[int, list[Any]] = {i: [] for i in np.flatnonzero(needs.senior).tolist()}
-        for variable, (j, i) in zip(self.take, self.candidates.tolist(), strict=True):
-            if house[j] >= 0:
-                colleagues.setdefault((i, int(house[j])), []).append(variable)
-            if i in seniors and senior is not None and senior[j]:
-                seniors[i].append(variable)
-        for (i, home), group in colleagues.items():
-            self.model.add(sum(group) <= max(0, 1 - int(held[i, home])))
+        """No more of a panel group than an item may have; and what items are short of."""
+        task, people, needs = self.task, self.task.constraints.people, self.task.needs
+        members: dict[tuple[int, int], list[Any]] = {}
+        place, group = people.groups_of(self.candidates[:, 0])
+        for k, one in zip(place.tolist(), group.tolist(), strict=True):
+            members.setdefault((int(self.candidates[k, 1]), one), []).append(self.take[k])
+        table = task.table(no_pairs())
+        free, counts = people.free(table), people.counts(table)
+        for (i, one), there in members.items():
+            if free[i, one] < len(there):
+                self.model.add(sum(there) <= max(0, int(free[i, one])))
         readers = dict(self._groups(1))
         for i in np.flatnonzero(needs.each).tolist():
             self.model.add(sum(readers.get(i, [])) >= int(needs.each[i]))
-            self.model.add(sum(seniors.get(i, [])) >= int(needs.senior[i]))
+        for i, one in np.argwhere(needs.members > 0).tolist():
+            self.model.add(sum(members.get((i, one), [])) >= int(needs.members[i, one]))
+        for i, attribute in np.argwhere(needs.different > 0).tolist():
+            new = np.flatnonzero((people.panels.attribute == attribute) & (counts[i] == 0)).tolist()
+            held = [self._any(members[i, one]) for one in new if (i, one) in members]
+            self.model.add(sum(held) >= int(needs.different[i, attribute]))
+
+    def _any(self, several: list[Any]) -> Any:
+        """Return a variable that may be 1 where one of several is taken."""
+        one = self.model.new_bool_var("")
+        self.model.add(one <= sum(several))
+        return one
 
     def _groups(self, column: int) -> list[tuple[int, list[Any]]]:
         found: dict[int, list[Any]] = {}

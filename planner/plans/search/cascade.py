@@ -44,12 +44,12 @@ def roll(dice: IntArray, sides: int) -> int:
 
 @kernel
 def may_read(board: Board, reviewer: int, item: int) -> bool:
-    """Whether a reviewer has spare load, the item room and no new review of a colleague, and nothing bars the pair."""
+    """Whether a reviewer has spare load, the item room and places for her groups, and nothing bars the pair."""
     if board.spare[reviewer] <= 0 or board.room[item] <= 0:
         return False
-    house = board.house[reviewer]
-    if house >= 0 and board.held[item, house] > 0:
-        return False
+    for place in range(board.group_start[reviewer], board.group_start[reviewer + 1]):
+        if board.free[item, board.group[place]] <= 0:
+            return False
     # Bisection: everything before ``low`` is smaller than the item, nothing from ``high`` on is.
     low, end = board.barred_start[reviewer], board.barred_start[reviewer + 1]
     high = end
@@ -256,8 +256,8 @@ def use(board: Board, reviewer: int, item: int, times: int) -> None:
     board.load[reviewer] += times
     board.spare[reviewer] -= times
     board.room[item] -= times
-    if board.house[reviewer] >= 0:
-        board.held[item, board.house[reviewer]] += times
+    for place in range(board.group_start[reviewer], board.group_start[reviewer + 1]):
+        board.free[item, board.group[place]] -= times
 
 
 @kernel

@@ -1,22 +1,25 @@
 """The cheapest new reviews that items are short of.
 
 minimise    the cost
-subject to  every item short of n reviews gets n, a senior one where that is missing; spare loads;
-            one new review of an item from each institution
+subject to  every item short of n reviews gets n, from the panel groups that are missing; spare loads;
+            no more of a panel group than an item may have
 
-An integer programme over the allowed pairs, solved by HiGHS: without institutions and seniors it is a transportation
-problem, whose vertices are whole.
+An integer programme over the allowed pairs, solved by HiGHS: without rules on people it is a transportation problem,
+whose vertices are whole. Where it is not known how many reviews fill what an item lacks, their number comes first.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from planner.plans.model.allowed import short_pairs
+from planner.plans.model.tables import no_pairs
 
 if TYPE_CHECKING:
+    from scipy.optimize import LinearConstraint
+
     from planner.plans.model.task import Task
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
@@ -85,34 +88,76 @@ def _nearest(pairs: IntArray, price: FloatArray) -> IntArray:
 
 def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover:
     """State and solve the programme."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import csr_array, vstack
+    from scipy.optimize import Bounds, milp
 
-    K, short = len(pairs), np.flatnonzero(task.needs.each)
-    if not K:
-        return Cover(None, False, short.size > 0)
-    # One row for each item, reviewer, (item, institution) and item without a senior.
-    house, _ = task.houses()
-    home, senior = house[pairs[:, 0]], task.constraints.people.senior
-    own = np.flatnonzero(home >= 0)
-    old = np.zeros(K, np.bool_) if senior is None else senior[pairs[:, 0]] & (task.needs.senior[pairs[:, 1]] > 0)
-    n_houses = int(house.max(initial=-1)) + 1
-    blocks, least, most = [], [], []
-
-    def limit(columns: IntArray, group: IntArray, low: IntArray | int, high: IntArray | float) -> None:
-        names, row = np.unique(group, return_inverse=True)
-        blocks.append(csr_array((np.ones(columns.size), (row, columns)), shape=(names.size, K)))
-        least.append(np.broadcast_to(low, names.size) if np.isscalar(low) else np.asarray(low)[names])
-        most.append(np.broadcast_to(high, names.size) if np.isscalar(high) else np.asarray(high)[names])
-
-    every = np.arange(K)
-    limit(every, pairs[:, 1], task.needs.each, task.needs.each)
-    limit(every, pairs[:, 0], 0, task.spare)
-    limit(own, pairs[own, 1] * n_houses + home[own], 0, 1)
-    limit(np.flatnonzero(old), pairs[old, 1], 1, np.inf)
-    if np.unique(pairs[:, 1]).size < short.size or np.unique(pairs[old, 1]).size < int(task.needs.senior.sum()):
+    if not len(pairs):
+        return Cover(None, False, task.needs.total > 0)
+    rows, needs = _Rows(len(pairs)), task.needs
+    every, spare = np.arange(len(pairs)), np.minimum(task.spare, len(pairs))
+    rows.add(every, pairs[:, 1], needs.each, needs.each if needs.exact else np.minimum(task.room, len(pairs)))
+    rows.add(every, pairs[:, 0], np.zeros_like(spare), spare)
+    places = task.constraints.places
+    pair, place = places.held_by(pairs)
+    rows.add(pair, place, np.zeros(places.free.size), np.maximum(places.free.ravel(), 0))
+    values = _values(task, pairs, rows)
+    if not rows.possible:
         return Cover(None, False, True)
-    rows = LinearConstraint(vstack(blocks).tocsr(), np.concatenate(least), np.concatenate(most))
+    if not needs.exact:
+        goal = 1.0 + (goal - goal.min()) / (float(np.ptp(goal)) * (len(pairs) + 1) or 1.0)
+    goal = np.concatenate([goal, np.zeros(values)])
     options = {"time_limit": max(clock.left(), LEAST), "mip_rel_gap": 0.0}
-    found = milp(goal, constraints=rows, integrality=np.ones(K), bounds=Bounds(0, 1), options=options)
-    return Cover(None if found.x is None else pairs[found.x > HALF], found.status == SOLVED, found.status == INFEASIBLE)
+    found = milp(goal, constraints=rows.all(), integrality=np.ones(goal.size), bounds=Bounds(0, 1), options=options)
+    chosen = None if found.x is None else pairs[found.x[: len(pairs)] > HALF]
+    return Cover(chosen, found.status == SOLVED, found.status == INFEASIBLE)
+
+
+def _values(task: Task, pairs: IntArray, rows: _Rows) -> int:
+    """Ask for panel groups that are missing; returns how many columns say which values an item has now."""
+    people, needs = task.constraints.people, task.needs
+    size = people.panels.n_groups
+    pair, group = people.groups_of(pairs[:, 0])
+    key = pairs[pair, 1] * size + group
+    asked = needs.members.ravel()[key] > 0
+    rows.add(pair[asked], key[asked], needs.members.ravel(), np.full(needs.members.size, np.inf))
+    # A value that the item does not have yet counts once, if one of its reviewers is taken.
+    new = (people.counts(task.table(no_pairs())) == 0) & (needs.different > 0)[:, people.panels.attribute]
+    fresh = new.ravel()[key]
+    names, which = np.unique(key[fresh], return_inverse=True)
+    own = rows.n_columns + np.arange(names.size)
+    rows.n_columns += names.size
+    entry = np.append(np.ones(which.size), -np.ones(names.size))
+    nothing, any_number = np.zeros(new.size), np.full(new.size, np.inf)
+    rows.add(np.append(pair[fresh], own), np.append(key[fresh], names), nothing, any_number, entry)
+    lacking = needs.different.shape[1] * (names // max(size, 1)) + people.panels.attribute[names % max(size, 1)]
+    rows.add(own, lacking, needs.different.ravel(), np.full(needs.different.size, np.inf))
+    return names.size
+
+
+class _Rows:
+    """Rows of the programme: sums of columns between two numbers; and whether some row has no column to fill it."""
+
+    def __init__(self, n_columns: int) -> None:
+        self.n_columns, self.possible = n_columns, True
+        self.parts: list[tuple[IntArray, IntArray, FloatArray]] = []
+        self.least: list[FloatArray] = []
+        self.most: list[FloatArray] = []
+
+    def add(self, column: IntArray, group: IntArray, least: Any, most: Any, entry: FloatArray | None = None) -> None:
+        """Add a row for each group that occurs; the others must ask for nothing."""
+        names, row = np.unique(group, return_inverse=True)
+        left = np.array(least, np.float64)
+        left[names] = 0
+        self.possible &= not (left > 0).any()
+        above = sum(part.size for part in self.least)
+        self.parts.append((above + row, column, np.ones(column.size) if entry is None else entry))
+        self.least.append(np.asarray(least, np.float64)[names])
+        self.most.append(np.asarray(most, np.float64)[names])
+
+    def all(self) -> LinearConstraint:
+        """Return all rows."""
+        from scipy.optimize import LinearConstraint
+        from scipy.sparse import csr_array
+
+        row, column, entry = (np.concatenate(part) for part in zip(*self.parts, strict=True))
+        least, most = np.concatenate(self.least), np.concatenate(self.most)
+        return LinearConstraint(csr_array((entry, (row, column)), shape=(least.size, self.n_columns)), least, most)

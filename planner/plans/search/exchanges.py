@@ -82,7 +82,7 @@ def _offered(judge: Judge, rest: IntArray, group: IntArray, least: int) -> IntAr
         free = member & (left.room > 0)
         free[table.items_of(j)] = False
         items = task.constraints.readable(j)
-        found += [(j, i) for i in items[free[items]].tolist() if not left.meets(j, i)]
+        found += [(j, i) for i in items[free[items]].tolist() if not left.full(j, i)]
     pairs = as_pairs(found)
     return pairs[:: len(pairs) // PAIRS + 1]
 

@@ -29,14 +29,16 @@ def offer(
     cap: IntArray,
     room: IntArray,
     owner: IntArray,
-    house: IntArray,
-    colleagues: IntArray,
+    group_start: IntArray,
+    group: IntArray,
+    free: IntArray,
     wanted: int,
 ) -> int:
     """Take reviews that are independent in the count matroid, in order, until ``wanted`` are; returns how many are.
 
-    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``colleagues`` counts those
-    of an item by institution, the ``house`` of a reviewer; ``taken`` marks the reviews.
+    ``cap`` (by reviewer, ``owner`` of the review) and ``room`` (by item) are used up; ``free`` are the places
+    of an item by panel group, those of a reviewer as :class:`~planner.plans.model.places.Places` has them; ``taken``
+    marks the reviews.
     """
     n_bodies, found, stamp = game.parent.size, 0, 0
     for vertex in range(game.seen.size):
@@ -47,8 +49,10 @@ def offer(
             break
         if taken[r] or cap[owner[r]] <= 0 or room[item[r]] <= 0:
             continue
-        home = int(house[owner[r]])
-        if home >= 0 and colleagues[item[r], home] > 0:
+        first, last, shut = group_start[owner[r]], group_start[owner[r] + 1], False
+        for place in range(first, last):
+            shut = shut or free[item[r], group[place]] <= 0
+        if shut:
             continue
         # An item that points into the body's own rigid body depends on it: nothing to gather.
         part, thing = find(game.parent, body[r]), n_bodies + item[r]
@@ -62,8 +66,8 @@ def offer(
             taken[r] = 1
             cap[owner[r]] -= 1
             room[item[r]] -= 1
-            if home >= 0:
-                colleagues[item[r], home] += 1
+            for place in range(first, last):
+                free[item[r], group[place]] -= 1
             found += 1
         else:
             contract(game, part, thing, stamp, nothing)
@@ -90,9 +94,9 @@ def greedy_recoverable(oracle: Oracle, wanted: int) -> tuple[IntArray, bool]:
     pairs = pairs[body_of[pairs[:, 0]] >= 0]
     body, item, owner = body_of[pairs[:, 0]], np.ascontiguousarray(pairs[:, 1]), np.ascontiguousarray(pairs[:, 0])
     taken, room, found = np.zeros(len(pairs), np.int64), task.room.copy(), 0
-    houses = task.houses()
+    groups = task.places()
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
-        found += task.form(offer)(game, body, item, taken, step, room, owner, *houses, wanted - found)
+        found += task.form(offer)(game, body, item, taken, step, room, owner, *groups, wanted - found)
         if found >= wanted:
             break
     return pairs[taken > 0], _nothing_bound(oracle, pairs[taken > 0])
@@ -143,9 +147,9 @@ def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:
 
 
 def _nothing_bound(oracle: Oracle, pairs: IntArray) -> bool:
-    """Whether no load, no limit and no colleague can have stopped a review."""
+    """Whether no load, no limit and no rule can have stopped a review."""
     task = oracle.task
-    if (task.houses()[0][pairs[:, 0]] >= 0).any():
+    if task.constraints.places.held_by(pairs)[0].size:
         return False
     load = np.bincount(pairs[:, 0], minlength=task.spare.size)
     used = np.bincount(pairs[:, 1], minlength=task.room.size)

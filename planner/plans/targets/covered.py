@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.ledger import Bound, Ledger
-from planner.plans.model.left import clashes
+from planner.plans.model.missing import what_is_missing
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
 from planner.plans.proof.shortage import why_uncovered
@@ -51,8 +51,8 @@ def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -
     if first.impossible:
         ledger.infeasible = ledger.explained = True
         ledger.reasons += why_uncovered(task) or [
-            "an integer programme finds no reviews that give every paper what it must have within loads, conflicts, "
-            "institutions and seniors, though each of these alone would allow it"
+            "an integer programme finds no reviews that give every paper what it must have within loads, conflicts "
+            "and rules on reviewers, though each of these alone would allow it"
         ]
         return
     if ledger.out_of_reach:
@@ -97,16 +97,16 @@ def best_few(
 def _bound(task: Task) -> Bound:
     """Items' own needs: no review serves two items."""
     needs, people = task.needs, task.constraints.people
-    short, bare = int((needs.reviews > 0).sum()), int(((needs.senior > 0) & (needs.reviews == 0)).sum())
+    short = int((needs.reviews > 0).sum())
     said = []
     if short:
         said.append(
             f"{counted(short, 'paper has', 'papers have')} fewer than {counted(people.min_reviews, 'review')} and "
             f"{noun(short, 'needs', 'need')} {int(needs.each[needs.reviews > 0].sum())} more"
         )
-    if bare:
-        other = "other " if short else ""
-        said.append(f"{counted(bare, f'{other}paper has', f'{other}papers have')} no senior reviewer")
+    other = "other " if short else ""
+    for missing, kind in what_is_missing(people, needs, needs.reviews == 0):
+        said.append(f"{counted(missing, f'{other}paper has', f'{other}papers have')} {kind}")
     return Bound(needs.total, "coverage", ", and ".join(said))
 
 
@@ -170,7 +170,7 @@ def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng:
 
 def _offer(target: Target, task: Task, ledger: Ledger, pairs: IntArray) -> bool:
     """Offer a plan without what it can do without; whether it does what is asked for."""
-    if clashes(task.constraints, pairs) or not holds(target, task, pairs):
+    if not task.constraints.places.hold(pairs) or not holds(target, task, pairs):
         return False
     place = len(pairs) - 1
     while place >= 0 and len(pairs) > ledger.lower_bound and ledger.in_time:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from planner.plans.model.allowed import useful_loads
-from planner.plans.model.left import clashes
 from planner.plans.model.oracle import Cut, Oracle
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.target import Groups
@@ -121,7 +120,7 @@ def _intersect(oracle: Oracle, ledger: Ledger) -> bool:
         return False
     if answer.pairs is not None:
         # Institutions would be a third matroid: what heeds them by itself is cheapest, anything else says nothing.
-        if clashes(oracle.task.constraints, answer.pairs):
+        if not oracle.task.constraints.places.hold(answer.pairs):
             return False
         ledger.pairs, ledger.prices, ledger.cheapest = answer.pairs, answer.prices, True
         ledger.tell()

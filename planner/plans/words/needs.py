@@ -16,16 +16,19 @@ def filled(task: Task, pairs: IntArray, joined: list[Joined]) -> list[Joined]:
     """Add to what each review joins, in turn, what its paper was short of."""
     people, table = task.constraints.people, task.table(no_pairs())
     needs = people.needs(table)
-    count, bare = table.reviews_per_item.tolist(), set(needs.senior.nonzero()[0].tolist())
+    count, missing = table.reviews_per_item.tolist(), needs.members.copy()
+    place, group = people.groups_of(pairs[:, 0])
     said = []
-    for (j, i), (words, short) in zip(pairs.tolist(), joined, strict=True):
+    for k, ((_, i), (words, short)) in enumerate(zip(pairs.tolist(), joined, strict=True)):
         count[i] += 1
         if count[i] <= people.min_reviews:
             words += f"; review {count[i]} of {people.min_reviews} that the paper must have"
             short += f"; review {count[i]} of {people.min_reviews}"
-        if i in bare and people.senior is not None and people.senior[j]:
-            bare.remove(i)
-            words += "; the senior reviewer of the paper"
-            short += "; senior"
+        for one in group[place == k].tolist():
+            if missing[i, one] > 0:
+                missing[i, one] -= 1
+                kind = people.ruled.kind(one)
+                words += f"; {'the' if people.panels.least[one] == 1 else 'a'} {kind} of the paper"
+                short += f"; {kind.removesuffix(' reviewer').removeprefix('reviewer of ')}"
         said.append(Joined(words, short))
     return said

@@ -9,15 +9,35 @@ from reviewgraph import terminal
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
+    from planner.plans.model.standing import RuleStanding
     from planner.plans.plan import Plan
+
+#: Papers named before the rest is only counted.
+NAMED = 5
 
 
 def page(found: Plan) -> str:
     """Return the whole page."""
     lines = _table(found) if found.reviews else []
     lines.append(" ".join(verdict(found)))
+    lines += rule_lines(found)
     lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found.explanation]
     return "\n".join(lines)
+
+
+def rule_lines(found: Plan) -> list[str]:
+    """Say which rules on people hold with the plan, and where reviews that are there break one."""
+    if not found.rules:
+        return []
+    return ["Rules on who reviews a paper together:", *(f"  {_rule_line(rule)}" for rule in found.rules)]
+
+
+def _rule_line(rule: RuleStanding) -> str:
+    broken = ""
+    if rule.broken:
+        more = f" and {len(rule.broken) - NAMED} more" if len(rule.broken) > NAMED else ""
+        broken = f", not on {len(rule.broken)} ({', '.join(map(str, rule.broken[:NAMED]))}{more})"
+    return f"{rule.words}: holds on {counted(rule.papers, 'paper')}{broken} ({rule.option})"
 
 
 def verdict(found: Plan) -> list[str]:
@@ -29,6 +49,9 @@ def verdict(found: Plan) -> list[str]:
     if found.status == PlanStatus.CHOSEN:
         return [found.status.text, f"Reviews: {found.count}."]
     said = [_how_it_ended(found), f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
+    if not found.attained and found.count < found.lower_bound:
+        few = counted(found.count, "review")
+        said = [f"This goes a part of the way only: {few}, and the whole takes {found.lower_bound} or more."]
     if found.lower_bound:
         fixed = len(found.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""

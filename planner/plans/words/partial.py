@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.plans.model.missing import what_is_missing
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def still_short(task: Task, pairs: IntArray) -> list[str]:
             f"{counted(short, 'paper stays', 'papers stay')} short of {counted(least, 'review')}, "
             f"{int(needs.reviews.sum())} in all"
         )
-    if needs.senior.any():
-        said.append(f"{counted(int(needs.senior.sum()), 'paper stays', 'papers stay')} without a senior reviewer")
+    for missing, kind in what_is_missing(task.constraints.people, needs, np.ones(task.n_items, np.bool_)):
+        said.append(f"{counted(missing, 'paper stays', 'papers stay')} with {kind}")
     return said
 
 

@@ -20,6 +20,7 @@ from reviewgraph.formats.side.papers import read_items as read_items
 from reviewgraph.formats.side.papers import read_references as read_references
 from reviewgraph.formats.side.papers import read_truth as read_truth
 from reviewgraph.formats.side.reviewers import Reviewer as Reviewer
+from reviewgraph.formats.side.reviewers import Roster as Roster
 from reviewgraph.formats.side.reviewers import read_attributes as read_attributes
 from reviewgraph.formats.side.reviewers import read_capacity as read_capacity
 from reviewgraph.formats.side.reviewers import read_chosen as read_chosen
@@ -27,3 +28,4 @@ from reviewgraph.formats.side.reviewers import read_hypotheses as read_hypothese
 from reviewgraph.formats.side.reviewers import read_institutions as read_institutions
 from reviewgraph.formats.side.reviewers import read_missing as read_missing
 from reviewgraph.formats.side.reviewers import read_reviewers as read_reviewers
+from reviewgraph.formats.side.reviewers import read_roster as read_roster

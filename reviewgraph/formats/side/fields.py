@@ -49,11 +49,18 @@ TRUTH = _number("truth", "true_quality", "quality")
 SENIOR, WILLING = (Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing"))
 PERSON, PAPER = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
 
+#: When a review was submitted, and when it was asked for.
+SUBMITTED_AT = Role("submitted_at", ("submission_date", "date_submitted"), required=False)
+ASKED_AT = Role("asked_at", ("assigned_at",), required=False)
+
 #: Roles of all side files, beside those of reviews.
-ROLES = tuple(
-    field.role
-    for field in (
-        *(DEMAND, LOAD, MIN_LOAD, INSTITUTION, SENIOR, WILLING, SPARE),
-        *(AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY, TRUTH),
-    )
+ROLES = (
+    *(
+        field.role
+        for field in (
+            *(DEMAND, LOAD, MIN_LOAD, INSTITUTION, SENIOR, WILLING, SPARE),
+            *(AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY, TRUTH),
+        )
+    ),
+    *(SUBMITTED_AT, ASKED_AT),
 )

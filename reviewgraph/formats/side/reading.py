@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
@@ -83,7 +84,11 @@ def read_columns(
     InputError
         If the file cannot be read, a required column is missing, or rows are malformed; up to ten are named.
     """
-    coded = read_coded(path, fields, key=key, kind=kind, unique=unique, **options)
+    return decoded(read_coded(path, fields, key=key, kind=kind, unique=unique, **options))
+
+
+def decoded(coded: Mapping[str, Coded]) -> dict[str, list[Any]]:
+    """Return columns of values from columns of codes."""
     return {name: list(map(column.values.__getitem__, column.codes.tolist())) for name, column in coded.items()}
 
 
@@ -97,8 +102,30 @@ def read_coded(
     **options: Unpack[Options],
 ) -> dict[str, Coded]:
     """Return the columns of :func:`read_columns` as codes of distinct values."""
-    roles = [field.role for field in fields]
-    table, found = open_side(path, roles, kind, options)
+    table, found = open_side(path, [field.role for field in fields], kind, options)
+    check = functools.partial(_expect_papers, path, table, found, key, options)
+    return coded_of(table, found, fields, key=key, kind=kind, unique=unique, check=check)
+
+
+def coded_of(
+    table: Table,
+    found: Mapping[str, int],
+    fields: Sequence[Field],
+    *,
+    key: Sequence[str],
+    kind: str | None,
+    unique: bool | None = True,
+    check: Callable[[Mapping[str, Column], int], None] = lambda columns, size: None,
+) -> dict[str, Coded]:
+    """Return the columns of a table that :func:`open_side` has opened, as :func:`read_coded` does.
+
+    ``check`` is given the columns and the number of rows, and may refuse them.
+
+    Raises
+    ------
+    InputError
+        If rows are malformed; up to ten are named.
+    """
     problems = Problems()
     rows = table.read(list(found.values()), problems)
     columns = dict(zip(found, rows.columns, strict=True))
@@ -106,14 +133,14 @@ def read_coded(
     values = {
         field.role.name: _values(table, rows.lines, columns[field.role.name], field, problems) for field in present
     }
-    _expect_papers(path, table, found, columns, len(rows.lines), key, options)
+    check(columns, len(rows.lines))
     said = rows.columns if kind == "reviewers" else ()
     kept = distinct_rows(table, rows.lines, [columns[name] for name in key], unique, problems, said)
     problems.raise_any()
     nothing = Coded(np.zeros(kept.size, np.int64), [None])
     return {
-        role.name: Coded(columns[role.name].codes[kept], values[role.name]) if role.name in columns else nothing
-        for role in roles
+        name: Coded(columns[name].codes[kept], values[name]) if name in columns else nothing
+        for name in (field.role.name for field in fields)
     }
 
 
@@ -139,10 +166,10 @@ def _expect_papers(
     path: Path,
     table: Table,
     found: Mapping[str, int],
-    columns: Mapping[str, Column],
-    size: int,
     key: Sequence[str],
     options: Options,
+    columns: Mapping[str, Column],
+    size: int,
 ) -> None:
     """Refuse row numbers in the place of papers; a list of papers may number them, if it has each title once."""
     title = columns.get(TITLE.name)

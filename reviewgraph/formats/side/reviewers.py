@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
@@ -24,17 +24,19 @@ from reviewgraph.formats.side.fields import (
 from reviewgraph.formats.side.reading import (
     Options,
     by_label,
+    coded_of,
+    decoded,
     distinct_rows,
     expect_rows,
     open_side,
-    read_columns,
 )
 from reviewgraph.formats.values import parse_flag
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.tables import Column, Path
+    from reviewgraph.formats.tables import Column, Path, Table
 
 _CHOSEN = {field.role.name: field for field in (SENIOR, WILLING)}
+_FIELDS = (PERSON, LOAD, MIN_LOAD, INSTITUTION, SENIOR)
 _SYNONYMOUS = (INSTITUTION.role, SENIOR.role)
 
 
@@ -47,6 +49,13 @@ class Reviewer(NamedTuple):
     senior: bool
 
 
+class Roster(NamedTuple):
+    """The reviewers of a file, and attributes by reviewer."""
+
+    reviewers: dict[str, Reviewer]
+    attributes: dict[str, dict[str, Any]]
+
+
 def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer]:
     """Return the reviewers of a file ``reviewer[,load,min_load,institution,senior]``.
 
@@ -56,12 +65,28 @@ def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer
         As :func:`read_columns`; also if a reviewer stands twice or has a ``min_load`` above the ``load``, or there is
         none.
     """
-    fields = (PERSON, LOAD, MIN_LOAD, INSTITUTION, SENIOR)
-    rows = read_columns(path, fields, key=("reviewer",), kind="reviewers", **options)
+    table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
+    return _reviewers(path, table, places)
+
+
+def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
+    """Return the reviewers of a file and what it says of each, read once.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_reviewers` and :func:`read_attributes`.
+    """
+    table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
+    return Roster(_reviewers(path, table, places), _attributes(path, table, places[REVIEWER.name]))
+
+
+def _reviewers(path: Path, table: Table, places: Mapping[str, int]) -> dict[str, Reviewer]:
+    rows = decoded(coded_of(table, places, _FIELDS, key=("reviewer",), kind="reviewers"))
     expect_rows(path, rows["reviewer"], "reviewer")
     found = {
         label: Reviewer(load, least, institution or "", bool(senior))
-        for label, load, least, institution, senior in zip(*(rows[field.role.name] for field in fields), strict=True)
+        for label, load, least, institution, senior in zip(*(rows[field.role.name] for field in _FIELDS), strict=True)
     }
     for label, entry in found.items():
         if entry.load is not None and entry.min_load is not None and entry.min_load > entry.load:
@@ -83,7 +108,11 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
         As :func:`read_columns`; also if a reviewer stands twice, or there is none.
     """
     table, places = open_side(path, [REVIEWER], "reviewers", options)
-    place, problems = places[REVIEWER.name], Problems()
+    return _attributes(path, table, places[REVIEWER.name])
+
+
+def _attributes(path: Path, table: Table, place: int) -> dict[str, dict[str, Any]]:
+    problems = Problems()
     rows = table.read(range(len(table.header)), problems)
     # A recognised export has rows for what it is about; in a table of one's own a second row is a slip.
     kept = distinct_rows(table, rows.lines, [rows.columns[place]], not table.source, problems)

@@ -16,7 +16,18 @@ from reviewgraph.formats.trees import objects
 from reviewgraph.formats.values import parse_number
 
 NAME = "openreview"
-_EXTRAS = ("title", "number", "confidence", "reviewer_confidence", "signature", "forum", "label", "invitation")
+_EXTRAS = (
+    "title",
+    "number",
+    "confidence",
+    "reviewer_confidence",
+    "signature",
+    "forum",
+    "label",
+    "invitation",
+    "submitted_at",
+    "asked_at",
+)
 
 #: What edges are for, by the last part of their invitation.
 _ASSIGNED = ("assignment", "proposed_assignment", "invite_assignment")
@@ -75,6 +86,7 @@ def _reviews(name: str, content: Any) -> Grid | None:
             "forum": note.get("forum"),
             "signature": note.get("signatures"),
             "title": titles.get(note.get("forum")),
+            "submitted_at": note.get("cdate") or note.get("tcdate"),
             **{key: _value(entry) for key, entry in note["content"].items() if key in fields},
         }
         for note in reviews.values()
@@ -119,7 +131,13 @@ def _edges_of(names: Collection[str], head: str, tail: str, name: str, content: 
         )
         raise InputError(message)
     records = [
-        {head: edge["head"], tail: edge["tail"], "weight": edge.get("weight"), "label": edge.get("label")}
+        {
+            head: edge["head"],
+            tail: edge["tail"],
+            "weight": edge.get("weight"),
+            "label": edge.get("label"),
+            **({"asked_at": asked} if (asked := edge.get("cdate") or edge.get("tcdate")) else {}),
+        }
         for edge in found
     ]
     return from_records(name, records, "edge")

@@ -7,8 +7,8 @@ import numpy as np
 from planner.assignments.model.levels import aim_named
 from planner.assignments.model.problem import Problem
 from planner.assignments.steps.grouping import Core
-from planner.assignments.wishes.groups import ruled_by, rules_of
 from planner.assignments.wishes.rivals import rivals_of
+from planner.panels.groups import ruled_by, rules_of
 
 
 def problem_of(pairs, affinity, n_items, n_reviewers, *, demand, load, **rules):

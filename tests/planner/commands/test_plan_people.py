@@ -93,6 +93,84 @@ def test_what_cannot_be_meant_ends_with_one_message(text: str, words: tuple[str,
     assert message in found.stderr
 
 
+RULED = "reviewer,institution,senior,region\nann,X,yes,A\nbob,X,no,B\ncleo,Y,,A;B\ndan,Z,yes,C\neve,W,,C\n"
+
+
+def test_rules_of_an_assignment_hold_on_every_paper_of_a_plan() -> None:
+    Path("people.csv").write_text(RULED)
+    Path("willing.csv").write_text("reviewer\nann\ncleo\ndan\neve\n")
+    rules = ("--at-most", "region=2", "--at-least", "senior=1", "--at-least", "region=2", "--at-most", "institution=2")
+    found = run("--reviewers", "people.csv", "--willing", "willing.csv", *rules, "--json")
+    report = json.loads(found.stdout)
+    assert report["status"] in ("optimal", "feasible"), report["explanation"]
+    assert {rule["option"] for rule in report["rules"]} == set(map(" ".join, zip(rules[::2], rules[1::2], strict=True)))
+    assert all((rule["papers"], rule["broken"]) == (4, []) for rule in report["rules"])
+    rows = [line.split(",") for line in CHAIN.splitlines()[1:]]
+    pairs = [*map(tuple, rows), *((one["reviewer"], one["item"]) for one in report["reviews"])]
+    known = {line.split(",")[0]: line.split(",")[1:] for line in RULED.splitlines()[1:]}
+    for paper in ("p1", "p2", "p3", "p4"):
+        panel = [known[who] for who, what in pairs if what == paper]
+        regions = [region for _, _, regions in panel for region in regions.split(";")]
+        assert any(senior == "yes" for _, senior, _ in panel)
+        assert len(set(regions)) >= 2
+        assert max(map(regions.count, regions)) <= 2
+
+
+def test_a_rule_that_no_plan_keeps_is_said_with_papers_and_counts() -> None:
+    Path("people.csv").write_text(RULED)
+    Path("willing.csv").write_text("reviewer\nann\nbob\n")
+    none = run("--reviewers", "people.csv", "--willing", "willing.csv", "--at-least", "region=3")
+    assert none.exit_code == 1
+    words = " ".join(none.stdout.split())
+    asked = "eviewers of fewer than 3 different values of region have reviewed, or may review, papers p1, p3, p4"
+    assert asked in words
+    none = run("--reviewers", "people.csv", "--willing", "willing.csv", "--at-least", "region:A=2")
+    assert "ewer than 2 reviewers of region A have reviewed, or may review, paper p1" in " ".join(none.stdout.split())
+
+
+def test_reviews_that_break_a_rule_already_are_named() -> None:
+    Path("people.csv").write_text(RULED)
+    report = json.loads(run("--reviewers", "people.csv", "--at-most", "institution=1", "--json").stdout)
+    (rule,) = report["rules"]
+    assert (rule["papers"], rule["broken"]) == (3, ["p2"])  # ann and bob are of one institution
+    assert not {("ann", "p3"), ("bob", "p1")} & {(one["reviewer"], one["item"]) for one in report["reviews"]}
+    page = run("--reviewers", "people.csv", "--at-most", "institution=1").stdout
+    assert "  at most 1 of one institution: holds on 3 papers, not on 1 (p2) (--at-most institution=1)" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        (None, ("--at-most", "home=1"), "--at-most home=1: expected --reviewers FILE or --attributes FILE with it"),
+        ("", ("--at-most", "home=1"), "rules.csv: "),
+        ("reviewer,home\n", ("--at-most", "home=1"), "rules.csv: a header but no reviewers below it"),
+        (
+            "reviewer,home\nann,X\n",
+            ("--at-most", "hone=1"),
+            "expected a known attribute, found 'hone'; did you mean 'home'",
+        ),
+        (
+            "reviewer,home\nann,\n",
+            ("--at-most", "home=1"),
+            "--at-most home=1: expected a known attribute, found 'home'",
+        ),
+        ("reviewer,home\nann,X\nann,Y\n", ("--at-most", "home=1"), "rules.csv:3: 'ann' stood in rules.csv:2 already"),
+        ("reviewer,home\nAnn,X\n", ("--at-most", "home=1"), "match if letter case and blanks are ignored"),
+        ("reviewer,home\nann,X\n", ("--at-least", "home=x"), "--at-least home=x: expected a whole number"),
+    ],
+)
+def test_rules_that_cannot_be_meant_end_with_one_message(
+    text: str | None, words: tuple[str, ...], message: str
+) -> None:
+    if text is not None:
+        Path("rules.csv").write_text(text)
+        words = (*words, "--reviewers", "rules.csv")
+    found = run(*words)
+    assert found.exit_code == 2
+    assert message in found.stderr
+    assert found.stderr.count("Error:") == 1
+
+
 @pytest.mark.parametrize("header", ["item,reviewer,fits", "item,reviewer,fits,affinity,similarity"])
 @pytest.mark.parametrize("given", ["affinity=fits", "odd.csv:affinity=fits"])
 def test_columns_of_side_files_can_be_named(header: str, given: str) -> None:

@@ -103,7 +103,11 @@ def test_labels_and_invitations_reach_the_edges(run: Run) -> None:
     ("words", "message"),
     [
         (["--to", "cmt"], "Error: --to cmt: expected -o FILE with it"),
-        (["-o", "out", "--label", "x"], "Error: --label: expected --to hotcrp or openreview with it, found --to csv"),
+        (["--label", "x"], "Error: --label x: expected -o FILE with it"),
+        (
+            ["--to", "csv", "-o", "out", "--label", "x"],
+            "Error: --label: expected --to hotcrp or openreview with it, found --to csv",
+        ),
         (["--to", "hotcrp", "-o", "out", "--invitation", "x"], "Error: --invitation: expected --to openreview with it"),
     ],
 )
@@ -112,6 +116,19 @@ def test_what_does_not_go_together_is_refused(run: Run, words: list[str], messag
         told = run(*command)
         assert told.exit_code == 2
         assert message in told.stderr
+
+
+def test_a_label_goes_to_the_system_that_the_input_is_from(run: Run) -> None:
+    done = run("plan", "pcassignments.csv", "-o", "upload.csv", "--label", "R2")
+    assert done.exit_code == 0, done.stderr
+    assert {row["round"] for row in csv.DictReader(Path("upload.csv").read_text().splitlines())} == {"R2"}
+    told = run("plan", "pcassignments.csv", "-o", "upload.csv", "--invitation", "x")
+    assert told.exit_code == 2
+    assert "--invitation: expected --to openreview with it" in told.stderr
+    for design in ([], ["--design", "double"]):
+        told = run(*assigned("-o", "out", "--label", "x"), *design)
+        assert told.exit_code == 2
+        assert "--label: expected --to hotcrp or openreview with it" in told.stderr
 
 
 def test_labels_that_a_system_does_not_take_are_refused_before_the_work(run: Run) -> None:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from planner import AtLeast, AtMost
 from reviewgraph import Reviews
+from tests.planner.assignments.naive_rules import broken, counts
 from tests.planner.plans.naive_plans import LEVELS
 
 
@@ -37,13 +39,28 @@ class Case(NamedTuple):
             and j in told.get("willing", range(99))
             and ("min_affinity" not in told or affinity.get((j, i), -99) >= told["min_affinity"])
             and (j not in home or (home[j], i) not in beside)
+            and not self.crowded(j, [k for k, what in old if what == i] + [j])
         ]
+
+    def crowded(self, reviewer: int, panel: list[int]) -> bool:
+        """Whether a panel has too many who share a value with one of its reviewers."""
+        told = self.options.get("attributes", {})
+        return any(
+            counts(panel, rule.attribute, told).get(value, 0) > rule.number
+            for rule in self.options.get("rules", ())
+            if isinstance(rule, AtMost)
+            for value in counts([reviewer], rule.attribute, told)
+        )
 
     def reviews_now(self) -> list[tuple[int, int]]:
         """Existing and fixed reviews."""
         table = self.reviews
         old = zip(table.reviewer.tolist(), table.item.tolist(), strict=True)
         return list(dict.fromkeys([*old, *self.options.get("fixed", ())]))
+
+    def panel(self, item: int, chosen: tuple[tuple[int, int], ...]) -> list[int]:
+        """Reviewers of an item."""
+        return [j for j, i in [*self.reviews_now(), *chosen] if i == item]
 
     def keeps(self, chosen: tuple[tuple[int, int], ...]) -> bool:
         """Whether loads, limits and institutions hold for some new reviews together with the fixed ones."""
@@ -58,6 +75,7 @@ class Case(NamedTuple):
             all(a <= b for a, b in zip(loads, spare, strict=True))
             and all(sum(i == k for _, k in new) <= told.get("max_per_item", 99) for i in range(table.n_items))
             and len(set(parties)) == len(parties)
+            and not any(self.crowded(j, self.panel(i, chosen)) for j, i in chosen)
         )
 
     def served(self, chosen: tuple[tuple[int, int], ...]) -> bool:
@@ -65,6 +83,9 @@ class Case(NamedTuple):
         told, every = self.options, [*self.reviews_now(), *chosen]
         who = [[j for j, k in every if k == i] for i in range(self.reviews.n_items)]
         senior = told.get("senior")
+        least = [rule for rule in told.get("rules", ()) if isinstance(rule, AtLeast)]
+        if any(broken(js, told.get("attributes", {}), least) for js in who):
+            return False
         return all(len(js) >= told.get("min_reviews", 0) for js in who) and (
             senior is None or all(set(js) & set(senior) for js in who)
         )
@@ -104,6 +125,26 @@ def best_plan(case: Case, target: str, most_sets: int) -> tuple[int, float] | st
 
 
 @st.composite
+def rules(draw: st.DrawFn, everyone: int) -> dict[str, Any]:
+    """Rules on a region (one or none), topics (none to two) and a yes or no; the first reviewer has all of them."""
+    known: dict[int, dict[str, Any]] = {0: {"region": "A", "topic": ["s", "t"], "chair": True}}
+    for j in range(1, everyone):
+        topics = draw(st.lists(st.sampled_from("st"), max_size=2, unique=True))
+        region = draw(st.sampled_from(["A", "B", "", None, float("nan")]))
+        known[j] = {"region": region, "topic": topics, "chair": draw(st.booleans())}
+    number = st.integers(0, 2)
+    one = st.one_of(
+        st.builds(AtMost, st.sampled_from(["region", "topic", "chair"]), number),
+        st.builds(AtLeast, st.sampled_from(["region", "topic", "chair"]), number),
+        st.builds(AtLeast, st.just("region"), number, st.just("A")),
+        st.builds(AtLeast, st.just("topic"), number, st.sampled_from("st")),
+    )
+    few = draw(st.lists(one, min_size=1, max_size=2))
+    held = {value for values in known.values() for value in values["topic"]}
+    return {"attributes": known, "rules": [rule for rule in few if getattr(rule, "value", None) in {None, "A", *held}]}
+
+
+@st.composite
 def cases(draw: st.DrawFn, most: int = 4) -> Case:
     """Small tables with few rules or many, aimed at what collides: few institutions, few seniors, tight loads."""
     M, N = draw(st.integers(1, most)), draw(st.integers(1, most))
@@ -118,6 +159,8 @@ def cases(draw: st.DrawFn, most: int = 4) -> Case:
         options["institutions"] = {j: draw(st.sampled_from("xy")) for j in draw(st.sets(people, min_size=1))}
     if draw(st.booleans()):
         options["senior"] = sorted(draw(st.sets(people, min_size=1)))
+    if draw(st.booleans()):
+        options |= draw(rules(len(everyone)))
     if draw(st.booleans()):
         options["min_reviews"] = draw(st.integers(0, 3))
     if draw(st.integers(0, 3)) == 0:

@@ -15,7 +15,7 @@ from planner.assignments.model.network import (
     workspace,
 )
 from planner.assignments.steps.flow import cheapest_assignment, whole_costs
-from planner.assignments.wishes.rules import Reward
+from planner.panels.rules import Reward
 from tests.planner.assignments import naive_rules as naive
 from tests.planner.assignments.cases import problem_of, random_case, ruled_of
 

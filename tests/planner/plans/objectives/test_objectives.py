@@ -180,7 +180,7 @@ def test_what_is_missing_is_named() -> None:
         plan_extra_reviews(reviews, objective="fame")
     with pytest.raises(InputError, match="objective: expected scores to learn from"):
         plan_extra_reviews(Reviews.from_pairs([("ann", 1), ("bob", 1)]), objective="precision", max_reviews=1)
-    with pytest.raises(InputError, match="min_reviews, senior: expected a target"):
+    with pytest.raises(InputError, match="min_reviews, senior, rules: expected a target"):
         plan_extra_reviews(reviews, objective="precision", max_reviews=1, min_reviews=5)
 
 

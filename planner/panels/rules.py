@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from planner.assignments.wishes.attributes import Attribute, unknown
+from planner.panels.attributes import Attribute, unknown
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:

@@ -51,6 +51,10 @@ class Attribute(NamedTuple):
         """Number of reviewers with each value."""
         return np.bincount(self.value, minlength=len(self.values))
 
+    def kind(self, value: int, what: str = "reviewer") -> str:
+        """Say of what kind who has a value is, given by code: a senior reviewer, a reviewer of region Asia."""
+        return f"{self.name} {what}" if self.flag else f"{what} of {self.name} {self.values[value]}"
+
 
 def attribute_of(name: str, known: Mapping[Any, Any], reviewers: Sequence[Label]) -> Attribute:
     """Encode one attribute from the value of each reviewer, or several in a list, tuple or set; None and "" are none.

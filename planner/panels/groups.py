@@ -6,24 +6,23 @@ at least and at most; of each attribute it needs so many different groups, and e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.assignments.wishes.attributes import Attribute, attribute_of, unknown
-from planner.assignments.wishes.pairs import LISTS
-from planner.assignments.wishes.rules import AtLeast, AtMost
+from planner.panels.attributes import Attribute, attribute_of, unknown
+from planner.panels.rules import AtLeast, AtMost
 from reviewgraph.arrays import spread
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
 from reviewgraph.formats.side.fields import INSTITUTION, SENIOR
 from reviewgraph.sides.given import by_label, labels_of
-from reviewgraph.sides.matching import match_labels
+from reviewgraph.sides.matching import REVIEWS, match_labels
 
 if TYPE_CHECKING:
-    from planner.assignments.wishes.attributes import Attributes
-    from planner.assignments.wishes.rules import Rule, Terms
+    from planner.panels.attributes import Attributes
+    from planner.panels.rules import Rule, Terms
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
     from reviewgraph.sides.given import Chosen, Valued
@@ -71,15 +70,21 @@ class Panels(NamedTuple):
 
 
 class Ruled(NamedTuple):
-    """Rules in force, the attribute that each is about, and what they ask of panel groups."""
+    """Rules in force, the attribute that each is about, what they ask, and the value that each panel group has."""
 
     rules: tuple[Rule, ...]
     attributes: tuple[Attribute, ...]
     panels: Panels
+    groups: tuple[tuple[Attribute, int], ...] = ()
 
     def words(self) -> list[str]:
         """Say of each rule what holds on each paper."""
         return [rule.words(attribute) for rule, attribute in zip(self.rules, self.attributes, strict=True)]
+
+    def kind(self, group: int, number: int = 1, what: str = "reviewer") -> str:
+        """Say what so many of a panel group are: senior reviewers, a reviewer of region Asia."""
+        attribute, value = self.groups[group]
+        return attribute.kind(value, what if number == 1 else f"{what}s")
 
 
 def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int) -> Ruled:
@@ -92,34 +97,39 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int) -> Ruled
         by_name.setdefault(attribute.name, (attribute, []))[1].append(rule.terms(attribute))
     none = np.empty(0, np.int64)
     parts = [(none, none, none, none, none)]
-    different, reward, n_groups = [], [], 0
+    different, reward, groups = [], [], list[tuple[Attribute, int]]()
     for number, (attribute, terms) in enumerate(by_name.values()):
         different.append(max(t.different for t in terms))
         reward.append(sum(t.reward for t in terms))
         low, high = np.max([t.least for t in terms], axis=0), np.min([t.most for t in terms], axis=0)
         kept = (low > 0) | (high < attribute.holders) | bool(different[-1] or reward[-1])
-        place = np.where(kept, n_groups + np.cumsum(kept) - 1, -1)[attribute.value]
+        place = np.where(kept, len(groups) + np.cumsum(kept) - 1, -1)[attribute.value]
         counts = place >= 0
-        n_kept = int(np.count_nonzero(kept))
-        parts.append((attribute.owner[counts], place[counts], np.full(n_kept, number), low[kept], high[kept]))
-        n_groups += n_kept
+        parts.append((attribute.owner[counts], place[counts], np.full(kept.sum(), number), low[kept], high[kept]))
+        groups += [(attribute, value) for value in np.flatnonzero(kept).tolist()]
     who, group, owner, least, most = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.lexsort((group, who))
     start = np.searchsorted(who[order], np.arange(n_reviewers + 1)).astype(np.int64)
     wants = np.array(different, np.int64), np.array(reward, np.float64)
     panels = Panels(start, group[order], owner, least, most, *wants)
-    return Ruled(tuple(rule for rule, _ in asked), tuple(attribute for _, attribute in asked), panels)
+    return Ruled(tuple(rule for rule, _ in asked), tuple(attribute for _, attribute in asked), panels, tuple(groups))
 
 
-def rules_of(reviewers: Sequence[Label], attributes: Attributes | None, rules: Sequence[Rule]) -> list[Any]:
-    """Pair each rule with the attribute that it is about.
+def rules_of(
+    reviewers: Sequence[Label],
+    attributes: Attributes | None,
+    rules: Sequence[Rule],
+    where: str = REVIEWS,
+    other: Iterable[Label] = (),
+) -> list[Any]:
+    """Pair each rule with the attribute that it is about; ``where`` and ``other`` are for messages.
 
     Raises
     ------
     InputError
         If a rule is about an attribute or a value that nobody has, or its number cannot be.
     """
-    match_labels(list(attributes or ()), reviewers, "attributes", "reviewer", where=LISTS)
+    match_labels(list(attributes or ()), reviewers, "attributes", "reviewer", where=where, other=other)
     known: dict[str, dict[Any, Any]] = {}
     for label, values in (attributes or {}).items():
         for name, value in values.items():
@@ -138,7 +148,13 @@ def rules_of(reviewers: Sequence[Label], attributes: Attributes | None, rules: S
     return [(rule, found[rule.attribute]) for rule in dict.fromkeys(rules)]
 
 
-def short_forms(reviewers: Sequence[Label], institutions: Valued | None, senior: Chosen | None) -> list[Any]:
+def short_forms(
+    reviewers: Sequence[Label],
+    institutions: Valued | None,
+    senior: Chosen | None,
+    where: str = REVIEWS,
+    other: Iterable[Label] = (),
+) -> list[Any]:
     """Return the rules that ``institutions`` and ``senior`` are short for, each with its attribute.
 
     Raises
@@ -147,13 +163,13 @@ def short_forms(reviewers: Sequence[Label], institutions: Valued | None, senior:
         If one of the two names nobody whom we know.
     """
     asked: list[Any] = []
-    where = by_label({} if institutions is None else institutions, "institutions", REVIEWER, INSTITUTION.role)
-    match_labels(list(where), reviewers, "institutions", "reviewer", where=LISTS)
-    if where:
-        asked.append((AtMost("institution", 1), attribute_of("institution", where, reviewers)))
+    homes = by_label({} if institutions is None else institutions, "institutions", REVIEWER, INSTITUTION.role)
+    match_labels(list(homes), reviewers, "institutions", "reviewer", where=where, other=other)
+    if homes:
+        asked.append((AtMost("institution", 1), attribute_of("institution", homes, reviewers)))
     if senior is not None:
         chosen = labels_of(senior, "senior", REVIEWER, SENIOR.role)
-        match_labels(chosen, reviewers, "senior", "reviewer", where=LISTS)
+        match_labels(chosen, reviewers, "senior", "reviewer", where=where, other=other)
         among = set(chosen)
         yes = attribute_of("senior", {label: label in among for label in reviewers}, reviewers)
         asked.append((AtLeast("senior", 1), yes))
