@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reviewgraph.designs import doubly_connected_assignment as doubly_connected_assignment
     from reviewgraph.designs import random_assignment as random_assignment
     from reviewgraph.errors import CertificateError as CertificateError
+    from reviewgraph.errors import ColumnWarning as ColumnWarning
     from reviewgraph.errors import DuplicateReview as DuplicateReview
     from reviewgraph.errors import ImpossibleDesign as ImpossibleDesign
     from reviewgraph.errors import InputError as InputError
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Assumptions": "assumptions",
     "CertificateError": "errors",
+    "ColumnWarning": "errors",
     "Components": "components",
     "DuplicateReview": "errors",
     "Fragile": "fragility.fragile",

@@ -8,6 +8,7 @@
     │   └── ImpossibleDesign  sizes for which no assignment of the kind asked for exists
     └── CertificateError      a certificate that does not prove what it claims
 
+    ColumnWarning             one column of a data frame taken where several would do  (a UserWarning)
     LabelWarning              labels beside the reviews that they do not know  (a UserWarning)
 
 Every message names the place, what was expected, what was found and what to do.
@@ -34,6 +35,10 @@ class ImpossibleDesign(InputError):
 
 class CertificateError(ReviewGraphError):
     """A certificate that does not prove what it claims; the message names the step."""
+
+
+class ColumnWarning(UserWarning):
+    """Of several columns of a data frame that may be meant one was taken; the message says which, and how to choose."""
 
 
 class LabelWarning(UserWarning):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reviewgraph.errors import InputError
+from reviewgraph.errors import ColumnWarning, InputError
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     InputError
         If it is neither, or the data frame does not tell which columns are meant.
 
+    Warns
+    -----
+    ColumnWarning
+        If the data frame has several columns for the reviewer or the item, of which the best known was taken.
+
     Examples
     --------
     >>> import pandas
@@ -38,7 +44,11 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
     if isinstance(given, Reviews):
         return given
     if hasattr(type(given), "columns"):  # of the type, since a frame that is lazy would have to find its columns
-        return Reviews.from_frame(given)
+        chosen: list[str] = []
+        reviews = Reviews.from_frame(given, note=chosen.append)
+        for message in chosen:
+            warnings.warn(message, ColumnWarning, stacklevel=3)
+        return reviews
     message = (
         f"{name}: expected Reviews or a data frame (pandas, polars, pyarrow ...), found {type(given).__name__}; "
         "Reviews.from_pairs takes rows (reviewer, item, score), read_reviews takes files"

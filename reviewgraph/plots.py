@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from reviewgraph.errors import InputError
 from reviewgraph.results import Result
+from reviewgraph.storing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ class Plot(ABC):
         """The picture as SVG that stands alone, loads nothing, and follows the light or dark setting of the machine."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file.
+        """Write the picture to a file, whole or not at all.
 
         Parameters
         ----------
@@ -39,17 +40,15 @@ class Plot(ABC):
         Raises
         ------
         InputError
-            If it ends otherwise, or cannot be written.
+            If it ends otherwise, or cannot be written; what stood there before is still there.
         """
-        target = Path(path)
-        if target.suffix.lower() != ".svg":
-            message = f"path: expected a name that ends with .svg, found {os.fspath(path)!r}"
+        if Path(path).suffix.lower() != ".svg":
+            message = (
+                f"path: expected a name that ends with .svg, found {os.fspath(path)!r}; pictures are vectors, which "
+                "browsers, word processors and inkscape open, and rsvg-convert turns into PNG or PDF"
+            )
             raise InputError(message)
-        try:
-            target.write_text(self.svg, encoding="utf-8")
-        except OSError as error:
-            message = f"{path}: cannot be written ({error.strerror or error})"
-            raise InputError(message) from error
+        write_whole(path, self.svg)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.title}>"

@@ -177,18 +177,23 @@ def _framable(column: Sequence[Any]) -> Sequence[Any]:
 
 
 def _table(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return columns as a table in HTML, numbers at the right."""
-    heads = "".join(_element("th", name) for name in columns)
+    """Return columns as a table in HTML, numbers and what stands above them at the right."""
+    heads = "".join(_element("th", name, _side(column)) for name, column in columns.items())
     rows = zip(*columns.values(), strict=True)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return _element("td", f"{value:.4g}", "text-align: right")
-    number = isinstance(value, int) and not isinstance(value, bool)
-    return _element("td", "" if value is None else str(value), "text-align: right" if number else "text-align: left")
+    text = f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    return _element("td", text, _side([value]))
+
+
+def _side(values: Sequence[Any]) -> str:
+    """Return the side at which values stand: numbers at the right, as long as nothing else is among them."""
+    known = [value for value in values if value is not None]
+    numbers = known and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known)
+    return f"text-align: {'right' if numbers else 'left'}"
 
 
 def _element(tag: str, text: str, style: str = "") -> str:

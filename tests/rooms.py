@@ -18,7 +18,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "clock": "",
         "terminal": "words",
         "results": "errors words",
-        "plots": "errors results",
+        "storing": "errors",
+        "plots": "errors results storing",
         "naming": "errors",
         "normal": "arrays",
         "chances": "arrays errors normal",
@@ -48,8 +49,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "report": "_version arrays labels words plots reviews",
         "report.check": (f"{_GRAPHS} levels components structure violations fragility precision pages checking report"),
         "cli": (
-            "_version errors labels words terminal levels results clock formats reviews sides reading assumptions "
-            "precision checking report report.check"
+            "_version errors labels words terminal levels results storing clock formats reviews sides reading "
+            "assumptions precision checking report report.check"
         ),
         "__main__": "cli",
     },

@@ -6,11 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import click
 import pytest
 
+from lsc.experiments.registry import EXPERIMENTS
 from reviewgraph.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +21,39 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path for path in [*DOCS.rglob("*.md"), ROOT / "README.md"] if "_build" not in path.parts)
 SHOWN = {path: re.findall(r"^```console\n(.*?)^```$", path.read_text("utf-8"), re.M | re.S) for path in PAGES}
 COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
+
+#: Blocks of Python without prompts; those with prompts are doctests, and the page on notebooks has a test of its own.
+BLOCKS = {
+    page: [
+        block
+        for block in re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+        if ">>>" not in block
+    ]
+    for page in PAGES
+    if page.name != "notebook.md"
+}
+AFFINITIES = [f"p{paper},r{who},{(3 * paper + 2 * who) % 7 / 7:.2f}" for paper in range(4) for who in range(6)]
+#: What the blocks of a page read.
+READ = {
+    "assign.md": {
+        "affinity.csv": "\n".join(["item,reviewer,affinity", *AFFINITIES]),
+        "conflicts.csv": "item,reviewer\np0,r0\n",
+        "bids.csv": "item,reviewer,bid\np0,r1,yes\np1,r1,maybe\np2,r2,conflict\n",
+    },
+    "plan.md": {"reviews.csv": "reviewer,item\nann,p6\nann,p5\nbob,p6\nbob,p7\neve,p5\n"},
+    "reproduce.md": {
+        "scores.csv": "grader,essay,score\n" + "".join(f"g{k % 3},e{k % 4},{5 + k % 5}\n" for k in range(12)),
+        "truth.csv": "item,quality\n" + "".join(f"e{k},{5 + k % 3}\n" for k in range(4)),
+    },
+    "upload.md": {"edges.json": '[{"head": "p1", "tail": "~Ann_Arbor1", "weight": 1, "invitation": "V/-/Assignment"}]'},
+    "data.md": {"scores.csv": "reviewer,paper,OveMer,RevExp\nann,1,4,2\nbob,1,3,1\n"},
+}
+#: What is too large, or elsewhere, for a test, and what stands for it.
+INSTEAD = {
+    'backend="dask"': 'backend="sequential"',
+    "trials=20": "trials=1",
+    'EXPERIMENTS["table1"]': "small",
+}
 
 every_command = pytest.mark.parametrize("name", COMMANDS)
 
@@ -34,6 +70,24 @@ def test_consoles_show_what_the_commands_print(page: Path, tmp_path: Path) -> No
             assert run.returncode == 0, run.stderr
             if expected:
                 assert (run.stdout, run.stderr) == (expected, "")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in BLOCKS if BLOCKS[page]], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_blocks_of_python_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in READ.get(page.name, {}).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    openreview = mock.Mock()
+    monkeypatch.setitem(sys.modules, "openreview", openreview)
+    monkeypatch.setitem(sys.modules, "openreview.api", openreview.api)
+    small = EXPERIMENTS["doubly-connected"].scaled(20)
+    known: dict[str, object] = {"client": openreview, "small": replace(small, cells=small.cells[:1])}
+    for block in BLOCKS[page]:
+        for said, instead in INSTEAD.items():
+            block = block.replace(said, instead)
+        exec(block, known)
 
 
 def test_the_tutorial_shows_the_check() -> None:

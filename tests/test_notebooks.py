@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from xml.etree import ElementTree as Tree
 
 import pandas
@@ -21,7 +22,7 @@ import lsc
 import planner
 import reviewgraph
 from lsc.methods.registry import METHODS
-from reviewgraph import InputError, Reviews, check
+from reviewgraph import ColumnWarning, InputError, Reviews, check
 from reviewgraph.formats.writing import plain
 from reviewgraph.plots import Pictured, Plot
 from reviewgraph.structure import structure_of
@@ -109,6 +110,13 @@ def test_a_cell_shows_a_headline_and_the_first_rows(make: Callable[[Any], Pictur
     assert len(shown.findall("./table/tbody/tr")) == min(rows, 10)
 
 
+def test_numbers_and_what_stands_above_them_are_at_the_right() -> None:
+    plan = planner.plan_extra_reviews(pandas.DataFrame({"reviewer": ["ann", "ann", "bob"], "paper": [1, 2, 3]}))
+    shown = Tree.fromstring(plan._repr_html_())
+    rows = [[(cell.get("style") or "")[12:] for cell in row] for row in shown.iter("tr")]
+    assert rows[0] == rows[1] == ["right", "left", "right", "left"]  # item, reviewer, cost, joins
+
+
 def test_a_cell_counts_the_rows_that_it_leaves_out() -> None:
     shown = Tree.fromstring(Reviews.from_frame(pandas.DataFrame(noisy()))._repr_html_())
     assert len(shown.findall("./table/tbody/tr")) == 10
@@ -148,7 +156,7 @@ def test_every_picture_stands_alone(make: Callable[[Any], Pictured], tmp_path: P
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert root.findtext("{*}title") == picture.title
         assert root.findtext("{*}desc") == picture.words
-        assert not re.search(r"href|url\(|@import", picture.svg)
+        assert not re.search(r"href|url\(|@import|var\(", picture.svg)  # what converts pictures knows no variables
         picture.save(tmp_path / f"{name}.svg")
         assert (tmp_path / f"{name}.svg").read_text("utf-8") == picture._repr_svg_()
         assert picture.title in picture._repr_html_()
@@ -165,10 +173,18 @@ def test_a_selection_shows_its_grey_zone() -> None:
         found.plot(select=25)
 
 
-def test_pictures_are_saved_as_svg_or_refused(tmp_path: Path) -> None:
+def test_pictures_are_saved_whole_as_svg_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     picture = check(pandas.DataFrame(TABLE)).plot()
-    with pytest.raises(InputError, match=r"path: expected a name that ends with \.svg, found .*map\.png"):
+    with pytest.raises(
+        InputError, match=r"path: expected .* ends with \.svg, found .*map\.png'; .* rsvg-convert turns"
+    ):
         picture.save(tmp_path / "map.png")
+    (tmp_path / "map.svg").write_text("before")
+    with monkeypatch.context() as full:
+        full.setattr("os.replace", mock.Mock(side_effect=OSError(28, "No space left on device")))
+        with pytest.raises(InputError, match=r"map\.svg: cannot be written \(No space left on device\)"):
+            picture.save(tmp_path / "map.svg")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("map.svg", "before")]
     with pytest.raises(InputError, match=r"map\.svg: cannot be written \(No such file or directory\)"):
         picture.save(tmp_path / "nowhere" / "map.svg")
 
@@ -298,6 +314,16 @@ def test_what_is_neither_reviews_nor_a_data_frame_is_refused() -> None:
         check(polars.DataFrame(TABLE), like=wrong)
     with pytest.raises(InputError, match=r"frame: expected an eager data frame .* found LazyFrame"):
         lsc.posterior(polars.DataFrame(TABLE).lazy())
+
+
+def test_the_column_taken_of_several_is_said_and_can_be_chosen() -> None:
+    frame = pandas.DataFrame({"judge": ["ann", "bob"], "email": ["a@x", "b@x"], "paper": [1, 1]})
+    said = r"^frame: the reviewer is read .* 'email', not from 'judge' \(choose .* of Reviews\.from_frame\)$"
+    with pytest.warns(ColumnWarning, match=said) as told:
+        check(frame)
+    assert [warning.filename for warning in told] == [__file__]
+    chosen = Reviews.from_frame(frame, {"reviewer": "judge"})
+    assert tuple(chosen.reviewers) == ("ann", "bob")
 
 
 def test_columns_are_asked_for_in_terms_of_python() -> None:

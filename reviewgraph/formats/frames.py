@@ -95,7 +95,7 @@ def _in_python(message: str) -> str:
     """Return a message on columns with the argument of Python where it names the option of commands."""
     said = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', message)
     said = said.replace("--columns: ", "columns: ").replace(" before '='", "")
-    return f"{said} of Reviews.from_frame" if said.startswith("frame: ") and said.endswith("}") else said
+    return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", said) if said.startswith("frame: ") else said
 
 
 def _note_null(column: Any, role: str, problems: Problems) -> None:

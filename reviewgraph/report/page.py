@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from reviewgraph._version import __version__
 from reviewgraph.plots import Plot
+from reviewgraph.report.pictures.colours import written_out
 from reviewgraph.report.pictures.svg import NARROW, WIDE
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Picture(Plot):
     @property
     def svg(self) -> str:
         """For a notebook or a file of its own."""
-        return self.draw(WIDE).alone(self.name, self.title, self.words, _asset("pictures.css"))
+        return self.draw(WIDE).alone(self.name, self.title, self.words, _colours())
 
 
 @dataclass(frozen=True)
@@ -240,6 +241,11 @@ def _template() -> Template:
 @cache
 def _asset(name: str) -> str:
     return (files("reviewgraph.report") / name).read_text(encoding="utf-8")
+
+
+@cache
+def _colours() -> str:
+    return written_out(_asset("pictures.css"))
 
 
 def _hash(text: str) -> str:

@@ -53,8 +53,11 @@ class Scale(NamedTuple):
         return [round(place * step, 10) + 0.0 for place in range(first, last + 1)]
 
 
-def across(drawing: Drawing, scale: Scale, top: float, bottom: float, name: str, most: int = 6) -> None:
-    """Draw an axis of values from left to right: faint lines, numbers below, and its name."""
+def across(
+    drawing: Drawing, scale: Scale, top: float, bottom: float, name: str, most: int = 6, *, whole: bool = False
+) -> None:
+    """Draw an axis of values from left to right: faint lines, numbers below, and its name; of ranks whole numbers."""
+    most = max(1, min(most, int(scale.high - scale.low))) if whole else most
     for value in scale.ticks(most):
         x = scale(value)
         drawing.line(x, top, x, bottom, "grid")

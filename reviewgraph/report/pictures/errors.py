@@ -37,7 +37,7 @@ def sorted_errors(
     x = Scale(1.0, max(len(names), 2), left + 8, right - 6)
     y = Scale(0.0, float(max(error.max(), average.max())) * 1.04, bottom, top)
     upward(drawing, y, left, right, f"expected error, {unit}")
-    across(drawing, x, bottom, bottom, "papers, the largest error first", width // 90)
+    across(drawing, x, bottom, bottom, "papers, the largest error first", width // 90, whole=True)
     for values, kind in ((average, "cross"), (more, "hollow"), (error, "dot")):
         places = [(x(place), y(value)) for place, value in enumerate(values.tolist(), 1)]
         told = [f"{name}: {value:.2f}" for name, value in zip(names, values.tolist(), strict=True)]
@@ -53,7 +53,7 @@ def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing
     x = Scale(0.0, float(max(counts[-1], 1)), left + 8, right)
     y = Scale(0.0, 100.0, bottom, top)
     upward(drawing, y, left, right, "expected to be right, %")
-    across(drawing, x, bottom, bottom, "reviews added, one each to the weakest papers", width // 90)
+    across(drawing, x, bottom, bottom, "reviews added, one each to the weakest papers", width // 90, whole=True)
     places = [(x(count), y(100 * part)) for count, part in zip(counts, share, strict=True)]
     drawing.path("M" + "L".join(f"{px:.1f} {py:.1f}" for px, py in places), "curve")
     for (px, py), count, part in zip(places, counts, share, strict=True):

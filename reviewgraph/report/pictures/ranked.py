@@ -88,7 +88,7 @@ def ranked(
     y = value_scale(ends, bottom, top, logarithmic=logarithmic)
     x = Scale(1.0, max(float(len(found.names)), 2.0), left + 8, right - 8)
     upward(drawing, y, left, right, up, logarithmic=logarithmic)
-    across(drawing, x, bottom, bottom, along, width // 90)
+    across(drawing, x, bottom, bottom, along, width // 90, whole=True)
     height = _heights(y, found.value, logarithmic=logarithmic)
     draw_intervals(drawing, found, x, y, logarithmic=logarithmic)
     if level is not None:

@@ -29,7 +29,7 @@ def steps(numbers: Sequence[int], names: Sequence[str], most: int, width: int, w
     left, right, top, bottom = 52, width - 12, 34, 256
     x, y = Scale(0.0, float(len(numbers)), left, right), Scale(0.0, float(max(most, 1)), bottom, top)
     upward(drawing, y, left, right, what)
-    across(drawing, x, bottom, bottom, "extra reviews", min(width // 90, max(len(numbers), 1)))
+    across(drawing, x, bottom, bottom, "extra reviews", width // 90, whole=True)
     drawing.line(left, y(most), right, y(most), "level", f"{most:,} {unit}")
     stairs = "".join(f"H{x(place + 1):.1f}V{y(number):.1f}" for place, number in enumerate(numbers))
     drawing.path(f"M{x(1):.1f} {y(numbers[0]):.1f}{stairs}" if numbers else "", "curve")

@@ -44,7 +44,7 @@ def wright_map(papers: FloatArray, reviewers: Ranked, width: int, up: str) -> Dr
     _column(drawing, papers, y, 44, middle)
     drawing.line(middle + 8, top, middle + 8, bottom, "grid")
     x = Scale(1.0, max(float(len(reviewers.names)), 2.0), middle + 22, width - 18)
-    across(drawing, x, bottom, bottom, "reviewers, from lenient to harsh", (width - int(middle)) // 90)
+    across(drawing, x, bottom, bottom, "reviewers, from lenient to harsh", (width - int(middle)) // 90, whole=True)
     draw_intervals(drawing, reviewers, x, y)
     at = [(x(place + 1), y(float(reviewers.value[place]))) for place in reviewers.labelled]
     labels = Labels(drawing, top, around(at), left=middle + 10)
