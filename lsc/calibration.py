@@ -21,6 +21,7 @@ from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
 from lsc.model.formulation import References, Ties, formulate
 from lsc.model.hypotheses import CLASSES, HypothesisLike, level_of
 from lsc.model.programme import Minimiser, Programme
+from lsc.model.units import Balance, balance_of
 from reviewgraph.errors import InputError
 from reviewgraph.framed import ReviewsLike, as_reviews
 from reviewgraph.labels import IntArray, Label
@@ -55,7 +56,8 @@ class Solution(NamedTuple):
     """The solution of the programme, in its own units.
 
     ``programme``; ``row`` (E',), the row of the reviews that each of its reviews is; ``quality`` (N,) and ``perceived``
-    (E',); ``group`` (N,) and ``scale``, which takes the qualities of each group to the reported scale.
+    (E',); ``group`` (N,) and ``scale``, which takes the qualities of each group to the reported scale; ``balance``, the
+    units of each group where no one unit suits them all.
     """
 
     programme: Programme
@@ -64,6 +66,14 @@ class Solution(NamedTuple):
     perceived: FloatArray
     group: IntArray
     scale: ReportingScale
+    balance: Balance | None
+
+    def weighed(self) -> tuple[Programme, FloatArray, FloatArray]:
+        """Return the programme, qualities and perceived qualities in units in which all groups weigh alike."""
+        if self.balance is None:
+            return self.programme, self.quality, self.perceived
+        point = self.balance.point(self.programme, self.quality, self.perceived)
+        return self.balance.into(self.programme), *point
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,7 +141,7 @@ class Calibration(Estimate):
 
         ``scoring_function(reviewer)(quality + noise)`` is the score.
         """
-        programme, row, quality, perceived, group, scale = self.solution
+        programme, row, quality, perceived, group, scale, _ = self.solution
         found = np.full(self.reviews.n_reviews, np.nan)
         slope = scale.slope[group[programme.item] - 1]
         found[row] = slope * (perceived - quality[programme.item])
@@ -169,21 +179,24 @@ class Calibration(Estimate):
     @property
     def primal_residual(self) -> float:
         """The largest violation of a constraint, relative to the spread of qualities."""
-        return self.residuals.primal / self._unit
+        return self._relative.primal
 
     @property
     def dual_residual(self) -> float:
         """The largest gradient that no multiplier cancels, relative to the spread of qualities."""
-        return self.residuals.dual / self._unit
+        return self._relative.dual
 
     @property
     def duality_gap(self) -> float:
         """The sum of multiplier times slack, relative to the squared spread of qualities, summed over reviews."""
-        return self.residuals.gap / (self._unit**2 * max(self.solution.programme.item.size, 1))
+        return self._relative.gap
 
     @cached_property
-    def _unit(self) -> float:
-        return scale(self.solution.programme, self.solution.quality)
+    def _relative(self) -> Residuals:
+        """Residuals in units of the spread of qualities, the gap a review; each group in its own, if they differ."""
+        programme, quality, perceived = self.solution.weighed()
+        unit, own = scale(programme, quality), residuals(programme, quality, perceived)
+        return Residuals(own.primal / unit, own.dual / unit, own.gap / (unit**2 * max(programme.item.size, 1)))
 
     def is_optimal(self, eps: float = 1e-8) -> bool:
         """Whether primal and dual residual and duality gap are at most ``eps``."""
@@ -196,8 +209,7 @@ class Calibration(Estimate):
         It speaks of the programme, not of the data: whether items compare is read off the graph, see :attr:`group`
         and :attr:`undetermined`.
         """
-        programme, _, quality, perceived, *_ = self.solution
-        return is_unique(programme, quality, perceived)
+        return is_unique(*self.solution.weighed())
 
     # What the graph supports
 
@@ -221,7 +233,7 @@ class Calibration(Estimate):
         """
         from lsc.evidence.errorbars import standard_errors
 
-        programme, _, quality, perceived, group, scale = self.solution
+        programme, _, quality, perceived, group, scale, _ = self.solution
         parameters = self.kinds[0].parameters if len(self.kinds) == 1 else None
         if parameters is None:
             return np.full(self.reviews.n_items, np.nan)
@@ -235,7 +247,7 @@ class Calibration(Estimate):
 
         Computed when first asked for, by solving twice more; see :mod:`lsc.misfit`.
         """
-        programme, _, quality, perceived, group, _ = self.solution
+        programme, _, quality, perceived, group, *_ = self.solution
         if not programme.is_reference.any():
             return None
         return misfit_of(programme, quality, perceived, group, _fixed_units(programme, group))
@@ -352,10 +364,13 @@ def calibrate(
     """
     reviews = as_reviews(reviews)
     programme, row = formulate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties)
-    found = _solve(programme, solver, tolerance, max_iterations, progress)
     scored = reviews.only_scored()
-    # The programme leaves shift (and, without noise, scale) open in each group: the reported scale settles both.
     group = groups_of(scored)
+    balance = balance_of(programme, group)
+    even = programme if balance is None else balance.into(programme)
+    found = _solve(even, solver, tolerance, max_iterations, progress)
+    found = found if balance is None else balance.out_of(programme, found)
+    # The programme leaves shift (and, without noise, scale) open in each group: the reported scale settles both.
     average = plain_averages(scored)
     reported = reporting_scale(
         found.quality,
@@ -376,7 +391,7 @@ def calibrate(
         status=Status.OPTIMAL if found.converged else Status.INACCURATE,
         message=found.message,
         iterations=found.iterations,
-        solution=Solution(programme, row, found.quality, found.perceived, group, reported),
+        solution=Solution(programme, row, found.quality, found.perceived, group, reported, balance),
     )
 
 

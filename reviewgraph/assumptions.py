@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from reviewgraph.errors import InputError
+
+#: No standard deviation is larger, nor smaller where it must be above 0.
+SMALLEST, LARGEST = 1e-12, 1e6
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Assumptions:
     Raises
     ------
     InputError
-        If a number is not finite, ``noise`` or ``spread`` is not above 0, or another is below 0.
+        If a number is below 0 or above a million, or ``noise`` or ``spread`` below 1e-12.
 
     Examples
     --------
@@ -45,7 +47,7 @@ class Assumptions:
     def __post_init__(self) -> None:
         """Refuse what is no standard deviation."""
         for name, value in vars(self).items():
-            least = "above 0" if name in ("noise", "spread") else "0 or more"
-            if not (math.isfinite(value) and value >= 0 and (value > 0 or least == "0 or more")):
-                message = f"{name}: expected a standard deviation, {least}, found {value!r}"
+            least = SMALLEST if name in ("noise", "spread") else 0.0
+            if not least <= value <= LARGEST:
+                message = f"{name}: expected a standard deviation from {least:g} to {LARGEST:g}, found {value!r}"
                 raise InputError(message)

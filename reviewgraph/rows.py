@@ -15,6 +15,9 @@ from reviewgraph.labels import Label
 
 Duplicates: TypeAlias = Literal["error", "last", "mean"]
 
+#: No score is larger: squares of what is beyond, summed, leave double precision.
+LARGEST = 1e100
+
 
 def table_rows(
     reviewer: npt.ArrayLike,
@@ -84,7 +87,7 @@ def checked_scores(
     Raises
     ------
     InputError
-        If there is not one score a review, or one that counts is NaN or infinite.
+        If there is not one score a review, or one that counts is NaN, infinite or beyond :data:`LARGEST`.
     """
     if score is None:
         return np.full(size, np.nan), np.zeros(size, np.bool_)
@@ -101,6 +104,13 @@ def checked_scores(
         )
         raise InputError(message)
     values[~known] = np.nan
+    beyond = np.flatnonzero(np.abs(values) > LARGEST)
+    if beyond.size:
+        message = (
+            f"score: expected numbers up to {LARGEST:g}, found {values[beyond[0]]:g} in {row_name(int(beyond[0]))}; "
+            "correct it or leave the review out"
+        )
+        raise InputError(message)
     return values, known
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: A load or a demand that is not limited.
 NO_LIMIT = -1
+#: More than anybody can read: what a larger number means.
+MOST = 1 << 40
 
 
 class Violated(NamedTuple):
@@ -146,14 +148,14 @@ def _violated(reviews: Reviews, conflicts: Pairs) -> tuple[tuple[Label, Label], 
 
 def _limits(given: int | Valued, name: str, labels: Sequence[Label], others: Sequence[Label]) -> IntArray:
     if isinstance(given, Real):
-        return np.full(len(labels), given, np.int64)
+        return np.minimum(np.full(len(labels), given, np.float64), MOST).astype(np.int64)
     label, column = (REVIEWER, LOAD) if name == "load" else (ITEM, DEMAND)
     stated = by_label(given, name, label, column.role)
     code = match_labels(list(stated), labels, name, "reviewer" if name == "load" else "paper", other=others)
     limit = np.full(len(labels), NO_LIMIT, np.int64)
     for place, number in zip(code.tolist(), stated.values(), strict=True):
         if place >= 0 and number is not None:
-            limit[place] = int(number)
+            limit[place] = min(int(number), MOST)
     return limit
 
 

@@ -15,6 +15,7 @@ from lsc.commands.sheets import write_sheets
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.folders import expect_folder
+from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import examples, given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, offer, offered, print_json, say, show, write_whole
 from reviewgraph.cli.progress import telling
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     + ".",
 )
 @click.option("--hypotheses", "by_reviewer", metavar="FILE", help="lsc: reviewers who differ (reviewer,hypothesis).")
-@click.option("--max-slope", type=float, help="lsc: no scoring function is steeper (but offset) [default: 10].")
+@click.option("--max-slope", type=Number(), help="lsc: no scoring function is steeper (but offset) [default: 10].")
 @click.option(
     "--ties",
     type=click.Choice(["equal", "free"]),
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
 @click.option("--select", callback=read_share, metavar="N|P%", help="Select the best N papers, or P percent of them.")
 @click.option(
     "--error-rate",
-    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    type=Number(0, 0.5, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
     help="Papers are in or out without discussion where the chance that this is wrong is at most that.",

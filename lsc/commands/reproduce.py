@@ -113,8 +113,7 @@ def _simulated(
 
 def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list[dict[str, Any]]:
     from lsc.experiments import peer_grading
-    from lsc.experiments.output import columns_of, folder_of
-    from reviewgraph.cli.output import csv_text, write_whole
+    from lsc.experiments.output import folder_of
 
     # One task a homework, question or semester of the course; one for any other table.
     if data["hamburg"]:
@@ -134,8 +133,7 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
     cells = peer_grading.cells_of(tasks)
     folder = folder_of(output)
     if folder:
-        write_whole(folder / "peer-grading.csv", csv_text(columns_of(cells)))
-        peer_grading.save_picture(folder, cells)
+        peer_grading.save(folder, cells)
     if not quiet:
         show("\n".join([*peer_grading.table(cells), ""]), whole=True)
     return cells

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import examples
-from reviewgraph.cli.output import offer, refusing, show
+from reviewgraph.cli.output import Refusal, offer, refusing, show
 
 PRESETS = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
 #: What is there before any review.
@@ -55,7 +56,7 @@ conference        papers.csv, reviewers.csv, bids.csv and conflicts.csv
     help="How many reviewers.  [default: 1000; doubly-connected 350; conference 80]",
 )
 @click.option("--load", type=click.IntRange(1), help="Papers a reviewer, but in realistic.  [default: 5]")
-@click.option("--noise", type=click.FloatRange(0), help="Size of the noise.  [default: 0; realistic 1]")
+@click.option("--noise", type=Number(0), help="Size of the noise.  [default: 0; realistic 1]")
 @click.option(
     "--where",
     type=click.Choice(["inside", "outside"]),
@@ -65,9 +66,16 @@ conference        papers.csv, reviewers.csv, bids.csv and conflicts.csv
 @click.option("--gone", metavar="FILE", help="With --assignment: who does not deliver (reviewer, or item,reviewer).")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another number, other scores.")
 @click.option("-o", "output", default=".", metavar="DIR", help="Where to write.  [default: this folder]")
+@click.option("--overwrite", is_flag=True, help="Replace files of the same names that hold something else.")
 @refusing
 def simulate(
-    preset: str, assignment: tuple[str, ...], gone: str | None, seed: int, output: str, **changes: Any
+    preset: str,
+    assignment: tuple[str, ...],
+    gone: str | None,
+    seed: int,
+    output: str,
+    overwrite: bool,
+    **changes: Any,
 ) -> None:
     """Make up scores whose truth is known, or a conference before its reviews."""
     if gone and not assignment:
@@ -76,12 +84,12 @@ def simulate(
     if assignment:
         changes["assignment"] = _read_assignment(assignment, gone)
     if preset == CONFERENCE:
-        _make_up_conference(output, seed, **changes)
+        _make_up_conference(output, overwrite, seed, **changes)
     else:
-        _make_up_scores(preset, output, seed, changes)
+        _make_up_scores(preset, output, overwrite, seed, changes)
 
 
-def _make_up_scores(preset: str, output: str, seed: int, changes: dict[str, Any]) -> None:
+def _make_up_scores(preset: str, output: str, overwrite: bool, seed: int, changes: dict[str, Any]) -> None:
     from lsc.simulation.settings import PRESETS as SETTINGS
     from reviewgraph.cli.output import csv_text
 
@@ -95,7 +103,7 @@ def _make_up_scores(preset: str, output: str, seed: int, changes: dict[str, Any]
         "score": [int(score) if score.is_integer() else score for score in reviews.score.tolist()],
     }
     truth = {"item": paper, "truth": found.truth.tolist()}
-    _write(output, {"reviews.csv": csv_text(table), "truth.csv": csv_text(truth)})
+    _write(output, {"reviews.csv": csv_text(table), "truth.csv": csv_text(truth)}, overwrite)
     where = os.path.join(output, "reviews.csv")
     busy = int((reviews.loads > 0).sum())
     show(f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers are in {where},")
@@ -103,7 +111,9 @@ def _make_up_scores(preset: str, output: str, seed: int, changes: dict[str, Any]
     offer(f"reviewgraph calibrate {shlex.quote(where)}", "to see whether calibration finds them")
 
 
-def _make_up_conference(output: str, seed: int, *, papers: int | None, reviewers: int | None, **others: Any) -> None:
+def _make_up_conference(
+    output: str, overwrite: bool, seed: int, *, papers: int | None, reviewers: int | None, **others: Any
+) -> None:
     from lsc.simulation.conference import BIDS, draw_conference
     from reviewgraph.cli.output import csv_text
 
@@ -122,7 +132,7 @@ def _make_up_conference(output: str, seed: int, *, papers: int | None, reviewers
         "bids.csv": {**_columns(paper, reviewer, free), "bid": [BIDS[found.bid[pair]] for pair in free]},
         "conflicts.csv": _columns(paper, reviewer, barred),
     }
-    _write(output, {name: csv_text(table) for name, table in tables.items()})
+    _write(output, {name: csv_text(table) for name, table in tables.items()}, overwrite)
     where = {name: os.path.normpath(os.path.join(output, name)) for name in tables}
     listed = ", ".join(where.values())
     show(f"{len(paper)} papers and {len(reviewer)} reviewers, with bids and conflicts, are in {listed}.")
@@ -160,28 +170,21 @@ def _changed(preset: str, setting: Any, changes: dict[str, Any]) -> Any:
     return replace(setting, **given)
 
 
-def _write(folder: str, files: dict[str, str]) -> None:
-    """Write all files or none: each is complete beside its name before the first takes it."""
-    from reviewgraph.cli.output import write_whole
-    from reviewgraph.errors import InputError
+def _write(folder: str, files: dict[str, str], overwrite: bool) -> None:
+    """Write files that belong together, in the place of others only where that is asked for."""
+    from reviewgraph.storing import write_together
 
+    for name, text in files.items():
+        place = os.path.join(folder, name)
+        if not overwrite and os.path.exists(place) and not _holds(place, text):
+            message = f"{place}: is there already and is something else; name another folder with -o, or --overwrite"
+            raise Refusal(message)
+    write_together(folder, files)
+
+
+def _holds(path: str, text: str) -> bool:
     try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        message = f"{folder}: cannot be made a folder ({error.strerror or error})"
-        raise InputError(message) from error
-    # What would make the second rename fail is looked for before the first.
-    drafts = {name: os.path.join(folder, f"{name}.{os.getpid()}.draft") for name in files}
-    taken = [name for name in files if os.path.isdir(os.path.join(folder, name))]
-    if taken:
-        message = f"{os.path.join(folder, taken[0])}: cannot be written (it is a folder)"
-        raise InputError(message)
-    try:
-        for name, text in files.items():
-            write_whole(drafts[name], text)
-        for name, draft in drafts.items():
-            os.replace(draft, os.path.join(folder, name))
-    finally:
-        for draft in drafts.values():
-            if os.path.exists(draft):
-                os.unlink(draft)
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read(len(text) + 1) == text
+    except (OSError, ValueError):
+        return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 from lsc.experiments.methods import TITLES
 from lsc.experiments.registry import Experiment
 from lsc.experiments.summary import counts
-from reviewgraph.cli.output import csv_text, write_whole
+from reviewgraph.cli.output import csv_text
 from reviewgraph.errors import InputError
+from reviewgraph.storing import write_together
 
 #: What people read of a measure, and its digits.
 COLUMNS = {
@@ -96,32 +96,10 @@ def folder_of(output: str | None) -> Path | None:
 
 
 def save(folder: Path, experiment: Experiment, cells: Sequence[dict[str, Any]]) -> list[Path]:
-    """Write NAME.csv, NAME.png and NAME.svg, each whole, and return their paths."""
+    """Write NAME.csv, NAME.png and NAME.svg, all of one run, and return their paths."""
     from lsc.experiments.pictures import render
 
-    base = folder / experiment.name
-    written = [base.with_suffix(".csv")]
-    write_whole(written[0], csv_text(columns_of(cells)))
-    for suffix, content in render(experiment, cells).items():
-        written.append(base.with_suffix(f".{suffix}"))
-        write_bytes(written[-1], content)
-    return written
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written; what stood there before is still there.
-    """
-    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        draft.write_bytes(content)
-        os.replace(draft, path)
-    except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror or error})"
-        raise InputError(message) from error
-    finally:
-        draft.unlink(missing_ok=True)
+    files: dict[str, str | bytes] = {f"{experiment.name}.csv": csv_text(columns_of(cells))}
+    files |= {f"{experiment.name}.{suffix}": content for suffix, content in render(experiment, cells).items()}
+    write_together(folder, files)
+    return [folder / name for name in files]

@@ -19,7 +19,9 @@ from reviewgraph.formats.headers import Role
 from reviewgraph.formats.side.fields import Field
 from reviewgraph.formats.side.reading import read_columns
 from reviewgraph.formats.values import parse_number
+from reviewgraph.formats.writing import csv_text
 from reviewgraph.reviews import FloatArray, Reviews
+from reviewgraph.storing import write_together
 
 Grouping: TypeAlias = Literal["question", "homework", "semester"]
 
@@ -190,10 +192,10 @@ def _interval(cell: Mapping[str, Any], name: str, digits: int) -> str:
     return f"{difference:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]"
 
 
-def save_picture(folder: Path, cells: Sequence[Mapping[str, Any]]) -> None:
-    """Write peer-grading.png and peer-grading.svg."""
-    from lsc.experiments.output import write_bytes
+def save(folder: Path, cells: Sequence[Mapping[str, Any]]) -> None:
+    """Write peer-grading.csv, peer-grading.png and peer-grading.svg, all of one run."""
+    from lsc.experiments.output import columns_of
     from lsc.experiments.peer_grading_pictures import render_tasks
 
-    for suffix, content in render_tasks(cells).items():
-        write_bytes(folder / f"peer-grading.{suffix}", content)
+    files: dict[str, str | bytes] = {"peer-grading.csv": csv_text(columns_of(cells))}
+    write_together(folder, files | {f"peer-grading.{suffix}": data for suffix, data in render_tasks(cells).items()})

@@ -12,6 +12,8 @@ from reviewgraph.reviews import FloatArray
 #: In small tables, where one score may well stand apart, ``FAR * (1 + FEW / E)`` times.
 FAR, FEW = 30.0, 10.0
 HUNDREDTH = 0.01
+#: Scores are not of one unit where the ranges of reviewers differ so many times, the widest and least twentieth aside.
+UNITS, TWENTIETH = 1e5, 0.05
 
 
 def check(
@@ -37,6 +39,7 @@ def check(
         check_codes("reference_item", reference_item, n_items, reference_item.size)
         check_numbers("reference_value", reference_value, reference_item.size)
     check_no_slip(score)
+    check_one_unit(reviewer, score, n_reviewers)
 
 
 def check_codes(name: str, code: IntArray, size: int, expected: int) -> None:
@@ -73,5 +76,22 @@ def check_no_slip(score: FloatArray) -> None:
         message = (
             f"score: expected scores on one scale, found {score[worst]:g} at review {worst}, {far[worst] / usual:.0f} "
             f"times farther from the median {np.median(score):g} than nearly all others; correct it or leave it out"
+        )
+        raise InputError(message)
+
+
+def check_one_unit(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> None:
+    """Raise if a twentieth of the reviewers spread their scores so much wider than another that units must differ."""
+    low, high = np.full(n_reviewers, np.inf), np.full(n_reviewers, -np.inf)
+    np.minimum.at(low, reviewer, score)
+    np.maximum.at(high, reviewer, score)
+    width = (high - low)[high > low]
+    if not width.size:
+        return
+    narrow, wide = np.quantile(width, [TWENTIETH, 1.0 - TWENTIETH])
+    if wide > UNITS * narrow:
+        message = (
+            f"score: expected scores on one scale, found reviewers whose scores lie within {narrow:g} and others whose "
+            f"scores spread over {wide:g}; give tables of different units one by one"
         )
         raise InputError(message)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lsc.model.classes.hypothesis import MAX_SLOPE
 from lsc.model.hypotheses import CODES, HypothesisLike, hypothesis_of
-from lsc.model.programme import Minimiser, Programme
+from lsc.model.programme import Programme
 from lsc.references import known_values
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
@@ -173,45 +171,3 @@ def _classes(
         kind[code[label]] = CODES[type(hers)]
         low[code[label]], high[code[label]] = hers.bounds
     return kind, low, high
-
-
-class Units(NamedTuple):
-    """``quality = origin + unit * quality of the programme in these units``."""
-
-    origin: float
-    unit: float
-
-
-def in_units(programme: Programme) -> tuple[Programme, Units]:
-    """Return the programme in units in which scores and qualities are of the order of one, and these units.
-
-    The programme does not change when all scores are shifted together, nor, with references moved along, when scores
-    and qualities are multiplied by positive numbers; the factors are powers of two, so that multiplying is exact.
-    """
-    spread = float(np.ptp(programme.score))
-    score_unit = _power_of_two(spread)
-    slope_unit = _power_of_two(float(np.median(programme.lower)))
-    unit = score_unit * slope_unit
-    known = programme.reference[programme.is_reference]
-    origin = float(known.min()) if known.size else 0.0
-    scaled = replace(
-        programme,
-        score=(programme.score - programme.score.min()) / score_unit,
-        lower=programme.lower / slope_unit,
-        upper=programme.upper / slope_unit,
-        reference=np.where(programme.is_reference, programme.reference - origin, 0.0) / unit,
-    )
-    return scaled, Units(origin, unit)
-
-
-def _power_of_two(size: float) -> float:
-    return 2.0 ** round(math.log2(size)) if size > 0 else 1.0
-
-
-def out_of_units(found: Minimiser, units: Units) -> Minimiser:
-    """Return a minimiser in the units of the programme as written."""
-    return found._replace(
-        quality=units.origin + units.unit * found.quality,
-        perceived=units.origin + units.unit * found.perceived,
-        objective=units.unit**2 * found.objective,
-    )

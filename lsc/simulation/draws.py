@@ -19,6 +19,8 @@ from reviewgraph.reviews import FloatArray, Reviews
 #: Mean and standard deviation of true qualities, from the scores of ICLR 2019 (section 5 of [Tan21]_), and their range.
 QUALITY_MEAN, QUALITY_SD = 5.32, 1.2
 QUALITY_RANGE = (0.0, 10.0)
+#: No noise is larger: beyond, scores tell of nothing else.
+LOUDEST = 1e6
 
 #: What makes randomness: a whole number, or a generator to go on from.
 Seed: TypeAlias = int | np.random.Generator
@@ -85,8 +87,8 @@ def simulate(
     >>> simulation.reviews, simulation.truth.shape
     (<Reviews: 8 reviewers, 10 items, 24 reviews>, (10,))
     """
-    if not noise >= 0:
-        message = f"noise: expected a standard deviation of at least 0, found {noise}"
+    if not 0 <= noise <= LOUDEST:
+        message = f"noise: expected a standard deviation from 0 to {LOUDEST:g}, found {noise}"
         raise InputError(message)
     if where not in ("inside", "outside"):
         message = f"where: expected 'inside' or 'outside', found {where!r}"

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from lsc.simulation.draws import Noise, Seed, Simulation, simulate, true_qualities
+from lsc.simulation.draws import LOUDEST, Noise, Seed, Simulation, simulate, true_qualities
 from lsc.simulation.scores import SCORINGS, draw_kinds, scores_by_kind
 from reviewgraph.designs import doubly_connected_assignment, random_assignment
 from reviewgraph.errors import InputError
@@ -133,8 +133,8 @@ class Realistic:
             or the fewest reviews are more than the most.
         """
         rng = np.random.default_rng(seed)
-        if not self.noise >= 0:
-            message = f"noise: expected a scale of at least 0, found {self.noise}"
+        if not 0 <= self.noise <= LOUDEST:
+            message = f"noise: expected a scale from 0 to {LOUDEST:g}, found {self.noise}"
             raise InputError(message)
         reviews = self._drawn_assignment(rng) if self.assignment is None else self.assignment
         truth = true_qualities(reviews.n_items, rng)

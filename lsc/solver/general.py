@@ -12,9 +12,9 @@ from lsc.errors import SolverFailed
 from lsc.evidence.optimality import residuals
 from lsc.evidence.uniqueness import is_unique, middle_levels
 from lsc.model.constraints import equalities, free_ties, inequalities, pick
-from lsc.model.formulation import in_units, out_of_units
 from lsc.model.hypotheses import CLASSES
 from lsc.model.programme import Minimiser, Programme
+from lsc.model.units import in_units, out_of_units
 from lsc.programs import state
 from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray

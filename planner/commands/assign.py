@@ -20,6 +20,7 @@ from planner.commands.lots import lot_options, read_lots, write_probabilities
 from planner.commands.rules import read_rules, reward_option, rule_options
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
+from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import (
     columns_option,
     examples,
@@ -98,7 +99,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--conditioning",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=CONDITIONING,
     show_default=True,
     metavar="PART",
@@ -107,7 +108,7 @@ if TYPE_CHECKING:
 @fair_options
 @click.option("--like", metavar="FILE", help="Scores, such as last year's, from which noise and reviewers are learned.")
 @lot_options
-@click.option("--time-limit", type=click.FloatRange(0), metavar="S", help="Seconds; by default as long as it takes.")
+@click.option("--time-limit", type=Number(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
 @output_option("Write the assignment, as CSV (item,reviewer,affinity) or as --to says.")
 @upload_options

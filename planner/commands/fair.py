@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.assignments.fair.ways import WAYS
+from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import with_options
+from reviewgraph.cli.targets import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +26,8 @@ OPTIONS = (
         + "; ".join(f"{way.words} ({way.name})" for way in WAYS)
         + ".",
     ),
-    click.option("--floor", type=float, metavar="X", help="No paper's affinities sum to less than X."),
-    click.option("--floor-best", type=float, metavar="X", help="Every paper has a reviewer of affinity X or more."),
+    click.option("--floor", type=Number(), metavar="X", help="No paper's affinities sum to less than X."),
+    click.option("--floor-best", type=Number(), metavar="X", help="Every paper has a reviewer of affinity X or more."),
     click.option(
         "--alternates",
         type=click.IntRange(1),
@@ -34,6 +36,7 @@ OPTIONS = (
     ),
     click.option(
         "--alternates-file",
+        callback=writable,
         metavar="FILE",
         help="Write them as CSV (item,alternate,reviewer,affinity,replaces).  [default of --alternates: 2]",
     ),
@@ -60,11 +63,7 @@ def fair_options(command: Command) -> Command:
 
 def read_fair(options: dict[str, Any]) -> dict[str, Any]:
     """Return what :func:`planner.assign` is to be told."""
-    from reviewgraph.cli.output import expect_writable
-
     number, path = options["alternates"], options["alternates_file"]
-    if path:
-        expect_writable(path)
     return {
         "fair": options["fair"],
         "floor": options["floor"],

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.assignments.findings.randomised import DRAWS
+from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import Refusal, csv_text, write_whole
+from reviewgraph.cli.targets import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +27,7 @@ OPTIONS = (
     ),
     click.option(
         "--perturbation",
-        type=click.FloatRange(0, 0.5),
+        type=Number(0, 0.5),
         default=0.0,
         show_default=True,
         metavar="B",
@@ -39,7 +41,12 @@ OPTIONS = (
         metavar="N",
         help="Draws over which it is measured what draws do; 0 measures nothing.",
     ),
-    click.option("--probabilities", metavar="FILE", help="Write the probabilities as CSV (item,reviewer,probability)."),
+    click.option(
+        "--probabilities",
+        callback=writable,
+        metavar="FILE",
+        help="Write the probabilities as CSV (item,reviewer,probability).",
+    ),
 )
 
 

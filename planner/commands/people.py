@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import say
 from reviewgraph.words import counted
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 OPTIONS = (
     click.option("--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity)."),
-    click.option("--min-affinity", type=float, metavar="X", help="No pairs below X, or without affinity."),
+    click.option("--min-affinity", type=Number(), metavar="X", help="No pairs below X, or without affinity."),
     click.option(
         "--institutions",
         metavar="FILE",

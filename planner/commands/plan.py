@@ -13,6 +13,7 @@ from planner.commands.rules import read_rules, rule_options
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.plans.objectives import OBJECTIVES
 from reviewgraph.cli.duties import gone_options, gone_words, read_gone_and_late
+from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import examples, given_options, given_table, output_option, read_side, table_options
 from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
 from reviewgraph.cli.progress import say_progress
@@ -84,19 +85,19 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 )
 @click.option(
     "--missing",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     metavar="P",
     help="Keep the level when each review, planned ones included, fails to arrive with probability P.",
 )
 @click.option(
     "--keep",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     metavar="Q",
     help="With --missing: the probability of keeping it.",
 )
-@click.option("--time-limit", type=click.FloatRange(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
+@click.option("--time-limit", type=Number(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @output_option("Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or as --to says.")
 @upload_options

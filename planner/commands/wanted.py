@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import Refusal
 
@@ -33,13 +34,13 @@ OPTIONS = (
         help="Bids (item,reviewer,bid) in the words of OpenReview, EasyChair or CMT, or preferences of HotCRP; from -1 "
         "to 1 times the weight, they are added to the affinity.",
     ),
-    click.option("--min-affinity", type=float, metavar="X", help="Below X only where there is no other way."),
+    click.option("--min-affinity", type=Number(), metavar="X", help="Below X only where there is no other way."),
     click.option(
         "--previous", metavar="FILE", help="The assignment before (item,reviewer): as few pairs as possible change."
     ),
     click.option(
         "--per-change",
-        type=click.FloatRange(0),
+        type=Number(0),
         metavar="C",
         help="With --previous: a pair changes where that brings more affinity than C.",
     ),

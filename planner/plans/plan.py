@@ -96,8 +96,8 @@ class Plan(Pictured):
         :func:`reviewgraph.verify_merges` on :attr:`reviews_with_plan`.
     prices
         Certificate for the target ``recoverable`` within loads, where matroid intersection found the plan: a price by
-        reviewer code in millionths, positive only for full loads; with these prices added to the costs, no
-        plan is cheaper even if loads do not count.
+        reviewer code in the unit of :class:`~planner.plans.model.prices.Prices`, positive only for full loads; with
+        these prices added to the costs, no plan is cheaper even if loads do not count.
     short
         Certificate of impossibility for ``recoverable``: codes of reviewers who together make so few links,
         whatever they read, that the loads of the others do not suffice.

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from reviewgraph._version import __version__
-from reviewgraph.cli.ending import INTERRUPTED, answered_interrupts, ended_by_streams
+from reviewgraph.cli.ending import INTERRUPTED, answered_interrupts, ended_by_failure, ended_by_streams
 from reviewgraph.cli.output import say
 
 GROUP = "reviewgraph.commands"
@@ -25,10 +25,10 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command.
 
-        Ctrl-C, where the command does not answer it with a result, a pipe that nobody reads and a full disk have an
-        exit status of their own.
+        Ctrl-C, where the command does not answer it with a result, a pipe that nobody reads, a full disk and a failure
+        of this program have an exit status of their own.
         """
-        with ended_by_streams(), answered_interrupts() as end_answers:
+        with ended_by_failure(), ended_by_streams(), answered_interrupts() as end_answers:
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_likewise
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -19,11 +20,11 @@ _PARAMETERS = (
         help="A table with scores, such as last year's, from which noise, severity and stretch are learned.",
     ),
     click.option(
-        "--noise", type=float, help="Noise of a score, in units of the spread of qualities. [default: 1, or learned]"
+        "--noise", type=Number(), help="Noise of a score, in units of the spread of qualities. [default: 1, or learned]"
     ),
-    click.option("--severity", type=float, help="Spread of the severities of reviewers. [default: 0.5, or learned]"),
+    click.option("--severity", type=Number(), help="Spread of the severities of reviewers. [default: 0.5, or learned]"),
     click.option(
-        "--stretch", type=float, help="Spread of how widely they spread scores (log). [default: 0.2, or learned]"
+        "--stretch", type=Number(), help="Spread of how widely they spread scores (log). [default: 0.2, or learned]"
     ),
 )
 

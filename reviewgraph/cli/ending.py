@@ -10,12 +10,45 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
+import click
+
 from reviewgraph.cli.output import say
 
 #: Exit status after Ctrl-C, as shells have it; 1 would say that a level is missed.
 INTERRUPTED = 130
 #: Exit status where nobody reads on, as shells tell of tools that the signal ends.
 NOT_READ = 141
+#: Exit status where this program fails, as ``sysexits.h`` has it; 1 would say that a level is missed.
+FAILED = 70
+#: Set to any text, this shows where a failure came from.
+TRACEBACK = "REVIEWGRAPH_TRACEBACK"
+
+
+@contextlib.contextmanager
+def ended_by_failure() -> Iterator[None]:
+    """End with one message and a status of its own where memory ends, or where this program has an error.
+
+    Raises
+    ------
+    SystemExit
+        With status 70.
+    """
+    try:
+        yield
+    except (click.exceptions.Exit, click.ClickException, click.Abort):
+        raise
+    except MemoryError:
+        told = "memory is at its end; end other programs, or give less at once"
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        told = f"this is an error in reviewgraph, not in your files: {type(error).__name__}: {error}. "
+        told += f"Please report it with the command; {TRACEBACK}=1 shows where it happened"
+    else:
+        return
+    with contextlib.suppress(OSError):
+        say(f"Error: {told}")
+    raise SystemExit(FAILED)
 
 
 @contextlib.contextmanager

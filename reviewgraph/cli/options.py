@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewgraph.cli.output import Refusal, expect_writable, refusing, say
-from reviewgraph.errors import InputError
+from reviewgraph.cli.output import Refusal, refusing, say
+from reviewgraph.cli.targets import writable
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Table
@@ -186,16 +186,6 @@ def table_options(command: Command) -> Command:
     for parameter in reversed(_PARAMETERS):
         decorated = parameter(decorated)
     return decorated  # type: ignore[no-any-return]
-
-
-def writable(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse a file that cannot be written before the command begins to work."""
-    try:
-        if value is not None:
-            expect_writable(value)
-    except InputError as error:
-        raise Refusal(str(error)) from error
-    return value
 
 
 def output_option(text: str) -> Callable[[Command], Command]:

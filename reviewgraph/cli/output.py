@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,7 +12,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from reviewgraph.errors import InputError, LabelWarning, ReviewGraphError
+from reviewgraph.cli.refusal import Refusal as Refusal
+from reviewgraph.cli.targets import expect_apart
+from reviewgraph.cli.targets import expect_writable as expect_writable
+from reviewgraph.errors import LabelWarning, ReviewGraphError
 from reviewgraph.formats.writing import csv_text as csv_text
 from reviewgraph.formats.writing import plain
 from reviewgraph.storing import write_whole as write_whole
@@ -22,16 +24,6 @@ from reviewgraph.words import HIDDEN, visible
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class Refusal(click.ClickException):
-    """Bad input: one message on stderr, exit status 2."""
-
-    exit_code = 2
-
-    def format_message(self) -> str:
-        """Return the message, with nothing in it that steers a terminal."""
-        return visible(self.message, but="\n")
 
 
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:
@@ -44,6 +36,7 @@ def refusing(callback: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(callback)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
+            expect_apart(click.get_current_context(silent=True))
             with _saying_what_does_not_match():
                 return callback(*args, **kwargs)
         except ReviewGraphError as error:
@@ -113,29 +106,6 @@ def _print(text: str, *, err: bool = False) -> None:
     encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
     shown = visible(text, but="\n").encode(encoding, "backslashreplace").decode(encoding)
     click.echo(shown, err=err)
-
-
-def expect_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that cannot be written, so that no work is done in vain; nothing is written yet.
-
-    Raises
-    ------
-    InputError
-        If it is a folder, or its folder does not exist or cannot be written to.
-    """
-    target = os.path.realpath(path)
-    special = os.path.exists(path) and not os.path.isfile(path)
-    folder = os.path.dirname(target)
-    if os.path.isdir(target):
-        why = "it is a folder"
-    elif not special and not os.path.isdir(folder):
-        why = "there is no such folder"
-    elif not os.access(path if special else folder, os.W_OK):
-        why = "permission denied"
-    else:
-        return
-    message = f"{path}: cannot be written ({why}); name another file with -o"
-    raise InputError(message)
 
 
 def print_json(value: Any) -> None:

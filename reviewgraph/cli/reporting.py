@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewgraph.cli.options import writable
-from reviewgraph.cli.output import Refusal, csv_text, expect_writable, say, write_whole
+from reviewgraph.cli.output import Refusal, csv_text, say, write_whole
+from reviewgraph.cli.targets import expect_writable, writable
 from reviewgraph.errors import InputError
 from reviewgraph.formats.writing import unguarded
 

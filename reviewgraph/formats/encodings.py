@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import stat
 from collections.abc import Callable
-from pathlib import Path
 
 from reviewgraph.errors import InputError
+from reviewgraph.formats.limits import STREAMED
 
 #: Bytes that no text file begins with, and what to do about the file.
 _MAGIC = {
@@ -26,10 +27,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     Raises
     ------
     InputError
-        If it is missing, a folder, unreadable or empty.
+        If it is missing, a folder, unreadable or empty; or no plain file and endless.
     """
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            data = file.read() if plain else file.read(STREAMED.most + 1)
     except FileNotFoundError as error:
         message = f"{path}: no such file; expected a table with a header, or what a conference system exports"
         raise InputError(message) from error
@@ -39,6 +42,8 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     except OSError as error:
         message = f"{path}: cannot be read ({error.strerror or error})"
         raise InputError(message) from error
+    if not plain:
+        STREAMED.expect(os.fspath(path), len(data))
     if not data.strip(b"\r\n\t \xef\xbb\xbf"):
         message = f"{path}: the file is empty; expected a header that names the columns, and rows below it"
         raise InputError(message)

@@ -41,3 +41,5 @@ MEMBERS = Limit("files in an archive or a folder", 10_000, "give the one file th
 UNPACKED = Limit("bytes unpacked", 256 << 20, "unpack it and give the one file that holds the table, or save it as CSV")
 #: Objects within objects; the systems' own files have five.
 DEPTH = Limit("levels of objects within objects", 100, "give the file as the system exports it")
+#: Bytes of what is no plain file, such as a pipe: a device may have no end.
+STREAMED = Limit("bytes of a pipe or a device", 256 << 20, "save it as a file and give that")

@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 from lsc.inference.inferring import infer
-from lsc.model.formulation import formulate, in_units
+from lsc.model.formulation import formulate
+from lsc.model.units import in_units
 from lsc.programs import state
 from reviewgraph import Reviews
 from reviewgraph.designs import random_assignment

@@ -9,7 +9,7 @@ from reviewgraph.assumptions import Assumptions
 @pytest.mark.parametrize("wrong", [{"noise": 0.0}, {"severity": -1.0}, {"stretch": float("nan")}, {"spread": 0.0}])
 def test_refused(wrong) -> None:
     (name, value), *_ = wrong.items()
-    with pytest.raises(InputError, match=f"{name}: expected a standard deviation, .*found {value}"):
+    with pytest.raises(InputError, match=f"{name}: expected a standard deviation .*found {value}"):
         Assumptions(**wrong)
 
 

@@ -15,6 +15,8 @@ from reviewgraph.levels import Level
 
 #: C, the steepest slope of a scoring function where nobody says otherwise: the paper's choice.
 MAX_SLOPE = 10.0
+#: The largest C, and one over the smallest: squares of what is beyond leave double precision.
+STEEPEST = 1e50
 
 #: Which tied scores of a reviewer need not mean one perceived quality where ties are free.
 LooseTies: TypeAlias = Literal["none", "lowest", "highest", "all"]
@@ -102,15 +104,15 @@ class Sloped(Hypothesis, abstract=True):
     Raises
     ------
     InputError
-        Unless ``0 <= min_slope <= max_slope`` and ``0 < max_slope < inf``.
+        Unless ``0 <= min_slope <= max_slope`` and ``1e-50 <= max_slope <= 1e50``.
     """
 
     max_slope: float = MAX_SLOPE
     min_slope: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (self.max_slope > 0 and math.isfinite(self.max_slope)):
-            message = f"max_slope: expected a positive number, found {self.max_slope}"
+        if not 1 / STEEPEST <= self.max_slope <= STEEPEST:
+            message = f"max_slope: expected a number from {1 / STEEPEST:g} to {STEEPEST:g}, found {self.max_slope}"
             raise InputError(message)
         if not 0 <= self.min_slope <= self.max_slope:
             message = f"min_slope: expected a number from 0 to max_slope = {self.max_slope}, found {self.min_slope}"

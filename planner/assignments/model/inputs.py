@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import FloatArray
     from reviewgraph.sides.given import Chosen, Pairs, Valued
 
+#: More than anybody can read: what a larger number means.
+UNLIMITED = 1 << 40
 #: Pairs that may be listed when unscored ones count too; more would fill the memory.
 MOST_PAIRS = 30_000_000
 
@@ -62,7 +64,7 @@ def _whole(number: Any, name: str) -> int:
     if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < 0:
         message = f"{name}: expected a whole number, 0 or more, found {number!r}"
         raise InputError(message)
-    return int(number)
+    return min(int(number), UNLIMITED)
 
 
 class Wishes(NamedTuple):
@@ -174,7 +176,8 @@ def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArr
         label = scored.reviewers[int(bad[0])]
         message = f"min_load: reviewer {label!r} has min_load {least[bad[0]]} above load {load[bad[0]]}"
         raise InputError(message)
-    return demand, load, least
+    # Nobody reads a paper twice: a load that stands for "no limit" costs no more than one of all papers.
+    return demand, np.minimum(load, np.maximum(least, len(scored.items))), least
 
 
 def _with_first_phase(scored: Scored, first: Columns) -> tuple[Scored, tuple[IntArray, IntArray]]:

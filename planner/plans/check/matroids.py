@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from planner.plans.check.case import Case, Pair
     from reviewgraph.labels import IntArray
 
-#: Units of a cost that prices are told in.
-MILLIONTHS = 1_000_000
-
 
 def wrong_prices(case: Case, new: list[Pair], prices: IntArray) -> str | None:
     """Return what is wrong with prices that are to prove a plan cheapest, or nothing.
@@ -28,8 +25,10 @@ def wrong_prices(case: Case, new: list[Pair], prices: IntArray) -> str | None:
     if case.links != len(new):
         return f"{len(new)} reviews for {case.links} missing links: the prices prove nothing"
 
+    unit = case.rules.cost.unit
+
     def price(pair: Pair) -> int:
-        return round(case.rules.cost_of(*pair) * MILLIONTHS) + int(prices[pair[0]])
+        return round(case.rules.cost_of(*pair) / unit) + int(prices[pair[0]])
 
     paid = sorted(map(price, new))
     offered = [(price(pair), pair) for pair in case.pairs if case.table.loads[pair[0]] >= 2]

@@ -222,4 +222,4 @@ def _whole(value: int, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
         message = f"{name}: expected a whole number, 0 or more, found {value!r}"
         raise InputError(message)
-    return int(value)
+    return min(int(value), UNLIMITED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +59,25 @@ class Prices:
         value = self.value_of(pair)
         return value if self.best is None else self.best - value
 
+    @cached_property
+    def unit(self) -> float:
+        """What solvers count costs in: a millionth of their size, a thousandth of that where they have more digits.
+
+        >>> Prices(np.array([0]), np.array([2e-9]), 1e-9).unit, Prices(np.array([0]), np.array([1 / 3])).unit
+        (1e-15, 1e-09)
+        """
+        costs = np.append(self.value, self.default)
+        costs = costs if self.best is None else self.best - costs
+        largest = float(np.abs(costs).max())
+        last = max(math.floor(math.log10(largest)) - DIGITS, LAST) if largest > 0 else 0
+        whole = costs / float(f"1e{last}")
+        few = np.allclose(whole, np.round(whole), rtol=0.0, atol=1e-6)
+        return float(f"1e{last if few else last - 3}")
+
+    def whole(self, pairs: IntArray) -> IntArray:
+        """Costs of pairs ``reviewer * N + item`` in units, as solvers and their certificates count them."""
+        return np.array([round(self.cost_of(pair) / self.unit) for pair in pairs.tolist()], np.int64)
+
     def affinity_of(self, pair: int) -> float | None:
         """Affinity of a pair, 0 where none is given; None where values are costs."""
         return None if self.best is None else self.value_of(pair)
@@ -82,6 +102,10 @@ class Prices:
         return np.setdiff1d(every, self.code[self.value >= self.floor])
 
 
+#: Digits that solvers see of costs behind the first of the largest, where they have no more.
+DIGITS = 6
+#: The power of ten below which double precision has digits missing.
+LAST = -300
 #: Pairs that a floor may have to be compared with.
 MOST_PAIRS = 30_000_000
 

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
-#: Costs are rounded to this for the solver.
-COST_UNIT = 1e-6
-
 
 @dataclass
 class Outcome:
@@ -223,8 +220,8 @@ def solve(oracle: Oracle, best: IntArray | None, lower: int, clock: Clock) -> Ou
     costs = oracle.task.constraints.cost
     goals: list[Any] = [count]
     if costs:
-        unit = [round(oracle.task.constraints.cost_of(*pair) / COST_UNIT) for pair in oracle.allowed.tolist()]
-        goals.append(sum(u * x for u, x in zip(unit, master.take, strict=True)))
+        whole = costs.whole(oracle.allowed[:, 0] * oracle.task.n_items + oracle.allowed[:, 1])
+        goals.append(sum(u * x for u, x in zip(whole.tolist(), master.take, strict=True)))
     goals.append(master.heaviest)
     for level, goal in enumerate(goals):
         value = _settle_goal(master, goal, outcome, level, clock)

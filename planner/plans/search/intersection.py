@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
-#: Costs are rounded to this.
-COST_UNIT = 1e-6
 #: Unknowns, and entries of the matrix of coordinates times rank, up to which it is worked out.
 UNKNOWNS, WORK = 800, 1_000_000_000
 #: Larger than any length of a path, by far.
@@ -92,8 +90,7 @@ def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
 
 def weights(oracle: Oracle, pairs: IntArray) -> IntArray:
     """Costs in whole units."""
-    price = oracle.task.constraints.cost_of
-    return np.array([round(price(j, i) / COST_UNIT) for j, i in pairs.tolist()], np.int64)
+    return oracle.task.constraints.cost.whole(pairs[:, 0] * oracle.task.n_items + pairs[:, 1])
 
 
 def _cost(oracle: Oracle, pairs: IntArray) -> int:

@@ -248,6 +248,18 @@ def test_costs_choose_among_plans_of_one_length() -> None:
     assert plan.status == "optimal"
 
 
+@pytest.mark.parametrize("target", ["connected", "recoverable", "double"])
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1e13, 1e300])
+def test_costs_of_any_size_choose_the_cheaper_plan(target: str, size: float) -> None:
+    rows = [("ann", 1), ("ann", 2), ("bob", 2), ("bob", 3)] if target != "connected" else [("ann", 1), ("bob", 2)]
+    reviews = Reviews.from_pairs(rows)
+    dear, cheap = (("ann", 3), ("bob", 1)) if target != "connected" else (("ann", 2), ("bob", 1))
+    plan = plan_extra_reviews(reviews, target, cost={dear: 1.001 * size, cheap: size})
+    assert [(review.reviewer, review.item) for review in plan.reviews] == [cheap]
+    assert plan.status == "optimal"
+    verify_plan(plan)
+
+
 def test_ties_of_scores_ask_for_more() -> None:
     rows = [("ann", 1, 3), ("ann", 2, 3), ("bob", 1, 4), ("bob", 2, 4), ("bob", 3, 5), ("ann", 4, 1)]
     reviews = Reviews.from_pairs(rows)

@@ -137,7 +137,7 @@ def test_assumptions_that_cannot_be_are_refused_by_their_option(folder: Path) ->
     Path("r.csv").write_text(TABLE)
     Path("planned.csv").write_text("reviewer,item\na,1\n")
     for words, message in (
-        (["--noise", "0"], "--noise: expected a standard deviation, above 0, found 0.0"),
+        (["--noise", "0"], "--noise: expected a standard deviation from 1e-12 to 1e+06, found 0.0"),
         (["--like", "planned.csv"], "--like planned.csv: expected a table with scores to learn from"),
     ):
         result = run("check", "r.csv", *words)

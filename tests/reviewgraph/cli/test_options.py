@@ -105,7 +105,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
     write_whole(target, "Größe\n")
     write_whole(target, "second\r\n")
     assert target.read_bytes() == b"second\r\n"
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(InputError, match="is no character"):
         write_whole(target, "third \ud800")
     assert target.read_bytes() == b"second\r\n"
     assert os.listdir(tmp_path) == ["plan.csv"]

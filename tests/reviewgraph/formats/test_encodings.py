@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-from pathlib import Path
 
 import pytest
 
 from reviewgraph import read_reviews
+from reviewgraph.formats import encodings
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
 
@@ -48,10 +48,10 @@ def test_missing_files_and_folders(tmp_path):
 def test_files_that_the_system_refuses(write, monkeypatch):
     name = write(HOTCRP)
 
-    def read_bytes(path):
+    def read_bytes(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    monkeypatch.setattr(encodings, "open", read_bytes, raising=False)
     assert refused(name) == "reviews.csv: cannot be read (Permission denied)"
 
 
@@ -75,3 +75,8 @@ def test_what_spreadsheets_write_beside_latin_1(write):
     odd = b"reviewer,item,score\nann\x81\xe9,i,1\n"  # 0x81 means nothing in Windows-1252
     assert rows(read_reviews(write(odd), note=notes.append)) == [("ann\x81\xe9", "i", 1.0)]
     assert "was read as Latin-1" in notes[0]
+
+
+def test_a_device_without_an_end_is_refused(monkeypatch):
+    monkeypatch.setattr(encodings, "STREAMED", encodings.STREAMED._replace(most=1000))
+    assert "the limit is 1,000 bytes of a pipe or a device" in refused("/dev/zero")
