@@ -33,6 +33,7 @@ from reviewgraph.formats.tables import Column, Path, Rows, Table
 from reviewgraph.formats.values import ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
+from reviewgraph.sides.matching import resemblance
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -363,7 +364,9 @@ def _refuse_undeclared(
     problems.add_rows(
         0, at, lambda n: f"{place(at[n])}: the item {quote(str(found[item[at[n]]]))} is not among the items given"
     )
-    problems.hint("Add it to the items (--items), or correct its name")
+    strangers = [found[code] for code in np.flatnonzero(unknown).tolist()]
+    why = resemblance(strangers, declared, ITEM.name) if strangers else ""
+    problems.hint(f"Add it to the items (--items), or correct its name{f' ({why})' if why else ''}")
     problems.raise_any()
 
 

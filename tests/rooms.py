@@ -33,7 +33,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "framed": "errors reviews",
         "sides": "arrays labels errors words columns formats reviews",
         "uploads": "errors words labels formats",
-        "reading": "arrays labels errors words columns formats reviews",
+        "reading": "arrays labels errors words columns formats reviews sides",
         "submitted": "arrays labels errors formats reviews",
         "exchange": "arrays labels errors reviews framed",
         "kernels": "arrays labels errors",

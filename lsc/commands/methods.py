@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import CLASSES, HYPOTHESES
-from reviewgraph.cli.options import read_side
+from reviewgraph.cli.options import expect_columns_used, read_side
 from reviewgraph.errors import InputError
 from reviewgraph.naming import named
 
@@ -66,6 +66,7 @@ def options_of(name: str, reviews: Reviews, options: Mapping[str, Any], progress
         found |= {key: options[key] for key in ("max_slope", "ties") if options[key] is not None}
     if "progress" in METHODS[name].options:
         found["progress"] = progress
+    expect_columns_used()
     return found
 
 

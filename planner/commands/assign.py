@@ -24,7 +24,7 @@ from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import (
     columns_option,
     examples,
-    given_columns,
+    expect_columns_used,
     given_options,
     output_option,
     read_side,
@@ -129,6 +129,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
         chosen = _design(ctx, **options)
     else:
         asked = _asked(**options)
+        expect_columns_used()
         destination = destination.settled([*asked["reviewers"]], [*asked["items"]])
         chosen = _assign(asked)
     empty = chosen.reviews.n_reviews == 0 and chosen.status is not AssignmentStatus.OPTIMAL
@@ -206,7 +207,7 @@ def _asked(
         survive=int(options["survive"]),
         phase_one=read_side(partial(read_reviews, duplicates="last"), phase_one) if phase_one else None,
         conditioning=options["conditioning"],
-        assumptions=assumptions_like(read_reviews(like, columns=given_columns(), note=say)) if like else None,
+        assumptions=assumptions_like(read_side(read_reviews, like)) if like else None,
         **wanted.arguments,
         **wrote,
         **read_fair(options),

@@ -14,7 +14,15 @@ from planner.commands.uploading import DESTINATION, read_destination, upload_opt
 from planner.plans.objectives import OBJECTIVES
 from reviewgraph.cli.duties import gone_options, gone_words, read_gone_and_late
 from reviewgraph.cli.numbers import Number
-from reviewgraph.cli.options import examples, given_options, given_table, output_option, read_side, table_options
+from reviewgraph.cli.options import (
+    examples,
+    expect_columns_used,
+    given_options,
+    given_table,
+    output_option,
+    read_side,
+    table_options,
+)
 from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.reporting import Reporting, report_options
@@ -147,6 +155,7 @@ def plan(
         message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
         raise Refusal(message)
     given = _side_files(reviews, **files)
+    expect_columns_used()
     newcomers = dict.fromkeys([*given.get("capacity", ()), *given.get("willing", ())])
     destination = destination.settled([*reviews.reviewers, *newcomers], reviews.items)
     found = plan_extra_reviews(

@@ -10,7 +10,7 @@ import click
 from reviewgraph.cli.assuming import assumption_options
 from reviewgraph.cli.duties import duty_options, gone_options, gone_words, read_duties, read_gone_and_late
 from reviewgraph.cli.losing import losing_options
-from reviewgraph.cli.options import examples, given_table, output_option, table_options
+from reviewgraph.cli.options import examples, expect_columns_used, given_table, output_option, table_options
 from reviewgraph.cli.output import csv_text, offer, offered, print_json, show, write_whole
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
@@ -80,11 +80,9 @@ def check(
         message = f"select: expected one paper or more; found {select}"
         raise InputError(message)
     n_selected = max(1, select.of(reviews.n_items))
-    report = examine(
-        *(reviews, None, assumptions, n_selected, fragile, missing),
-        **read_duties(ctx.params["items"], **duties),
-        gone=read_gone_and_late(reviews, gone, gone_after),
-    )
+    owed, left = read_duties(ctx.params["items"], **duties), read_gone_and_late(reviews, gone, gone_after)
+    expect_columns_used()
+    report = examine(*(reviews, None, assumptions, n_selected, fragile, missing), **owed, gone=left)
     reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
     if output:
         write_whole(output, csv_text(report.structure.groups()))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 R = TypeVar("R")
-_KEY, _READER, _SYSTEM, _COLUMNS, _DATED = (
-    f"reviewgraph.{name}" for name in ("table", "reader", "system", "columns", "dated")
+_KEY, _READER, _SYSTEM, _COLUMNS, _DATED, _HEADERS = (
+    f"reviewgraph.{name}" for name in ("table", "reader", "system", "columns", "dated", "headers")
 )
 
 
@@ -218,9 +218,29 @@ def given_table() -> str:
 
 
 def keep_system(table: Table) -> None:
-    """Remember the system that a file is from, for :func:`given_system`; the first that is known counts."""
+    """Remember the columns of a file, and the system it is from, for :func:`given_system`; the first known counts."""
+    meta = click.get_current_context().meta
+    meta.setdefault(_HEADERS, []).append(table.header)
     if table.source is not None:
-        click.get_current_context().meta.setdefault(_SYSTEM, table.source.system)
+        meta.setdefault(_SYSTEM, table.source.system)
+
+
+def expect_columns_used() -> None:
+    """Refuse a name of ``--columns`` that no column of the files read bears; to be called once all are read.
+
+    Raises
+    ------
+    Refusal
+        Naming the first of them.
+    """
+    from reviewgraph.formats.headers import named
+    from reviewgraph.formats.problems import quote
+
+    headers = click.get_current_context().meta.get(_HEADERS, [])
+    for role, name in given_columns().items():
+        if not any(named(header, name.strip()) for header in headers):
+            message = f"--columns {role}={name}: no file that was read has a column {quote(name)}"
+            raise Refusal(message)
 
 
 def given_system() -> str | None:

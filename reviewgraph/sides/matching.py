@@ -198,6 +198,17 @@ def match_labels(
     return found
 
 
+def resemblance(labels: Sequence[Label], known: Iterable[Label], role: str) -> str:
+    """Say what explains most of the labels that are not among the known ones; nothing where nothing does.
+
+    >>> resemblance(["P1", "P2"], ["p1", "p2", "p3"], "paper")
+    "2 of 2 match if letter case and blanks are ignored: write 'P1' as 'p1'"
+    """
+    side = Side(role, np.arange(len(labels)), labels, _numbered(known), {})
+    words, _ = Mismatch("", role, (side,), side.found() < 0, "").explanation()
+    return words.removeprefix("; ")
+
+
 def _numbered(known: Iterable[Label]) -> Mapping[Label, int]:
     return {label: code for code, label in enumerate(known)}
 

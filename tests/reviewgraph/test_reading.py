@@ -194,3 +194,8 @@ def test_what_was_assigned_and_then_scored_is_one_review(tmp_path):
     assert Reviews.from_pairs([("a", 1, None), ("a", 1, 2.0), ("a", 1)]).to_dict()["score"] == [2.0]
     with pytest.raises(DuplicateReview, match="the table and the reviews added"):
         Reviews.from_pairs([("a", 1, 2.0)]).with_pairs([("a", 1)])
+
+
+def test_items_that_look_like_others_are_said_to(write):
+    name = write("reviewer,paper\nann,p1\nann,p2\n")
+    assert "2 of 2 match if letter case and blanks are ignored: write 'p1' as 'P1'" in refused(name, items=["P1", "P2"])

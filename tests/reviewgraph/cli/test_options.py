@@ -189,3 +189,13 @@ def test_the_next_command_can_only_repeat_a_table_that_was_read():
 def test_json_names_what_it_cannot_hold(capsys):
     print_json({"path": Path("a"), "empty": ()})
     assert capsys.readouterr().out == '{"path": "a", "empty": []}\n'
+
+
+@pytest.mark.parametrize("command", ["check", "plan", "calibrate"])
+def test_a_column_that_no_file_has_is_refused(tmp_path, command):
+    reviews = tmp_path / "reviews.csv"
+    reviews.write_text("reviewer,paper,mark\nann,p1,3\nann,p2,1\nbob,p2,4\nbob,p1,2\n")
+    ended = CliRunner().invoke(main, [command, str(reviews), "--columns", "score=mark,affinity=fit"])
+    assert ended.exit_code == 2
+    assert ended.stderr.strip().endswith("Error: --columns affinity=fit: no file that was read has a column 'fit'")
+    assert CliRunner().invoke(main, [command, str(reviews), "--columns", "score=mark"]).exit_code == 0
