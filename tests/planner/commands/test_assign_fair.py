@@ -49,7 +49,7 @@ def test_a_floor_out_of_reach_is_explained_and_nothing_is_written(folder):
     [
         (["--fair", "nice"], "'nice' is not 'leximin'"),
         (["--floor", "x"], "'x' is not a valid float"),
-        (["--floor", "nan"], "floor: expected a finite number"),
+        (["--floor", "nan"], "'--floor': expected a finite number"),
         (["--design", "double", "--floor", "1"], "found --floor"),
         (["--design", "double", "--alternates-file", "a.csv"], "found --alternates-file"),
     ],

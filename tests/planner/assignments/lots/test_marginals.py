@@ -11,6 +11,7 @@ from planner import AtLeast, AtMost
 from planner.assignments.lots.marginals import Gain, best_marginals, limits_of
 from planner.assignments.lots.units import UNITS, through_rules
 from planner.assignments.words.lots import why_capped
+from reviewgraph.mentions import said_under
 from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_lots import best_gain
 
@@ -115,7 +116,7 @@ def test_of_two_attributes_the_one_that_chance_breaks_more_is_in_the_flow(senior
 
 def test_too_few_candidates_are_counted():
     problem = problem_of([(0, 0), (0, 1), (1, 0), (1, 1)], np.ones(4), 2, 2, demand=[2, 1], load=2)
-    words = why_capped(problem, np.full(4, 0.5), UNITS)
+    words = said_under(problem.reviewers, problem.items)(why_capped(problem, np.full(4, 0.5), UNITS))
     assert "1 paper (0) needs 2 reviews, and the probabilities of its 2 candidates may sum to 1 at most: 2 > 1" in words
 
 
