@@ -118,10 +118,11 @@ class Calibration(Estimate):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the keys of every estimate, and ``hypothesis``, ``objective`` and ``unique``."""
-        found = super().to_dict()
+        """Return the keys of every estimate, and ``hypothesis``, ``objective``, ``unique`` and ``units``."""
+        found, scale = super().to_dict(), self.solution.scale
         own = {"status": self.status.value, "hypothesis": self.hypothesis, "objective": self.objective}
-        return {**found, **own, "unique": self.unique}
+        # With these whoever has the answer can hold it to the conditions of an optimum.
+        return {**found, **own, "unique": self.unique, "units": np.where(scale.flat, 0.0, scale.slope).tolist()}
 
     @property
     def kinds(self) -> tuple[type[Hypothesis], ...]:

@@ -134,6 +134,7 @@ class Estimate(Pictured):
             "hypothesis": None,
             "objective": None,
             "unique": None,
+            "units": None,
             "items": [dict(zip(columns, row, strict=True)) for row in rows],
         }
 

@@ -48,11 +48,12 @@ ROOMS: dict[str, dict[str, str]] = {
         "violations": "arrays labels words formats reviews framed sides",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
+        "verify": "arrays errors levels formats reviews",
         "report": "_version arrays labels words plots reviews",
         "report.check": (f"{_GRAPHS} levels components structure violations fragility precision pages checking report"),
         "cli": (
             "_version errors labels words terminal levels results storing clock formats reviews sides reading "
-            "submitted assumptions precision checking report report.check"
+            "submitted assumptions precision checking columns verify report report.check"
         ),
         "__main__": "cli",
     },

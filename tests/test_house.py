@@ -106,6 +106,18 @@ def test_the_check_of_plans_knows_nothing_of_search_and_proof() -> None:
     assert not {"plans.search", "plans.proof"} & set(ROOMS["planner"]["plans.check"].split())
 
 
+def test_the_verifier_shares_nothing_with_what_makes_answers() -> None:
+    assert set(ROOMS["reviewgraph"]["verify"].split()) <= {"arrays", "errors", "levels", "formats", "reviews"}
+    mine = [path for path in MODULES if room_of(module_name(path)) == "verify"]
+    assert len(mine) > 10
+    for path in mine:
+        found = {name.split(".")[0] for name in imported(path)}
+        assert not found & HEAVY - {"numpy"}, path
+        # Reviews are read, and then are names and dictionaries.
+        table = {name for name in imported(path) if name.startswith("reviewgraph.reviews")}
+        assert not table or path.name == "tables.py"
+
+
 def test_only_what_writes_for_people_imports_the_command_line() -> None:
     graph = imports()
     cli = [module for module in graph if room_of(module) == "cli"]

@@ -40,8 +40,8 @@ class Commands(click.Group):
         return {point.name: point for point in entry_points(group=GROUP)}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of the work: check, plan, assign, calibrate, then the others."""
-        first = ("demo", "check", "plan", "assign", "calibrate")
+        """Return the commands in the order of the work: check, plan, assign, calibrate, verify, then the others."""
+        first = ("demo", "check", "plan", "assign", "calibrate", "verify")
         return sorted(self._found(), key=lambda name: (first.index(name) if name in first else len(first), name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

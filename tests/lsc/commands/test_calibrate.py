@@ -14,7 +14,7 @@ from lsc.commands.calibrate import calibrate
 from tests.pages import offered
 
 KEYS = {"item", "quality", "average", "rank", "standard_error", "group"}
-METHOD_KEYS = {"method", "status", "hypothesis", "objective", "unique", "items", "selected"}
+METHOD_KEYS = {"method", "status", "hypothesis", "objective", "unique", "units", "items", "selected"}
 PANEL = [
     (who, f"p{i}", round(a * q + b, 3))
     for who, a, b in (("ann", 1, 0), ("bob", 2, 1), ("cleo", 0.5, 3))

@@ -1,0 +1,87 @@
+"""``reviewgraph verify``: does an answer hold, looked at by code that did not make it?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reviewgraph.cli.options import examples
+from reviewgraph.cli.output import print_json, refusing, show
+
+if TYPE_CHECKING:
+    from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.findings import Findings
+
+#: Reasons that are listed before the rest is only counted.
+LISTED = 10
+
+
+@click.command(
+    # What stands behind ANSWER is for the command that made it.
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    options_metavar="",
+    epilog=examples(
+        ("Is it a plan, and are its bounds true?", "verify plan.json reviews.csv --conflicts conflicts.csv --spare 1"),
+        ("The file that was written:", "verify groups.csv reviews.csv"),
+        ("As one JSON object:", "verify check.json reviews.csv --json"),
+    ),
+)
+@click.argument("path", metavar="ANSWER")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="REVIEWS... [OPTIONS]")
+@click.pass_context
+def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
+    """Verify ANSWER: what check, plan, assign or calibrate printed with --json, or the CSV it wrote with -o.
+
+    REVIEWS and OPTIONS are those of the command that made it, word for word; what it wrote is not written again. Plain
+    code of its own looks at the answer, says what it checked and what it took on trust. Exit status 0: it holds; 1: it
+    does not, with the first reasons.
+    """
+    answer, command = _made_by(path)
+    with command.make_context(answer.command, list(words), parent=ctx.parent) as made:
+        findings = _findings(made, answer)
+        if made.params.get("as_json"):
+            print_json(findings.to_dict())
+        else:
+            show(_page(path, findings))
+    if not findings.holds:
+        ctx.exit(1)
+
+
+@refusing
+def _made_by(path: str) -> tuple[Answer, click.Command]:
+    """Read an answer; returns the command that made it, too."""
+    from reviewgraph.cli import main
+    from reviewgraph.cli.output import Refusal
+    from reviewgraph.verify.answers import read_answer
+
+    answer = read_answer(path)
+    command = main.get_command(click.get_current_context(), answer.command)
+    if command is None:
+        message = f"{path}: expected an answer of a command that is installed, found one of {answer.command}"
+        raise Refusal(message)
+    return answer, command
+
+
+@refusing
+def _findings(made: click.Context, answer: Answer) -> Findings:
+    from reviewgraph.cli.verifying import VERIFIERS, left_aside
+
+    verifier = VERIFIERS[answer.command]
+    findings = verifier.run(made, answer)
+    for option in left_aside(made, verifier.heeded):
+        findings.trust(f"{option}: what it asks for is not looked at")
+    return findings
+
+
+def _page(path: str, findings: Findings) -> str:
+    """Return what was found, the verdict first."""
+    if findings.holds:
+        lines = [f"{path}: holds."]
+    else:
+        more = len(findings.wrong) - LISTED
+        lines = [f"{path}: does not hold.", *(f"  {reason}" for reason in findings.wrong[:LISTED])]
+        lines += [f"  ... and {more} more"] if more > 0 else []
+    for heading, said in (("Checked:", findings.checked), ("Taken on trust:", findings.trusted)):
+        lines += ["", heading, *(f"  {words}" for words in said)] if said else []
+    return "\n".join(lines)

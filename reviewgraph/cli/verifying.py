@@ -1,0 +1,303 @@
+"""What the options of a command name, read as plain Python for :mod:`reviewgraph.verify`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from reviewgraph.cli.duties import read_duties, read_gone
+from reviewgraph.cli.options import keep_system, read_side
+from reviewgraph.cli.output import Refusal, say
+from reviewgraph.formats import side
+from reviewgraph.reading import read_reviews
+from reviewgraph.sides.leaving import without_gone
+from reviewgraph.verify.assignments import Market, verify_assignment
+from reviewgraph.verify.calibrations import LSC, POSTERIOR, verify_calibration
+from reviewgraph.verify.checks import Duties, verify_check
+from reviewgraph.verify.panels import AT_LEAST, AT_MOST, REWARD, PanelRule, panel_rule
+from reviewgraph.verify.plans import verify_plan
+from reviewgraph.verify.rules import Rules
+from reviewgraph.verify.tables import table_of
+from reviewgraph.verify.wanted import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from reviewgraph.columns import Columns
+    from reviewgraph.reviews import Reviews
+    from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.findings import Findings
+    from reviewgraph.verify.tables import Pair
+
+#: Parameters that say how tables are read.
+TABLE = {"paths", "columns", "format", "items", "scale", "lower_is_better", "duplicates"}
+#: Parameters that change how an answer is found, written or told, and not whether it holds.
+TELLING = {"output", "to", "label", "invitation", "reporting", "html", "anonymous", "as_json", "seed", "time_limit"}
+
+
+class Verifier(NamedTuple):
+    """What verifies the answers of a command, and the parameters of the command that it heeds."""
+
+    run: Callable[[click.Context, Answer], Findings]
+    heeded: frozenset[str]
+
+
+def left_aside(made: click.Context, heeded: frozenset[str]) -> list[str]:
+    """Return the options that were given and that say something which is not looked at."""
+    given = [
+        option
+        for option in made.command.params
+        if made.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
+    ]
+    return [option.opts[0] for option in given if option.name not in heeded | TELLING]
+
+
+def _read(params: Mapping[str, Any]) -> Reviews:
+    """Read REVIEWS as the command does."""
+    options = {name: params[name] for name in TABLE - {"paths"}}
+    reviews: Reviews = read_reviews(*params["paths"], opened=keep_system, note=say, **options)
+    return reviews
+
+
+def _named(made: click.Context, option: str) -> bool:
+    return made.get_parameter_source(option) is click.core.ParameterSource.COMMANDLINE
+
+
+def pairs_in(columns: Columns) -> list[Pair]:
+    """Return pairs by name."""
+    codes = zip(columns.reviewer.tolist(), columns.item.tolist(), strict=True)
+    return [(str(columns.reviewers[j]), str(columns.items[i])) for j, i in codes]
+
+
+def numbers_in(columns: Columns) -> dict[Pair, float]:
+    """Return the number of each pair that has one."""
+    values = [] if columns.score is None else columns.score.tolist()
+    return {pair: value for pair, value in zip(pairs_in(columns), values, strict=True) if value == value}
+
+
+def _check(made: click.Context, answer: Answer) -> Findings:
+    params = made.params
+    reviews = without_gone(_read(params), read_gone(params["gone"]))
+    given = read_duties(*(params[name] for name in ("items", "conflicts", "reviewers", "load", "demand")))
+    table = table_of(reviews)
+    conflicts = set(pairs_in(given["conflicts"])) if "conflicts" in given else None
+    limits = [_limits(given.get(key), names) for key, names in (("load", table.reviewers), ("demand", table.items))]
+    return verify_check(answer, table, Duties(conflicts, *limits))
+
+
+def _limits(given: Any, names: tuple[str, ...]) -> dict[str, int] | None:
+    """Return a limit by name, of those who have one; None where none was asked for."""
+    if given is None or isinstance(given, int):
+        return None if given is None else dict.fromkeys(names, given)
+    return {str(label): limit for label, limit in given.items() if limit is not None}
+
+
+def _plan(made: click.Context, answer: Answer) -> Findings:
+    params = made.params
+    levels = [name for name in params["goals"] if name in _targets(made)]
+    target = levels[0] if levels and not _named(made, "target") else params["target"]
+    asked = bool(levels) or _named(made, "target")
+    return verify_plan(answer, _rules(params), target, named=asked)
+
+
+def _targets(made: click.Context) -> list[str]:
+    kind = next(option.type for option in made.command.params if option.name == "target")
+    return list(kind.choices) if isinstance(kind, click.Choice) else []
+
+
+def _rules(params: Mapping[str, Any]) -> Rules:
+    """Read what a plan was to respect."""
+    gone = read_gone(params["gone"])
+    capacity = read_side(side.read_capacity, params["capacity"]) if params["capacity"] else None
+    willing = read_side(side.read_chosen, params["willing"], "willing") if params["willing"] else None
+    away = set(map(str, gone.reviewers)) if gone else set()
+    new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in away]
+    table = table_of(without_gone(_read(params), gone).with_labels(new))
+    least = params["spare"] if params["spare"] is not None or capacity is None else 0
+    spare = {} if least is None else dict.fromkeys(table.reviewers, least)
+    spare |= {str(label): load for label, load in (capacity or {}).items()} | dict.fromkeys(away, 0)
+    barred = pairs_in(read_side(side.read_conflicts, params["conflicts"])) if params["conflicts"] else []
+    barred += pairs_in(gone.pairs) if gone and gone.pairs is not None else []
+    fixed = pairs_in(read_side(side.read_assigned, params["fixed"])) if params["fixed"] else []
+    return Rules(
+        table,
+        spare,
+        frozenset(barred),
+        tuple(dict.fromkeys(pair for pair in fixed if pair not in table.score)),
+        willing=None if willing is None else frozenset(map(str, willing)),
+        **_people(params),
+        **_prices(params, table.reviewers, table.items),
+        **{key: params[key] for key in ("min_reviews", "max_per_item", "max_reviews", "use_scores")},
+    )
+
+
+def _people(params: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if params["institutions"]:
+        known = read_side(side.read_institutions, params["institutions"])
+        found["institutions"] = {str(label): name for label, name in known.items() if name}
+    if params["senior"]:
+        found["senior"] = frozenset(map(str, read_side(side.read_chosen, params["senior"], "senior")))
+    return found
+
+
+def _prices(params: Mapping[str, Any], reviewers: tuple[str, ...], items: tuple[str, ...]) -> dict[str, Any]:
+    """Read costs or affinities, of pairs that there are; the highest affinity is 0 at least."""
+    if params["cost"]:
+        return {"value": numbers_in(read_side(side.read_cost, params["cost"]))}
+    if not params["affinity"]:
+        return {}
+    known, here = set(reviewers), set(items)
+    given = numbers_in(read_side(side.read_affinity, params["affinity"]))
+    value = {(who, what): number for (who, what), number in given.items() if who in known and what in here}
+    least = params["min_affinity"]
+    allowed = None if least is None else frozenset(pair for pair, number in value.items() if number >= least)
+    return {"value": value, "default": 0.0, "best": max(0.0, *value.values(), 0.0), "allowed": allowed}
+
+
+def _assign(made: click.Context, answer: Answer) -> Findings:
+    params = made.params
+    papers = read_side(side.read_items, params["items_file"])
+    people = read_side(side.read_reviewers, params["reviewers_file"])
+    demand = {str(label): _or(one.demand, params["demand"]) for label, one in papers.items()}
+    loads = {
+        str(label): (_or(one.min_load, params["min_load"]), _or(one.load, params["load"]))
+        for label, one in people.items()
+    }
+    affinity, conflicts, any_pair = _affinities(params, demand, loads)
+    if params["conflicts"]:
+        conflicts += pairs_in(read_side(side.read_conflicts, params["conflicts"]))
+    market = Market(
+        demand,
+        loads,
+        affinity,
+        any_pair,
+        frozenset(conflicts),
+        tuple(dict.fromkeys(_pairs_of(side.read_assigned, params["fixed"]))),
+        frozenset(_first_phase(params["phase_one"])),
+        params["target"],
+        params["survive"],
+        _panels(params, loads),
+        frozenset(_pairs_of(side.read_assigned, params["previous"])) if params["previous"] else None,
+        params["min_affinity"],
+        params["floor"],
+        params["floor_best"],
+        plain=not any(params[name] for name in BEYOND),
+        named=_named(made, "target"),
+    )
+    return verify_assignment(answer, market)
+
+
+def _or(number: int | None, default: int) -> int:
+    return default if number is None else number
+
+
+def _pairs_of(read: Callable[..., Columns], path: str | None) -> list[Pair]:
+    return pairs_in(read_side(read, path)) if path else []
+
+
+def _first_phase(path: str | None) -> list[Pair]:
+    return list(table_of(read_side(partial(read_reviews, duplicates="last"), path)).score) if path else []
+
+
+def _affinities(
+    params: Mapping[str, Any], demand: Mapping[str, int], loads: Mapping[str, Any]
+) -> tuple[dict[Pair, float], list[Pair], bool]:
+    """Add up affinities and bids; returns pairs whose bid is a conflict, and whether any pair may be, too."""
+    any_pair = params["allow_unscored"] or not params["affinity"]
+    total: dict[Pair, float] = {}
+    wanted: dict[Pair, float] = {}
+    barred: list[Pair] = []
+    for path, weight in map(_weighed, params["affinity"]):
+        for pair, value in numbers_in(read_side(side.read_affinity, path)).items():
+            total[pair] = total.get(pair, 0.0) + weight * value
+    for path, weight in map(_weighed, params["bids"]):
+        bids = read_side(side.read_bids, path)
+        barred += pairs_in(bids.conflicts)
+        for pair, value in numbers_in(bids.table).items():
+            wanted[pair] = wanted.get(pair, 0.0) + weight * value
+    # Who wants a paper may get it; "no" does not make a pair possible.
+    for pair, value in wanted.items():
+        if any_pair or value > 0 or pair in total:
+            total[pair] = total.get(pair, 0.0) + value
+    here = {pair: value for pair, value in total.items() if pair[0] in loads and pair[1] in demand}
+    return here, barred, any_pair
+
+
+def _weighed(given: str) -> tuple[str, float]:
+    """Part FILE=WEIGHT, where no file has the whole name."""
+    path, sign, weight = given.rpartition("=")
+    if not sign or Path(given).exists():
+        return given, 1.0
+    try:
+        return path, float(weight)
+    except ValueError:
+        message = f"{given}: expected FILE or FILE=WEIGHT, found the weight {weight!r}"
+        raise Refusal(message) from None
+
+
+def _panels(params: Mapping[str, Any], loads: Mapping[str, Any]) -> tuple[PanelRule, ...]:
+    """Read the rules on panels, and the attributes that they are about."""
+    known = read_side(side.read_attributes, params["reviewers_file"])
+    more = read_side(side.read_attributes, params["attributes"]) if params["attributes"] else {}
+    attributes = {who: {**known.get(who, {}), **more.get(who, {})} for who in loads}
+    asked = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]), (REWARD, params["reward"]))
+    return tuple(panel_rule(option, text, attributes) for option, texts in asked for text in texts)
+
+
+def _calibrate(made: click.Context, answer: Answer) -> Findings:
+    params = made.params
+    table = table_of(_read(params))
+    of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
+    share = params["select"]
+    usual = params["hypothesis"] or "linear"
+    others = read_side(side.read_hypotheses, params["by_reviewer"]) if params["by_reviewer"] else {}
+    known = read_side(side.read_references, params["references"]) if params["references"] else {}
+    wanted = Wanted(
+        params["method"] or (LSC if of_lsc else POSTERIOR),
+        bool(params["method"]) or of_lsc,
+        None if share is None else share.of,
+        params["error_rate"],
+        params["by_group_average"],
+        dict.fromkeys(table.reviewers, usual) | {str(who): kind for who, kind in others.items()},
+        10.0 if params["max_slope"] is None else params["max_slope"],
+        params["ties"] != "free",
+        {str(item): value for item, value in known.items()},
+    )
+    return verify_calibration(answer, table, wanted)
+
+
+PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "gone", "affinity"}
+PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
+
+ASSIGN = {"items_file", "reviewers_file", "columns", "affinity", "bids", "min_affinity", "previous", "allow_unscored"}
+MARKET = {
+    "conflicts",
+    "fixed",
+    "attributes",
+    "at_most",
+    "at_least",
+    "reward",
+    "demand",
+    "load",
+    "min_load",
+    "phase_one",
+}
+AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
+CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references", "weights"}
+CHOOSE = {"select", "error_rate", "by_group_average"}
+#: Options on which the most affinity without a level depends beside demands, loads and pairs.
+BEYOND = ("authors", "max_probability", "perturbation", "design")
+
+#: By the command whose answer it is.
+VERIFIERS = {
+    "check": Verifier(
+        _check, frozenset(TABLE | {"require", "use_scores", "gone", "conflicts", "reviewers", "load", "demand"})
+    ),
+    "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
+    "calibrate": Verifier(_calibrate, frozenset(TABLE | CALIBRATE | CHOOSE)),
+    "plan": Verifier(_plan, frozenset(TABLE | PLAN | PEOPLE)),
+}

@@ -1,0 +1,210 @@
+"""ANSWER: what a command printed with ``--json``, or the CSV it wrote with ``-o``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from reviewgraph.errors import InputError
+from reviewgraph.formats.writing import unguarded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Keys that only the JSON of one command has, and columns that only its CSV has.
+KEYS = {
+    "check": {"doubly_connected", "degrees_of_freedom"},
+    "plan": {"merges", "bounds", "lower_bound"},
+    "assign": {"affinity_unconstrained", "reviews"},
+    "calibrate": {"method", "items"},
+}
+COLUMNS = {
+    "check": {"role", "label", "group"},
+    "plan": {"item", "reviewer", "joins"},
+    "assign": {"item", "reviewer", "affinity"},
+    "calibrate": {"item", "quality", "average", "rank"},
+}
+KINDS = {
+    "a number": (int, float),
+    "a whole number": (int,),
+    "a text": (str,),
+    "true or false": (bool,),
+    "a list": (list,),
+    "an object": (dict,),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer of a command.
+
+    Parameters
+    ----------
+    path
+        The file.
+    command
+        Which command made it.
+    found
+        Its keys; of a CSV, its rows under ``rows``.
+    is_table
+        Whether it is a CSV.
+    """
+
+    path: str
+    command: str
+    found: Mapping[str, Any]
+    is_table: bool = False
+
+    def get(self, key: str, kind: str, *, within: Any = None, null: bool = False) -> Any:
+        """Return the value of a key.
+
+        Parameters
+        ----------
+        key
+            The key; dots mean nesting.
+        kind
+            One of :data:`KINDS`.
+        within
+            An object of the answer to look in; the answer itself by default.
+        null
+            Whether it may be null.
+
+        Raises
+        ------
+        InputError
+            If it is not there, or of another kind.
+        """
+        value = self.found if within is None else within
+        for part in key.split("."):
+            if not isinstance(value, dict) or part not in value:
+                self._refuse(f"expected a key {key}, found none")
+            value = value[part]
+        if value is None and null:
+            return None
+        wrong = isinstance(value, bool) is not (kind == "true or false")
+        if wrong or not isinstance(value, KINDS[kind]):
+            self._refuse(f"expected {kind} at {key}, found {value!r}")
+        return value
+
+    def rows(self, key: str, kinds: Mapping[str, str], *, within: Any = None, null: bool = False) -> Any:
+        """Return a list of objects as tuples of some of their keys; None where there is none and ``null`` is set.
+
+        A kind that ends with ``?`` may be null.
+        """
+        listed = self.get(key, "a list", within=within, null=null)
+        if listed is None:
+            return None
+        return [
+            tuple(
+                self.name_of(row, name)
+                if kind == "a name"
+                else self.get(name, kind.rstrip("?"), within=row, null=kind.endswith("?"))
+                for name, kind in kinds.items()
+            )
+            for row in listed
+        ]
+
+    def name_of(self, row: Any, key: str) -> str:
+        """Return a label as text."""
+        value = row.get(key) if isinstance(row, dict) else None
+        if value is None or isinstance(value, bool | list | dict):
+            self._refuse(f"expected a name at {key}, found {value!r}")
+        return str(value)
+
+    def names(self, key: str, *, within: Any = None, null: bool = False) -> Any:
+        """Return a list of labels as texts."""
+        listed = self.get(key, "a list", within=within, null=null)
+        return listed if listed is None else [self.name_of({key: value}, key) for value in listed]
+
+    def numbers(self, key: str, size: int, *, within: Any = None) -> list[float] | None:
+        """Return a list of so many numbers, or None."""
+        listed: list[float] | None = self.get(key, "a list", within=within, null=True)
+        plain = listed is None or [type(value) in (int, float) for value in listed] == [True] * size
+        if not plain:
+            self._refuse(f"expected {size} numbers at {key}, found {listed!r}")
+        return listed
+
+    def _refuse(self, why: str) -> NoReturn:
+        message = f"{self.path}: {why}; verify takes what {self.command} printed with --json, or wrote with -o"
+        raise InputError(message)
+
+
+def read_answer(path: str) -> Answer:
+    """Read an answer, and tell which command made it.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is no answer of a command.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        message = (
+            f"{path}: expected an answer in UTF-8; it cannot be read ({getattr(error, 'strerror', None) or error})"
+        )
+        raise InputError(message) from error
+    return _from_json(path, text) if text.lstrip()[:1] in ("{", "[") else _from_table(path, text)
+
+
+def _from_json(path: str, text: str) -> Answer:
+    def refuse(constant: str) -> NoReturn:
+        message = f"{constant} is no number"
+        raise ValueError(message)
+
+    try:
+        found = json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        message = f"{path}: expected one JSON object, found something else ({error})"
+        raise InputError(message) from error
+    keys = set(found) if isinstance(found, dict) else set()
+    command = next((name for name, own in KEYS.items() if own <= keys), None)
+    if command is None:
+        message = f"{path}: expected what check, plan, assign or calibrate prints with --json, found other keys"
+        raise InputError(message)
+    return Answer(path, command, found)
+
+
+def _from_table(path: str, text: str) -> Answer:
+    try:
+        header, *rows = list(csv.reader(io.StringIO(text), strict=True)) or [[]]
+    except csv.Error as error:
+        message = f"{path}: expected CSV, found something else ({error})"
+        raise InputError(message) from error
+    command = next((name for name, own in COLUMNS.items() if own <= set(header)), None)
+    if command is None:
+        shown = ",".join(header)[:80]
+        message = (
+            f"{path}: expected the CSV that check, plan, assign or calibrate writes with -o, found the columns "
+            f"{shown!r}; uploads for other systems cannot be verified"
+        )
+        raise InputError(message)
+    uneven = next((number for number, row in enumerate(rows, 2) if len(row) != len(header)), None)
+    if uneven is not None:
+        message = f"{path}, row {uneven}: expected {len(header)} cells, found {len(rows[uneven - 2])}"
+        raise InputError(message)
+    cells = [dict(zip(header, map(unguarded, row), strict=True)) for row in rows]
+    return Answer(path, command, {"rows": cells}, is_table=True)
+
+
+def number_in(path: str, row: int, cell: str) -> float | None:
+    """Return the number of a cell, None where it is empty.
+
+    Raises
+    ------
+    InputError
+        If it is no finite number.
+    """
+    try:
+        value = float(cell) if cell else None
+    except ValueError:
+        value = math.nan
+    if value is not None and not math.isfinite(value):
+        message = f"{path}, row {row}: expected a number, found {cell!r}"
+        raise InputError(message)
+    return value

@@ -1,0 +1,293 @@
+"""What ``assign`` answers: demands, loads, rules and the level are kept, affinities are as told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from reviewgraph.verify.answers import number_in
+from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.flows import can_be_met, most_affinity
+from reviewgraph.verify.levels import HOLDS, TooLarge, expect_small, holds, is_double, without_each_reviewer
+from reviewgraph.verify.panels import check_panels, earned
+from reviewgraph.verify.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.panels import PanelRule
+    from reviewgraph.verify.tables import Pair
+
+REACHED = {"optimal", "feasible"}
+#: Affinity sums are of many numbers, and solvers stop where little is left.
+SUMS = 1e-7
+
+
+@dataclass(frozen=True)
+class Market:
+    """What an assignment was to respect.
+
+    Parameters
+    ----------
+    demand
+        Reviews of each paper.
+    loads
+        Fewest and most reviews of each reviewer.
+    affinity
+        Of each pair that has one.
+    any_pair
+        Whether pairs without affinity may be assigned, for 0.
+    barred, fixed
+        Pairs that may not be, and that must be.
+    phase_one
+        Reviews that link, beyond demands and loads; they may not be assigned again.
+    target
+        The level; ``none`` where none is asked for.
+    survive
+        Whether it shall hold without any one reviewer.
+    panels
+        Rules on who reviews a paper together.
+    previous
+        The assignment before; None without one.
+    min_affinity, floor, floor_best
+        Thresholds of pairs and of papers; None without.
+    plain
+        Whether demands, loads and pairs are all that the most affinity without a level depends on.
+    named
+        Whether somebody asked for the target.
+    """
+
+    demand: Mapping[str, int]
+    loads: Mapping[str, tuple[int, int]]
+    affinity: Mapping[Pair, float] = field(default_factory=dict)
+    any_pair: bool = True
+    barred: frozenset[Pair] = frozenset()
+    fixed: tuple[Pair, ...] = ()
+    phase_one: frozenset[Pair] = frozenset()
+    target: str = "none"
+    survive: bool = False
+    panels: tuple[PanelRule, ...] = ()
+    previous: frozenset[Pair] | None = None
+    min_affinity: float | None = None
+    floor: float | None = None
+    floor_best: float | None = None
+    plain: bool = True
+    named: bool = False
+
+    def may(self, pair: Pair) -> bool:
+        """Whether a pair may be assigned."""
+        if pair in self.fixed:
+            return True
+        return pair not in self.barred | self.phase_one and (self.any_pair or pair in self.affinity)
+
+    def pairs(self) -> dict[Pair, float]:
+        """Return all pairs that may be assigned, with their affinities."""
+        every = ((reviewer, item) for item in self.demand for reviewer in self.loads)
+        return {pair: self.affinity.get(pair, 0.0) for pair in every if self.may(pair)}
+
+    def table(self, pairs: list[Pair]) -> Table:
+        """Return the reviews that link."""
+        linked = [pair for pair in (*self.phase_one, *pairs) if pair[1] in self.demand]
+        reviewers = dict.fromkeys([*self.loads, *(reviewer for reviewer, _ in linked)])
+        return Table(tuple(reviewers), tuple(self.demand), dict.fromkeys(linked))
+
+
+def verify_assignment(answer: Answer, market: Market) -> Findings:
+    """Hold an assignment, from JSON or CSV, to what it was to respect."""
+    findings = Findings()
+    if answer.is_table:
+        _table(findings, answer, market)
+        return findings
+    status = answer.get("status", "a text")
+    known = REACHED | {"level_missed", "infeasible"}
+    rows = answer.rows("reviews", {"reviewer": "a name", "item": "a name", "affinity": "a number"})
+    pairs = [(reviewer, item) for reviewer, item, _ in rows]
+    if not findings.expect(status in known, f"status: there is none called {status!r}"):
+        return findings
+    target = answer.get("target", "a text")
+    if market.named:
+        findings.same("target", target, market.target)
+    if status == "infeasible" or not pairs:
+        _none(findings, market, status, pairs)
+        return findings
+    _respects(findings, market, pairs)
+    for place, (reviewer, item, said) in enumerate(rows):
+        findings.same(f"reviews[{place}].affinity", said, market.affinity.get((reviewer, item), 0.0))
+    if findings.holds:
+        _level(findings, answer, market, target, status, pairs)
+        _sums(findings, answer, market, status, pairs)
+        _beside(findings, answer, market, pairs)
+    return findings
+
+
+def _respects(findings: Findings, market: Market, pairs: list[Pair]) -> None:
+    """Hold the reviews to demands, loads, conflicts, fixed pairs and rules on panels."""
+    seen = Counter(pairs)
+    for pair, times in seen.items():
+        name = f"reviews: {pair[0]} on {pair[1]}"
+        findings.expect(times == 1, f"{name} stands twice")
+        if findings.expect(pair[0] in market.loads, f"{name}: there is no such reviewer") and findings.expect(
+            pair[1] in market.demand, f"{name}: there is no such paper"
+        ):
+            findings.expect(market.may(pair), f"{name} may not be: a conflict, of the first phase or without affinity")
+    for pair in market.fixed:
+        findings.expect(pair in seen, f"reviews: lacks {pair[0]} on {pair[1]}, which is fixed")
+    load, count = Counter(reviewer for reviewer, _ in pairs), Counter(item for _, item in pairs)
+    for item, need in market.demand.items():
+        findings.expect(count[item] == need, f"paper {item} has {count[item]} reviews, its demand is {need}")
+    for reviewer, (least, most) in market.loads.items():
+        words = f"reviewer {reviewer} has {load[reviewer]} reviews, her load is {least} to {most}"
+        findings.expect(least <= load[reviewer] <= most, words)
+    check_panels(findings, market.panels, pairs, market.demand)
+    findings.check(f"{len(pairs)} reviews: demands, loads, conflicts, fixed pairs and rules on panels")
+
+
+def _level(findings: Findings, answer: Answer, market: Market, target: str, status: str, pairs: list[Pair]) -> None:
+    """Look whether the level is reached, and who is critical for it."""
+    if target not in HOLDS:
+        findings.same("target", target, "none")
+        return
+    table = market.table(pairs)
+    try:
+        reached = holds(target, table)
+        if reached and market.survive:
+            expect_small(table, len(table.reviewers))
+            reached = all(holds(target, rest) for _, rest in without_each_reviewer(table))
+    except TooLarge as error:
+        findings.trust(f"target {target}: {error}")
+        return
+    lasting = " after the loss of any one reviewer" if market.survive else ""
+    if status in REACHED:
+        findings.expect(reached, f"status {status}: the level {target}{lasting} is not reached")
+    elif market.floor is None and market.floor_best is None:
+        findings.expect(not reached, f"status {status}: the level {target}{lasting} is reached")
+    findings.check(f"whether the level {target}{lasting} is reached")
+    critical = answer.names("critical", null=True)
+    if critical is not None and holds("double", table):
+        found = [who for who, rest in without_each_reviewer(table) if not is_double(rest)]
+        findings.same_rows("critical", critical, found)
+        findings.same("survives", answer.get("survives", "true or false"), status in REACHED and not found)
+        findings.check("critical: the level without each reviewer")
+
+
+def _sums(findings: Findings, answer: Answer, market: Market, status: str, pairs: list[Pair]) -> None:
+    """Add up affinities, and compare them with the most that there can be."""
+    values = [market.affinity.get(pair, 0.0) for pair in pairs]
+    total, best = sum(values), answer.get("affinity_unconstrained", "a number", null=True)
+    rewards, bound = earned(market.panels, pairs), answer.get("bound", "a number", null=True)
+    for key, found in (
+        ("affinity", total),
+        ("mean_affinity", total / len(values)),
+        ("minimum_affinity", min(values)),
+        ("rewards", rewards),
+    ):
+        _close(findings, key, answer.get(key, "a number"), found, total)
+    findings.check("affinity, mean_affinity, minimum_affinity and rewards, added up again")
+    if best is None or bound is None:
+        findings.trust("bound: none is told")
+        return
+    _close(findings, "price_percent", answer.get("price_percent", "a number"), _percent(best - total, best), 100.0)
+    short = 0.0 if status == "optimal" else max(bound - total - rewards, 0.0)
+    _close(findings, "gap_percent", answer.get("gap_percent", "a number"), _percent(short, bound), 100.0)
+    words = f"bound: says {bound:.9g}, and affinity and rewards are {total + rewards:.9g}"
+    findings.expect(bound >= total + rewards - SUMS * max(abs(bound), 1.0), words)
+    if not market.plain:
+        findings.trust("affinity_unconstrained, bound, status: the most under such rules is not computed again")
+        return
+    if not market.panels:
+        _close(findings, "bound", bound, best, best)
+    try:
+        most = most_affinity(pairs, market.pairs(), market.fixed, market.loads)
+    except TooLarge as error:
+        findings.trust(f"affinity_unconstrained, bound: {error}")
+        return
+    _close(findings, "affinity_unconstrained", best, most, most)
+    findings.check("affinity_unconstrained: no circle of exchanges gains more")
+    if status == "optimal" and not is_same(total + rewards, bound, SUMS):
+        findings.trust("status optimal: that the level, or rules, allow no more affinity is not searched again")
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100.0 * part / abs(whole) if whole else 0.0
+
+
+def _close(findings: Findings, key: str, said: float, found: float, size: float) -> None:
+    """Compare sums that are taken in another order."""
+    near = abs(said - found) <= SUMS * max(abs(size), 1.0)
+    findings.expect(near, f"{key}: says {said:.12g}, found {found:.12g}")
+
+
+def _beside(findings: Findings, answer: Answer, market: Market, pairs: list[Pair]) -> None:
+    """Compare what is said of a previous assignment, of a threshold, and of the worst-served papers."""
+    kinds = {"reviewer": "a name", "item": "a name"}
+    said = answer.get("changes", "an object", null=True)
+    if findings.same("changes", said is not None, market.previous is not None) and market.previous is not None:
+        findings.same(
+            "changes.kept", answer.get("kept", "a whole number", within=said), len(market.previous & {*pairs})
+        )
+        findings.same_rows("changes.dropped", answer.rows("dropped", kinds, within=said), market.previous - {*pairs})
+        findings.same_rows("changes.new", answer.rows("new", kinds, within=said), {*pairs} - market.previous)
+        findings.check("changes: pairs kept, dropped and new")
+        findings.trust("changes.fewest: that no fewer pairs change is not computed again")
+    said = answer.get("below", "an object", null=True)
+    if findings.same("below", said is not None, market.min_affinity is not None) and market.min_affinity is not None:
+        low = [pair for pair in pairs if market.affinity.get(pair, 0.0) < market.min_affinity]
+        findings.same_rows("below.reviews", answer.rows("reviews", kinds, within=said), low)
+        findings.trust("below.fewest: that no fewer pairs are below is not computed again")
+    said = answer.get("fair", "an object", null=True)
+    if said is not None:
+        sums = dict.fromkeys(market.demand, 0.0)
+        for pair in pairs:
+            sums[pair[1]] += market.affinity.get(pair, 0.0)
+        least = min(sums.values(), default=0.0)
+        _close(findings, "fair.smallest.after", answer.get("smallest.after", "a number", within=said), least, least)
+        findings.trust("fair: that papers cannot be served better is not computed again")
+    findings.trust("forced, exchanges, prices of parts: how the search went cannot be seen in what it found")
+
+
+def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) -> None:
+    """Look whether demands can be met where there is said to be no assignment."""
+    if not any(market.demand.values()) and status != "infeasible":
+        return
+    if not findings.expect(not pairs, f"status {status}: there are reviews"):
+        return
+    if status in REACHED:
+        findings.expect(False, f"status {status}: there are no reviews")
+        return
+    fixed = Counter(reviewer for reviewer, _ in market.fixed)
+    left = {item: need - sum(item == what for _, what in market.fixed) for item, need in market.demand.items()}
+    loads = {who: (max(low - fixed[who], 0), high - fixed[who]) for who, (low, high) in market.loads.items()}
+    open_pairs = [pair for pair in market.pairs() if pair not in market.fixed]
+    if min([*left.values(), *(high for _, high in loads.values())], default=0) < 0:
+        findings.check("that fixed pairs exceed demands or loads")
+    elif not can_be_met(left, open_pairs, loads):
+        findings.check("that demands cannot be met within loads and conflicts")
+    elif status == "infeasible" and market.plain and not market.panels and market.target not in HOLDS:
+        findings.expect(False, f"status {status}: demands can be met within loads and conflicts")
+    else:
+        findings.trust(f"status {status}: that none obeys the rules and reaches the level is not searched again")
+
+
+def _table(findings: Findings, answer: Answer, market: Market) -> None:
+    """Hold the CSV of an assignment to demands, loads and rules, and look at the level."""
+    rows: list[dict[str, Any]] = answer.found["rows"]
+    pairs = [(row["reviewer"], row["item"]) for row in rows]
+    for number, (row, pair) in enumerate(zip(rows, pairs, strict=True), 2):
+        value = number_in(answer.path, number, row["affinity"])
+        findings.same(f"row {number}, affinity", value, market.affinity.get(pair, 0.0))
+    _respects(findings, market, pairs)
+    if not findings.holds or market.target not in HOLDS:
+        return
+    table = market.table(pairs)
+    try:
+        reached = holds(market.target, table)
+        if market.survive and reached:
+            expect_small(table, len(table.reviewers))
+            reached = all(holds(market.target, rest) for _, rest in without_each_reviewer(table))
+        findings.expect(reached, f"the level {market.target} is not reached with these reviews")
+        findings.check(f"the level {market.target}")
+    except TooLarge as error:
+        findings.trust(f"the level {market.target}: {error}")
+    findings.trust("that no other assignment has more affinity: the CSV says nothing of it, what --json prints does")

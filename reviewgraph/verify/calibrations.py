@@ -1,0 +1,245 @@
+"""What ``calibrate`` answers: averages, groups, ranks, selections, and qualities where equations decide them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reviewgraph.verify.answers import number_in
+from reviewgraph.verify.averaging import METHODS
+from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.fits import check_least_squares
+from reviewgraph.verify.graphs import pieces
+
+if TYPE_CHECKING:
+    from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.tables import Table
+    from reviewgraph.verify.wanted import Wanted
+
+POSTERIOR, LSC = "posterior", "lsc"
+#: Methods whose groups are the pieces of the graph; the others rank all papers as one group.
+BY_PIECE = {POSTERIOR, LSC}
+#: A central interval of nine in ten reaches so many standard errors to either side.
+REACH = 1.6448536269514722
+#: Chances are computed from normal distributions and sums: relative error, of what is recomputed from printed ones.
+CHANCES = 1e-6
+
+
+class Row(NamedTuple):
+    """A paper as an answer has it; None for what is not told."""
+
+    item: str
+    quality: float | None
+    average: float | None
+    rank: int | None
+    standard_error: float | None
+    group: int
+    interval: tuple[float, float] | None
+    probability: float | None
+    where: str | None
+
+
+def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings:
+    """Compare what ``calibrate`` printed or wrote with what follows from the scores."""
+    findings = Findings()
+    rows = _from_table(answer) if answer.is_table else _from_json(answer)
+    method = wanted.method if answer.is_table else answer.get("method", "a text")
+    if wanted.named:
+        findings.same("method", method, wanted.method)
+    listed = Counter(row.item for row in rows)
+    findings.same_rows("items", listed.elements(), table.items)
+    if not findings.holds:
+        return findings
+    order = {item: place for place, item in enumerate(table.items)}
+    rows.sort(key=lambda row: order[row.item])
+    scored = table.scored()
+    _averages(findings, rows, scored)
+    _groups(findings, rows, scored, by_piece=method in BY_PIECE)
+    _ranks(findings, rows, sign=-1.0 if table.lower_is_better else 1.0)
+    if findings.holds:
+        _qualities(findings, answer, rows, scored, method, wanted)
+        _intervals(findings, rows, method)
+        _selection(findings, answer, rows, table, method, wanted)
+    return findings
+
+
+def _from_json(answer: Answer) -> list[Row]:
+    kinds = {"item": "a name", "quality": "a number?", "average": "a number?", "rank": "a whole number?"}
+    plain = answer.rows("items", kinds | {"standard_error": "a number?", "group": "a whole number"})
+    found = []
+    for (item, quality, average, rank, error, group), row in zip(plain, answer.get("items", "a list"), strict=True):
+        ends = answer.numbers("interval", 2, within=row) if "interval" in row else None
+        chance = answer.get("probability", "a number", within=row, null=True) if "probability" in row else None
+        found.append(
+            Row(item, quality, average, rank, error, group, (ends[0], ends[1]) if ends else None, chance, None)
+        )
+    return found
+
+
+def _from_table(answer: Answer) -> list[Row]:
+    found = []
+    for number, row in enumerate(answer.found["rows"], 2):
+        value = {
+            key: number_in(answer.path, number, row.get(key, ""))
+            for key in ("quality", "average", "rank", "standard_error", "group", "interval_low", "interval_high")
+        }
+        low, high = value["interval_low"], value["interval_high"]
+        found.append(
+            Row(
+                row["item"],
+                value["quality"],
+                value["average"],
+                None if value["rank"] is None else int(value["rank"]),
+                value["standard_error"],
+                int(value["group"] or 0),
+                None if low is None or high is None else (low, high),
+                number_in(answer.path, number, row.get("probability", "")),
+                row.get("list") or None,
+            )
+        )
+    return found
+
+
+def _averages(findings: Findings, rows: list[Row], scored: Table) -> None:
+    held: dict[str, list[float]] = {}
+    for (_, item), score in scored.score.items():
+        held.setdefault(item, []).append(score or 0.0)
+    for row in rows:
+        own = held.get(row.item)
+        findings.same(f"{row.item}, average", row.average, None if own is None else math.fsum(own) / len(own))
+        words = f"{row.item}, quality: {'lacks one' if own else 'has one without a score'}"
+        findings.expect((row.quality is None) == (own is None), words)
+    findings.check(f"averages of {len(rows)} papers")
+
+
+def _groups(findings: Findings, rows: list[Row], scored: Table, *, by_piece: bool) -> None:
+    """Compare groups with the pieces of the graph, numbered by size."""
+    found = pieces(scored.rows(), scored.items)
+    expected: dict[Any, set[str]] = {}
+    for item in scored.items:
+        expected.setdefault(found.of((1, item)) if by_piece else 1, set()).add(item)
+    said: dict[int, set[str]] = {}
+    for row in rows:
+        said.setdefault(row.group, set()).add(row.item)
+    findings.same_rows("group", map(frozenset, said.values()), map(frozenset, expected.values()))
+    numbered = sorted(said) == list(range(1, len(said) + 1))
+    sizes = [len(said[number]) for number in sorted(said)]
+    findings.expect(numbered and sizes == sorted(sizes, reverse=True), "group: groups are not numbered by size")
+    findings.check("groups: what reviews connect" if by_piece else "groups: one")
+
+
+def _ranks(findings: Findings, rows: list[Row], sign: float) -> None:
+    """Rank papers by quality within their groups, ties in the order of the table."""
+    place: Counter[int] = Counter()
+    ranks: dict[str, int] = {}
+    for row in best_first(rows, sign):
+        place[row.group] += 1
+        ranks[row.item] = place[row.group]
+    for row in rows:
+        findings.same(f"{row.item}, rank", row.rank, ranks.get(row.item))
+    findings.check("ranks by quality")
+
+
+def best_first(rows: list[Row], sign: float = 1.0) -> list[Row]:
+    """Return the papers that have a quality, best first, ties in the order in which they come."""
+    return sorted((row for row in rows if row.quality is not None), key=lambda row: -sign * (row.quality or 0.0))
+
+
+def _qualities(findings: Findings, answer: Answer, rows: list[Row], scored: Table, method: str, wanted: Wanted) -> None:
+    """Check qualities by the equations of their method, where it has some that can be checked."""
+    quality = {row.item: row.quality for row in rows if row.quality is not None}
+    if method in METHODS:
+        for item, found in METHODS[method](scored, quality).items():
+            near = is_same(quality[item], found, CHANCES)
+            findings.expect(near, f"{item}, quality: says {quality[item]:.9g}, found {found:.9g}")
+        findings.check(f"qualities, by what {method} is defined as")
+    elif method == LSC and not answer.is_table:
+        status = answer.get("status", "a text")
+        if findings.expect(status in ("optimal", "inaccurate"), f"status: there is none called {status!r}"):
+            group = {row.item: row.group for row in rows}
+            check_least_squares(findings, answer, scored, quality, group, wanted)
+    else:
+        findings.trust(f"qualities of {method}: what was learned to get them is not computed again")
+
+
+def _intervals(findings: Findings, rows: list[Row], method: str) -> None:
+    if any(row.standard_error is not None for row in rows):
+        wrong = next((row for row in rows if row.standard_error is not None and not row.standard_error >= 0), None)
+        findings.expect(wrong is None, f"{wrong.item if wrong else ''}, standard_error: below 0")
+        findings.trust("standard errors: what the model says of itself is not computed again")
+    if method != POSTERIOR:
+        return
+    for row in rows:
+        known = row.quality is not None and row.standard_error is not None
+        findings.expect((row.interval is not None) == known, f"{row.item}, interval: without an error, or lacking")
+        if row.interval is not None and row.quality is not None and row.standard_error is not None:
+            reach = REACH * row.standard_error
+            ends = (row.quality - reach, row.quality + reach)
+            size = max(abs(row.quality), reach)
+            near = all(abs(said - found) <= CHANCES * size for said, found in zip(row.interval, ends, strict=True))
+            findings.expect(near, f"{row.item}, interval: is not nine in ten about the quality")
+    findings.check("intervals: nine in ten about each quality, by its standard error")
+
+
+def _selection(findings: Findings, answer: Answer, rows: list[Row], table: Table, method: str, wanted: Wanted) -> None:
+    """Select again by what the answer says of qualities and chances."""
+    sign = -1.0 if table.lower_is_better else 1.0
+    ranked = best_first(rows, sign)
+    asked = wanted.select is not None
+    apart = len({row.group for row in ranked}) > 1 and not wanted.across_groups
+    count = wanted.select(len(ranked)) if wanted.select is not None and not apart else 0
+    best = [row.item for row in ranked[:count]]
+    if not answer.is_table:
+        findings.same("selected", answer.names("selected"), best)
+    if not asked or apart:
+        return
+    if method == POSTERIOR:
+        by_average = sorted(ranked, key=lambda row: (-sign * (row.average or 0.0), table.items.index(row.item)))
+        _lists(findings, answer, ranked, best, [row.item for row in by_average[:count]], wanted)
+    elif answer.is_table:
+        inside = set(best)
+        for row in rows:
+            where = None if row.quality is None else "in" if row.item in inside else "out"
+            findings.same(f"{row.item}, list", row.where, where)
+    findings.check(f"the selection of {count}, best first")
+
+
+def _lists(
+    findings: Findings, answer: Answer, ranked: list[Row], best: list[str], by_average: list[str], wanted: Wanted
+) -> None:
+    """Sort papers into in, to be discussed and out, by their chances."""
+    chance = {row.item: row.probability for row in ranked}
+    for item, value in chance.items():
+        if not findings.expect(value is not None and 0 <= value <= 1, f"{item}, probability: not from 0 to 1"):
+            return
+    known = {item: value or 0.0 for item, value in chance.items()}
+    off = abs(sum(known.values()) - len(best))
+    findings.expect(off <= 1e-4 * max(len(best), 1), f"probability: sum to {sum(known.values()):.6g}, not {len(best)}")
+    main = min((row.group for row in ranked), default=1)
+    inside = [
+        row.item
+        for row in ranked
+        if row.item in best and known[row.item] >= 1 - wanted.error_rate and row.group == main
+    ]
+    out = {item for item, value in known.items() if value <= wanted.error_rate and item not in best}
+    unsure = [row.item for row in ranked if row.item not in inside and row.item not in out]
+    unsure.sort(key=lambda item: -known[item])
+    if answer.is_table:
+        for row in ranked:
+            where = "in" if row.item in inside else "out" if row.item in out else "discuss"
+            findings.same(f"{row.item}, list", row.where, where)
+        return
+    findings.same("certain", answer.names("certain"), inside)
+    said = answer.rows("discuss", {"item": "a name", "probability": "a number"})
+    findings.same("discuss", [item for item, _ in said], unsure)
+    for item, value in said:
+        findings.same(f"discuss, {item}", value, known.get(item))
+    findings.same("error_rate", answer.get("error_rate", "a number"), wanted.error_rate)
+    for key, papers in (("expected_wrong", best), ("expected_wrong_by_average", by_average)):
+        found = sum(1 - known[item] for item in papers)
+        value = answer.get(key, "a number")
+        findings.expect(
+            abs(value - found) <= CHANCES * max(len(best), 1), f"{key}: says {value:.9g}, found {found:.9g}"
+        )
+    findings.trust("probability: chances of being among the best follow from the model, and are not computed again")

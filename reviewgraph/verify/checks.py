@@ -1,0 +1,184 @@
+"""What ``check`` answers: sizes, pieces and groups, missing links, levels, fragile reviews, what is violated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reviewgraph.verify.findings import Findings
+from reviewgraph.verify.graphs import groups, missing_links, pieces
+from reviewgraph.verify.levels import (
+    HOLDS,
+    PLAIN,
+    TooLarge,
+    expect_small,
+    holds,
+    is_double,
+    is_double_by_scores,
+    is_recoverable,
+    largest_cover,
+    without_each_review,
+    without_each_reviewer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.graphs import Group
+    from reviewgraph.verify.tables import Pair, Table
+
+
+class Duties(NamedTuple):
+    """What an assignment should keep to; None for what was not asked."""
+
+    conflicts: set[Pair] | None = None
+    loads: Mapping[str, int] | None = None
+    demands: Mapping[str, int] | None = None
+
+
+def verify_check(answer: Answer, table: Table, duties: Duties) -> Findings:
+    """Compare what ``check`` printed, or the groups it wrote, with what is found in a table."""
+    findings = Findings()
+    if answer.is_table:
+        _groups(findings, answer, table)
+        return findings
+    _structure(findings, answer, answer.found, table, "")
+    scored = table.scored()
+    _as_of_now(findings, answer, table, scored)
+    _by_scores(findings, answer, scored)
+    _fragile(findings, answer, table)
+    _violations(findings, answer, table, duties)
+    findings.trust("expected_error, keeps: expectations and simulations are not computed again")
+    return findings
+
+
+def _structure(findings: Findings, answer: Answer, said: Any, table: Table, prefix: str) -> None:
+    """Compare sizes, components, missing links and levels."""
+    rows, items = table.rows(), table.items
+    double = groups(rows, items)
+    covered, recoverable = is_double(table), is_recoverable(table)
+    for key, kind, found in (
+        ("reviewers", "a whole number", len(table.reviewers)),
+        ("items", "a whole number", len(items)),
+        ("reviews", "a whole number", len(table.score)),
+        ("connected.components", "a whole number", len(pieces(rows, items))),
+        ("doubly_connected.components", "a whole number", len(double)),
+        ("doubly_connected.largest_cover", "a whole number", largest_cover(double)),
+        ("degrees_of_freedom", "a whole number", missing_links(rows, items)),
+        ("recovery_resilient", "true or false", covered),
+        ("recoverable", "true or false", recoverable),
+    ):
+        findings.same(prefix + key, answer.get(key, kind, within=said), found)
+    highest = next((name for name in PLAIN if HOLDS[name](table)), None)
+    findings.same(f"{prefix}level", answer.get("level", "a text", within=said, null=True), highest)
+    findings.check(f"{prefix}sizes, components, degrees of freedom and every level, by plain code of its own")
+
+
+def _as_of_now(findings: Findings, answer: Answer, table: Table, scored: Table) -> None:
+    partly = 0 < len(scored.score) < len(table.score)
+    if findings.same("as_of_now", "as_of_now" in answer.found, partly) and partly:
+        _structure(findings, answer, answer.get("as_of_now", "an object"), scored, "as_of_now.")
+
+
+def _by_scores(findings: Findings, answer: Answer, scored: Table) -> None:
+    """Compare the components by the scores, ties carrying no scale."""
+    if not findings.same("scored", "scored" in answer.found, bool(scored.score)) or not scored.score:
+        return
+    found = groups(scored.rows(), scored.items, scored.score)
+    findings.same(
+        "scored.doubly_connected.components",
+        answer.get("scored.doubly_connected.components", "a whole number"),
+        len(found),
+    )
+    findings.same(
+        "scored.doubly_connected.largest_cover",
+        answer.get("scored.doubly_connected.largest_cover", "a whole number"),
+        largest_cover(found),
+    )
+    said = answer.get("scored.recovery_resilient", "true or false")
+    findings.same("scored.recovery_resilient", said, is_double_by_scores(scored))
+    findings.check("components by the scores, tied ones carrying no scale")
+
+
+def _fragile(findings: Findings, answer: Answer, table: Table) -> None:
+    """Take out each reviewer, and each review, and see whether the level still holds."""
+    said = answer.get("fragile", "an object", null=True)
+    if said is None:
+        return
+    level = answer.get("level", "a text", within=said)
+    highest = next((name for name in PLAIN if HOLDS[name](table)), PLAIN[-1])
+    held = holds(highest, table)
+    findings.same("fragile.level", level, highest)
+    findings.same("fragile.holds", answer.get("holds", "true or false", within=said), held)
+    try:
+        expect_small(table, len(table.reviewers) + len(table.score))
+    except TooLarge as error:
+        findings.trust(f"fragile: {error}")
+        return
+    lost = [who for who, rest in without_each_reviewer(table) if held and not holds(highest, rest)]
+    pairs = [pair for pair, rest in without_each_review(table) if held and not holds(highest, rest)]
+    findings.same_rows("fragile.reviewers", answer.names("reviewers", within=said), lost)
+    kinds = {"reviewer": "a name", "item": "a name"}
+    findings.same_rows("fragile.reviews", answer.rows("reviews", kinds, within=said), pairs)
+    findings.check("fragile: the level without each reviewer and without each review")
+
+
+def _violations(findings: Findings, answer: Answer, table: Table, duties: Duties) -> None:
+    """Compare what is violated of conflicts, loads and demands."""
+    asked = any(part is not None for part in duties)
+    if not findings.same("violations", "violations" in answer.found, asked) or not asked:
+        return
+    said = answer.get("violations", "an object")
+    pair = {"reviewer": "a name", "item": "a name"}
+    over = {"reviewer": "a name", "reviews": "a whole number", "load": "a whole number"}
+    short = {"item": "a name", "reviews": "a whole number", "demand": "a whole number"}
+    conflicts, loads, demands = duties
+    expected: list[tuple[str, Mapping[str, str], Iterable[Any] | None]] = [
+        ("conflicts", pair, None if conflicts is None else [pair for pair in table.score if pair in conflicts]),
+        ("over_load", over, None if loads is None else _beyond(table.loads(), loads, 1)),
+        ("short", short, None if demands is None else _beyond(table.reviews_of(), demands, -1)),
+    ]
+    for key, kinds, found in expected:
+        rows = answer.rows(key, kinds, within=said, null=True)
+        if findings.same(f"violations.{key}", rows is None, found is None) and found is not None:
+            findings.same_rows(f"violations.{key}", rows, found)
+    findings.check("violations: conflicts, loads and demands")
+
+
+def _beyond(count: Mapping[str, int], limit: Mapping[str, int], sign: int) -> list[tuple[str, int, int]]:
+    """Return who has more than a limit, or with the sign -1 fewer."""
+    return [
+        (name, number, limit[name])
+        for name, number in count.items()
+        if name in limit and sign * number > sign * limit[name]
+    ]
+
+
+def _groups(findings: Findings, answer: Answer, table: Table) -> None:
+    """Compare the groups of a CSV: whoever bears one number must be one group, and groups are numbered by size."""
+    found = groups(table.rows(), table.items)
+    said: dict[str, tuple[set[str], set[str]]] = {}
+    alone: list[tuple[str, str]] = []
+    for row in answer.found["rows"]:
+        role, label, number = row["role"], row["label"], row["group"]
+        if not findings.expect(role in ("reviewer", "item"), f"role: expected reviewer or item, found {role!r}"):
+            continue
+        if number:
+            said.setdefault(number, (set(), set()))[role == "item"].add(label)
+        else:
+            alone.append((role, label))
+    rows = len(answer.found["rows"]) - len(alone)
+    findings.same("rows", rows, sum(len(group.reviewers) + len(group.items) for group in found))
+    findings.same_rows("group", [(frozenset(who), frozenset(what)) for who, what in said.values()], map(tuple, found))
+    nobody = [("item", item) for item, count in table.reviews_of().items() if not count]
+    findings.same_rows("rows without a group", alone, nobody)
+    _numbered(findings, said, found)
+    findings.check(f"{len(found)} groups: each is doubly connected, and no two of them together")
+
+
+def _numbered(findings: Findings, said: Mapping[str, tuple[set[str], set[str]]], found: list[Group]) -> None:
+    sizes = sorted(((len(group.items), len(group.reviewers)) for group in found), reverse=True)
+    for place, size in enumerate(sizes, 1):
+        who, what = said.get(str(place), (set[str](), set[str]()))
+        if not findings.expect((len(what), len(who)) == size, f"group {place}: groups are not numbered by size"):
+            return

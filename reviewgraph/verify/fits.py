@@ -1,0 +1,248 @@
+"""Least Square Calibration held to its optimality conditions, from the qualities alone.
+
+The objective is the sum over reviewers of the squared distance between the qualities of what she reviewed and the
+closest perceived qualities that her class allows. It is convex, and its gradient at paper i is twice the sum of quality
+less perceived quality over the reviews of i: qualities are optimal if and only if it vanishes, references aside.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from reviewgraph.arrays import BoolArray, FloatArray
+    from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.findings import Findings
+    from reviewgraph.verify.tables import Table
+    from reviewgraph.verify.wanted import Wanted
+
+#: What may be left of the gradient, relative to the spread of qualities, a review; solvers leave 1e-9 and less.
+GRADIENT = 1e-6
+#: What objectives may differ by, relative to themselves, and to the squared spread a review.
+OBJECTIVE, VANISHING = 1e-4, 1e-9
+#: Different scores of a reviewer up to which her closest curve is computed.
+MOST_BENDS = 200
+#: Scores of a reviewer so many units in the last place of the largest apart are one score.
+ROUNDING = 8
+
+
+class Sides(NamedTuple):
+    """What a class of scoring functions allows their inverse to be beyond an offset and a line of the least slope.
+
+    ``fit`` returns what of it comes closest to some values; ``fixed``: the line has slope one; ``bent``: it takes long.
+    """
+
+    fit: Callable[[FloatArray, FloatArray], FloatArray]
+    fixed: bool = False
+    bent: bool = False
+
+
+def closest(score: FloatArray, quality: FloatArray, kind: str, least: float) -> FloatArray:
+    """Return the perceived qualities closest to some qualities that a class allows.
+
+    They are ``a + least * score`` and a sum, with weights of 0 or more, of what the class has to offer.
+
+    >>> closest(np.array([1.0, 2.0]), np.array([5.0, 4.0]), "linear", 0.1).tolist()
+    [4.45, 4.55]
+    """
+    sides = CLASSES[kind]
+    base = quality.mean() + (1.0 if sides.fixed else least) * (score - score.mean())
+    return np.asarray(base + sides.fit(score, quality - base))
+
+
+def _nothing(score: FloatArray, wanted: FloatArray) -> FloatArray:
+    return np.zeros_like(wanted)
+
+
+def _line(score: FloatArray, wanted: FloatArray) -> FloatArray:
+    return _weighted(score[:, None], wanted)
+
+
+def _flattening(score: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Rise less and less: the inverse of a convex function."""
+    return _weighted(np.minimum(score[:, None], np.unique(score)[None, 1:]), wanted)
+
+
+def _steepening(score: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Rise more and more: the inverse of a concave function."""
+    return _weighted(np.maximum(score[:, None] - np.unique(score)[None, :-1], 0.0), wanted)
+
+
+def _rising(score: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Return the closest values that do not fall as scores rise, equal for equal scores, pooling what falls."""
+    levels, place, count = np.unique(score, return_inverse=True, return_counts=True)
+    mean = np.bincount(place, wanted, levels.size) / count
+    pools: list[tuple[float, int, int]] = []  # mean, reviews, levels
+    for value, number in zip(mean.tolist(), count.tolist(), strict=True):
+        pools.append((value, number, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (high, many, wide), (low, few, narrow) = pools[-2], pools[-1]
+            pools[-2:] = [((high * many + low * few) / (many + few), many + few, wide + narrow)]
+    found = np.repeat([value for value, _, _ in pools], [wide for _, _, wide in pools])[place]
+    return np.asarray(found, np.float64)
+
+
+def _weighted(offers: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Return the closest sum of offers, columns of their own, with weights of 0 or more (Lawson and Hanson)."""
+    offers = offers - offers.mean(axis=0) if offers.size else offers
+    size = np.sqrt((offers**2).sum(axis=0))
+    scaled = (offers / np.where(size > 0, size, 1.0))[:, size > 0]
+    weight, used = np.zeros(scaled.shape[1]), np.zeros(scaled.shape[1], np.bool_)
+    slack = 1e-12 * max(float(np.sqrt((wanted**2).sum())), np.finfo(float).tiny)
+    for _ in range(30 * weight.size):
+        gain = np.where(used, -np.inf, scaled.T @ (wanted - scaled @ weight))
+        if used.all() or gain.max() <= slack:
+            break
+        used[int(gain.argmax())] = True
+        weight = _settled(scaled, wanted, weight, used, slack)
+    return np.asarray(scaled @ weight)
+
+
+def _settled(scaled: FloatArray, wanted: FloatArray, weight: FloatArray, used: BoolArray, slack: float) -> FloatArray:
+    """Return the best weights on the columns that are used, some of which are given up where they would be negative."""
+    while used.any():
+        fit = np.zeros(weight.size)
+        fit[used] = np.linalg.lstsq(scaled[:, used], wanted, rcond=None)[0]
+        if fit[used].min() > 0:
+            return fit
+        low = used & (fit <= 0)
+        step = float(np.min(weight[low] / np.maximum(weight[low] - fit[low], np.finfo(float).tiny)))
+        weight = weight + step * (fit - weight)
+        used &= weight > slack
+        weight[~used] = 0.0
+    return np.zeros(weight.size)
+
+
+#: By name: nothing more, a steeper line, steps, or bends to one side.
+CLASSES = {
+    "offset": Sides(_nothing, fixed=True),
+    "linear": Sides(_line),
+    "monotone": Sides(_rising),
+    "convex": Sides(_flattening, bent=True),
+    "concave": Sides(_steepening, bent=True),
+}
+
+
+def check_least_squares(
+    findings: Findings,
+    answer: Answer,
+    scored: Table,
+    quality: Mapping[str, float],
+    group: Mapping[str, int],
+    wanted: Wanted,
+) -> None:
+    """Hold qualities to the optimality conditions of ``lsc``, and the objective to their value."""
+    status, units = answer.get("status", "a text"), answer.get("units", "a list")
+    groups = max(group.values(), default=0)
+    if not findings.expect(len(units) == groups, f"units: {len(units)} numbers for {groups} groups"):
+        return
+    if any(isinstance(unit, bool) or not isinstance(unit, int | float) or unit < 0 for unit in units):
+        findings.expect(False, "units: not all are numbers of 0 or more")
+        return
+    _scales(findings, answer, quality, group, wanted)
+    if status != "optimal":
+        findings.trust("qualities: called inaccurate, they are not held to optimality")
+        return
+    if not wanted.ties_equal:
+        findings.trust("qualities: with --ties free they are not held to optimality")
+        return
+    found = _Fit(scored, quality, group, units, wanted)
+    if found.too_bent:
+        findings.trust(f"qualities: {found.too_bent} gave more than {MOST_BENDS} different scores")
+        return
+    for item, left in found.gradient.items():
+        spread = found.spread[group[item]]
+        allowed = GRADIENT * max(spread, found.floor) * found.count[item]
+        if item not in wanted.references:
+            words = f"{item}, quality: the objective falls where it moves (gradient {left:.3g}, spread {spread:.3g})"
+            findings.expect(abs(left) <= allowed, words)
+    said = answer.get("objective", "a number")
+    largest = max([*found.spread.values(), found.floor])
+    slack = OBJECTIVE * abs(found.objective) + VANISHING * largest**2 * len(scored.score)
+    words = f"objective: says {said:.9g}, found {found.objective:.9g}"
+    findings.expect(abs(said - found.objective) <= slack, words)
+    findings.check(f"qualities and objective: no paper can move and fit better, to {GRADIENT:g} of their spread")
+    findings.trust("unique, and which of several optima is told, where there are several")
+
+
+class _Fit:
+    """The objective and its gradient, in the units of the programme."""
+
+    def __init__(
+        self, scored: Table, quality: Mapping[str, float], group: Mapping[str, int], units: list[Any], wanted: Wanted
+    ) -> None:
+        sign = -1.0 if scored.lower_is_better else 1.0
+        unit = {item: units[group[item] - 1] for item in quality}
+        place = {item: sign * value / unit[item] if unit[item] else 0.0 for item, value in quality.items()}
+        self.gradient = dict.fromkeys(quality, 0.0)
+        self.count = Counter(item for _, item in scored.score)
+        self.objective, self.too_bent = 0.0, ""
+        values = [value or 0.0 for value in scored.score.values()]
+        self.floor = (max(values) - min(values)) / wanted.max_slope * 1e-6 if values else 0.0
+        rounding = ROUNDING * float(np.spacing(max(map(abs, values), default=1.0)))
+        for reviewer, own in _by_reviewer(scored).items():
+            kind = wanted.hypotheses[reviewer]
+            score = _without_rounding(np.array([sign * value for _, value in own]), rounding)
+            if CLASSES[kind].bent and np.unique(score).size > MOST_BENDS:
+                self.too_bent = f"reviewer {reviewer}"
+                return
+            mine = np.array([place[item] for item, _ in own])
+            left = mine - closest(score, mine, kind, 1.0 / wanted.max_slope)
+            self.objective += float(left @ left)
+            for (item, _), value in zip(own, left.tolist(), strict=True):
+                self.gradient[item] += value
+        by_group: dict[int, list[float]] = {}
+        for item, value in place.items():
+            by_group.setdefault(group[item], []).append(value)
+        self.spread = {number: float(np.std(values)) for number, values in by_group.items()}
+
+
+def _by_reviewer(scored: Table) -> dict[str, list[tuple[str, float]]]:
+    held: dict[str, list[tuple[str, float]]] = {}
+    for (reviewer, item), value in scored.score.items():
+        held.setdefault(reviewer, []).append((item, value or 0.0))
+    return held
+
+
+def _without_rounding(score: FloatArray, rounding: float) -> FloatArray:
+    """Return scores of which those are equal that differ by rounding alone."""
+    order = np.argsort(score, kind="stable")
+    found = score.copy()
+    for before, place in zip(order[:-1].tolist(), order[1:].tolist(), strict=True):
+        if score[place] - score[before] <= rounding:
+            found[place] = found[before]
+    return found
+
+
+def _scales(
+    findings: Findings, answer: Answer, quality: Mapping[str, float], group: Mapping[str, int], wanted: Wanted
+) -> None:
+    """Compare the middle and the spread of the qualities of each group with those of its averages, or references."""
+    average = dict(answer.rows("items", {"item": "a name", "average": "a number?"}))
+    fixed = set(wanted.hypotheses.values()) & {name for name, sides in CLASSES.items() if sides.fixed}
+    for number in sorted(set(group.values())):
+        mine = [item for item in quality if group[item] == number]
+        known = [item for item in mine if item in wanted.references]
+        if not mine or (known and fixed):
+            continue
+        for item in known if len(known) > 1 else ():
+            findings.same(f"{item}, quality (a reference)", quality[item], float(wanted.references[item]))
+        if known:
+            continue
+        told, plain = (np.array([values[item] for item in mine]) for values in (quality, average))
+        size = GRADIENT * max(float(np.abs(plain).max()), float(np.std(plain)))
+        words = (
+            f"group {number}: the mean of its qualities is {told.mean():.9g}, that of its averages {plain.mean():.9g}"
+        )
+        findings.expect(abs(told.mean() - plain.mean()) <= size, words)
+        flat = np.std(told) <= size or np.std(plain) <= size
+        if not (flat or fixed):
+            words = (
+                f"group {number}: the spread of its qualities is {told.std():.9g}, of its averages {plain.std():.9g}"
+            )
+            findings.expect(abs(np.std(told) - np.std(plain)) <= size, words)

@@ -1,0 +1,174 @@
+"""The most affinity that demands and loads allow, by exchanges round circles: no level, and no rules on panels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewgraph.verify.levels import TooLarge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from reviewgraph.verify.tables import Pair
+
+    Arc = tuple[str, str, float, Pair | None]
+
+#: Pairs that may be assigned, and exchanges, up to which the most is computed.
+MOST_PAIRS, MOST_EXCHANGES = 60_000, 1_000
+#: Gains of an exchange below this part of the largest affinity are rounding.
+SLACK = 1e-10
+#: The node through which reviewers give their loads to each other; other nodes have names with r or p before them.
+HUB = "hub"
+
+
+def most_affinity(
+    chosen: Iterable[Pair],
+    value: Mapping[Pair, float],
+    kept: Iterable[Pair],
+    loads: Mapping[str, tuple[int, int]],
+) -> float:
+    """Return the most affinity of an assignment that gives every paper as many reviews as ``chosen`` does.
+
+    As long as some circle of exchanges gains, it is gone round: where none does, none gains at all [Ahuja93]_.
+
+    Parameters
+    ----------
+    chosen
+        An assignment within the loads.
+    value
+        The affinity of each pair that may be assigned.
+    kept
+        Pairs that must be.
+    loads
+        Fewest and most reviews of each reviewer.
+
+    Raises
+    ------
+    TooLarge
+        If that would take too long.
+
+    Examples
+    --------
+    >>> worth = {("ann", "p"): 1.0, ("ann", "q"): 0.5, ("bob", "p"): 0.9, ("bob", "q"): 0.1}
+    >>> most_affinity([("ann", "p"), ("bob", "q")], worth, [], {"ann": (0, 1), "bob": (0, 1)})
+    1.4
+    """
+    if len(value) > MOST_PAIRS:
+        message = f"{len(value)} pairs may be assigned, too many to look for better exchanges"
+        raise TooLarge(message)
+    held, fixed = set(chosen), set(kept)
+    slack = SLACK * max(map(abs, value.values()), default=1.0)
+    for _ in range(MOST_EXCHANGES):
+        circle = _gaining_circle(_arcs(held, value, fixed, loads), slack)
+        if not circle:
+            return sum(value.get(pair, 0.0) for pair in held)
+        held ^= {pair for *_, pair in circle if pair is not None}
+    message = f"more than {MOST_EXCHANGES} exchanges gain affinity, too many to go on"
+    raise TooLarge(message)
+
+
+def _arcs(
+    held: set[Pair], value: Mapping[Pair, float], fixed: set[Pair], loads: Mapping[str, tuple[int, int]]
+) -> list[Arc]:
+    """Return the changes that may be made: a pair taken in or left out, a load given up or taken over."""
+    count = dict.fromkeys(loads, 0)
+    for reviewer, _ in held:
+        count[reviewer] += 1
+    arcs: list[Arc] = []
+    for (reviewer, item), worth in value.items():
+        pair, who, what = (reviewer, item), f"r{reviewer}", f"p{item}"
+        if pair not in held:
+            arcs.append((who, what, -worth, pair))
+        elif pair not in fixed:
+            arcs.append((what, who, worth, pair))
+    for reviewer, (least, most) in loads.items():
+        if count[reviewer] < most:
+            arcs.append((HUB, f"r{reviewer}", 0.0, None))
+        if count[reviewer] > least:
+            arcs.append((f"r{reviewer}", HUB, 0.0, None))
+    return arcs
+
+
+def _gaining_circle(arcs: list[Arc], slack: float) -> list[Arc]:
+    """Return a circle of negative length (Bellman and Ford), empty where there is none."""
+    length: dict[str, float] = {}
+    came: dict[str, Arc] = {}
+    for arc in arcs:
+        length[arc[0]] = length[arc[1]] = 0.0
+    for _ in range(len(length) + 1):
+        changed = False
+        for arc in arcs:
+            start, end, cost, _ = arc
+            if length[start] + cost < length[end] - slack:
+                length[end], came[end], changed = length[start] + cost, arc, True
+        if not changed:
+            return []
+        circle = _circle(came)
+        if circle and sum(arc[2] for arc in circle) < -slack:
+            return circle
+    return []
+
+
+def _circle(came: Mapping[str, Arc]) -> list[Arc]:
+    """Return a circle of the arcs by which nodes were reached."""
+    seen: dict[str, str] = {}
+    for first in came:
+        node = first
+        while node in came and node not in seen:
+            seen[node] = first
+            node = came[node][0]
+        if node in came and seen[node] == first:
+            circle, place = [came[node]], came[node][0]
+            while place != node:
+                circle.append(came[place])
+                place = came[place][0]
+            return circle
+    return []
+
+
+def can_be_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether demands can be met within loads, the fewest reviews included, by augmenting paths.
+
+    >>> can_be_met({"p": 2}, [("ann", "p")], {"ann": (0, 5)})
+    False
+    """
+    readers: dict[str, list[str]] = {item: [] for item in demands}
+    for reviewer, item in pairs:
+        readers[item].append(reviewer)
+    held: dict[str, set[str]] = {reviewer: set() for reviewer in loads}
+    # First up to the fewest reviews of each, then as many as papers need: an augmenting path takes no load away.
+    for cap in (0, 1):
+        limit = {reviewer: bounds[cap] for reviewer, bounds in loads.items()}
+        for item in demands:
+            while sum(item in own for own in held.values()) < demands[item]:
+                if not _augment(item, readers, held, limit):
+                    break
+        if cap == 0 and any(len(held[reviewer]) < least for reviewer, (least, _) in loads.items()):
+            return False
+    return all(sum(item in own for own in held.values()) == need for item, need in demands.items())
+
+
+def _augment(item: str, readers: Mapping[str, list[str]], held: dict[str, set[str]], limit: Mapping[str, int]) -> bool:
+    """Give an item one more reviewer, others changing places."""
+    came: dict[str, tuple[str, str | None]] = {}
+    waiting: list[tuple[str, str | None]] = [(item, None)]
+    for wanted, through in waiting:
+        for reviewer in readers[wanted]:
+            if reviewer in came or wanted in held[reviewer]:
+                continue
+            came[reviewer] = (wanted, through)
+            if len(held[reviewer]) < limit[reviewer]:
+                _move(reviewer, came, held)
+                return True
+            waiting += [(other, reviewer) for other in held[reviewer]]
+    return False
+
+
+def _move(reviewer: str, came: Mapping[str, tuple[str, str | None]], held: dict[str, set[str]]) -> None:
+    who: str | None = reviewer
+    while who is not None:
+        wanted, through = came[who]
+        held[who].add(wanted)
+        if through is not None:
+            held[through].discard(wanted)
+        who = through

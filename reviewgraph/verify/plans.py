@@ -1,0 +1,256 @@
+"""What ``plan`` answers: reviews that are new and allowed, the level that they reach, and bounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from reviewgraph.errors import InputError
+from reviewgraph.levels import ALL_NAMES, Connected, Double, Recoverable
+from reviewgraph.verify.answers import number_in
+from reviewgraph.verify.bounds import Case, TooMany, check_bound
+from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.graphs import groups, pieces, replayed
+from reviewgraph.verify.levels import TooLarge, holds, largest_cover
+from reviewgraph.verify.rules import check_rules
+
+if TYPE_CHECKING:
+    from reviewgraph.verify.answers import Answer
+    from reviewgraph.verify.rules import Rules
+    from reviewgraph.verify.tables import Pair, Table
+
+REACHING = {"optimal", "feasible", "extended"}
+PARTIAL = {"budget_exhausted", "level_missed"}
+OTHER = {"infeasible", "chosen"}
+#: Reviews of the tables after each review of a plan, in all, up to which they are all looked at.
+MOST_STEPS = 2_000_000
+
+
+def verify_plan(answer: Answer, rules: Rules, target: str, *, named: bool) -> Findings:
+    """Hold a plan, from JSON or CSV, to its rules, and count what it says of itself.
+
+    Parameters
+    ----------
+    answer, rules
+        The plan, and what it was to respect.
+    target
+        The level that was asked for.
+    named
+        Whether somebody asked for it, or it is what ``plan`` does where nobody says anything.
+    """
+    findings = Findings()
+    if answer.is_table:
+        _table(findings, answer, rules, target)
+        return findings
+    status = answer.get("status", "a text")
+    pairs = answer.rows("reviews", {"reviewer": "a name", "item": "a name"})
+    if not findings.expect(status in REACHING | PARTIAL | OTHER, f"status: there is none called {status!r}"):
+        return findings
+    _counts(findings, answer, rules, pairs)
+    if status not in ("infeasible",):
+        check_rules(findings, rules, pairs)
+    asked = answer.get("target", "a text", null=True)
+    if status == "chosen":
+        findings.same("target", asked, None)
+        findings.same("lower_bound", answer.get("lower_bound", "a whole number"), 0)
+        findings.trust("status chosen: no level was asked for, and that the reviews gain most is not computed again")
+        return findings
+    if named:
+        findings.same("target", asked, target)
+    if asked not in ALL_NAMES:
+        findings.expect(False, f"target: there is no level {asked!r}")
+    if findings.holds:
+        _claims(findings, answer, Case(rules, asked), status, pairs)
+    return findings
+
+
+def _claims(findings: Findings, answer: Answer, case: Case, status: str, pairs: list[Pair]) -> None:
+    """Look at the level, the certificate, the bounds and the status."""
+    fixed = set(case.rules.fixed)
+    new = tuple(pair for pair in pairs if pair not in fixed)
+    try:
+        if status in REACHING:
+            words = f"status {status}: the level {case.target}, or what every paper needs, is not reached"
+            findings.expect(case.reached(new), words)
+        elif status in PARTIAL:
+            findings.expect(not case.reached(new), f"status {status}: the level {case.target} is reached")
+        findings.check(f"whether the level {case.target} is reached")
+    except TooLarge as error:
+        findings.trust(f"target {case.target}: {error}")
+    _merges(findings, answer, case, status, pairs)
+    _bounds(findings, answer, case, status)
+    _reach(findings, answer, case, status, pairs)
+    if status == "infeasible":
+        findings.expect(not pairs, "status infeasible: there are reviews")
+        _none(findings, case)
+    if status == "optimal":
+        _cheapest(findings, case, new)
+    if answer.found.get("keeping") is not None:
+        findings.trust("keeping: probabilities are simulated, and not drawn again")
+    if answer.found.get("purchase") is not None:
+        _purchase(findings, answer)
+
+
+def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair]) -> None:
+    """Add up reviews, costs, affinities and loads."""
+    findings.same("count", answer.get("count", "a whole number"), len(pairs))
+    costs = [rules.cost_of(pair) for pair in pairs]
+    said = answer.rows("reviews", {"cost": "a number", "affinity": "a number?"})
+    for place, ((cost, affinity), pair, found) in enumerate(zip(said, pairs, costs, strict=True)):
+        findings.same(f"reviews[{place}].cost", cost, found)
+        worth = None if rules.best is None else rules.value.get(pair, rules.default)
+        findings.same(f"reviews[{place}].affinity", affinity, worth)
+    findings.same("cost", answer.get("cost", "a number"), float(sum(costs)))
+    total = None if rules.best is None else float(sum(rules.value.get(pair, rules.default) for pair in pairs))
+    findings.same("affinity", answer.get("affinity", "a number", null=True), total)
+    most = max(Counter(reviewer for reviewer, _ in pairs).values(), default=0)
+    findings.same("largest_load", answer.get("largest_load", "a whole number"), most)
+    findings.check("count, cost, affinity and largest_load, added up again")
+
+
+def _merges(findings: Findings, answer: Answer, case: Case, status: str, pairs: list[Pair]) -> None:
+    """Replay the certificate; a plan that reaches the level ``double`` must have one that covers all papers."""
+    merges = answer.get("merges", "a list")
+    table, names = case.rules.after(pairs), (case.rules.table.reviewers, case.rules.table.items)
+    limits = [len(names[0])] * 2 + [len(names[1])] * 2
+    rows = []
+    for place, row in enumerate(merges):
+        whole = isinstance(row, list) and len(row) == 4 and all(type(code) is int for code in row)
+        if not findings.expect(
+            whole and all(0 <= code < limit for code, limit in zip(row, limits, strict=True)),
+            f"merges[{place}]: names reviewers or papers that are not there",
+        ):
+            return
+        rows.append((names[0][row[0]], names[0][row[1]], names[1][row[2]], names[1][row[3]]))
+    wrong, covered = replayed(table.rows(), table.items, rows, table.score if case.rules.use_scores else None)
+    if not findings.expect(wrong < 0, f"merges[{wrong}]: does not join two groups by two papers that both cover"):
+        return
+    if status in REACHING and case.target in (Double.name,):
+        words = f"merges: lead to a group of {len(covered)} of {len(table.items)} papers"
+        findings.expect(len(covered) == len(table.items), words)
+    if merges:
+        findings.check(f"{len(merges)} merges, replayed")
+
+
+def _bounds(findings: Findings, answer: Answer, case: Case, status: str) -> None:
+    bounds = answer.rows("bounds", {"value": "a whole number", "kind": "a text"})
+    least = answer.get("lower_bound", "a whole number")
+    findings.same("lower_bound", least, max((value for value, _ in bounds), default=0))
+    count = answer.get("count", "a whole number")
+    if status in REACHING:
+        findings.expect(count >= least, f"count: {count} reviews are fewer than the lower bound {least}")
+    if status == "optimal":
+        findings.same("status optimal: count", count, least)
+    trusted = []
+    for place, (value, kind) in enumerate(bounds):
+        try:
+            wrong, on_trust = check_bound(case, value, kind)
+        except TooLarge:
+            wrong, on_trust = None, True
+        findings.expect(wrong is None, f"bounds[{place}]: {wrong}")
+        trusted += [f"{value} ({kind})"] if on_trust else []
+    if trusted:
+        findings.trust(f"bounds {', '.join(trusted)}: the proof takes a search that is not done again")
+    if len(trusted) < len(bounds):
+        findings.check("the other bounds, counted again" if trusted else "all bounds, counted again")
+
+
+def largest(target: str, table: Table, *, use_scores: bool) -> int | None:
+    """Return the papers of the largest group at the level of a target; None where only blocks could tell."""
+    if target in (Recoverable.name,):
+        return None
+    if target in (Connected.name,):
+        found = pieces(table.rows(), table.items)
+        return max(Counter(found.of((1, item)) for item in table.items).values(), default=0)
+    return largest_cover(groups(table.rows(), table.items, table.score if use_scores else None))
+
+
+def _reach(findings: Findings, answer: Answer, case: Case, status: str, pairs: list[Pair]) -> None:
+    """Compare how far each review gets, and how far a partial plan gets."""
+    if (len(pairs) + 2) * (len(case.base.score) + len(pairs)) > MOST_STEPS:
+        findings.trust("covers: the table is too large to be looked at after each review")
+        return
+    rules, scores = case.rules, case.rules.use_scores
+    steps = [largest(case.target, rules.after(pairs[:n]), use_scores=scores) for n in range(len(pairs) + 1)]
+    if steps[0] is None:
+        findings.trust("covers, largest_group: blocks are not found again")
+        return
+    for place, ((said,), found) in enumerate(
+        zip(answer.rows("reviews", {"covers": "a whole number"}), steps[1:], strict=True)
+    ):
+        findings.same(f"reviews[{place}].covers", said, found)
+    said = answer.get("largest_group", "an object", null=True)
+    if findings.same("largest_group", said is not None, status in PARTIAL) and said is not None:
+        for key, found in (("before", steps[0]), ("after", steps[-1])):
+            findings.same(f"largest_group.{key}", answer.get(key, "a whole number", within=said), found)
+    findings.check("how many papers the largest group has after each review")
+
+
+def _none(findings: Findings, case: Case) -> None:
+    """Look for a plan where there is said to be none."""
+    rules = case.rules
+    if rules.max_reviews is not None and len(rules.fixed) > rules.max_reviews:
+        return
+    if rules.exceeded(rules.fixed) is not None:
+        return
+    try:
+        if not holds(case.target, rules.after((*rules.fixed, *rules.open_pairs())), use_scores=rules.use_scores):
+            findings.check("that even all allowed reviews together do not reach the level")
+            return
+        found = next((pairs for pairs in case.plans(len(rules.table.items) ** 2) if case.reached(pairs)), None)
+    except (TooMany, TooLarge):
+        findings.trust("status infeasible: that there is no plan takes a search that is not done again")
+        return
+    words = "" if found is None else ", ".join(f"{reviewer} on {item}" for reviewer, item in found)
+    if findings.expect(found is None, f"status infeasible: a plan is {words or 'no review at all'}"):
+        findings.check("that none of all sets of reviews is a plan")
+
+
+def _cheapest(findings: Findings, case: Case, new: tuple[Pair, ...]) -> None:
+    """Look for a cheaper plan of as many reviews, where costs differ."""
+    rules = case.rules
+    if not rules.value or len(new) == 0:
+        return
+    own = sum(map(rules.cost_of, new))
+    try:
+        for pairs in case.plans(len(new)):
+            cost = sum(map(rules.cost_of, pairs))
+            if len(pairs) == len(new) and cost < own and not is_same(cost, own) and case.reached(pairs):
+                findings.expect(False, f"status optimal: as many reviews cost {cost:.9g}, these {own:.9g}")
+                return
+    except (TooMany, TooLarge):
+        findings.trust("status optimal: that no plan of as many reviews is cheaper is not searched again")
+        return
+    findings.check("that no plan of as many reviews is cheaper")
+
+
+def _purchase(findings: Findings, answer: Answer) -> None:
+    gains = [gain for (gain,) in answer.rows("reviews", {"gain": "a number?"}) if gain is not None]
+    before, after = (answer.get(f"purchase.{key}", "a number") for key in ("before", "after"))
+    words = "purchase: the gains of the reviews do not sum to what they are said to buy"
+    findings.expect(is_same(before - sum(gains), after, 1e-6), words)
+    findings.trust("purchase: that gains are what is expected is not computed again")
+
+
+def _table(findings: Findings, answer: Answer, rules: Rules, target: str) -> None:
+    """Hold the CSV of a plan to the rules, and look at the level."""
+    rows: list[dict[str, Any]] = answer.found["rows"]
+    pairs = [(row["reviewer"], row["item"]) for row in rows]
+    check_rules(findings, rules, pairs)
+    column = "cost" if rules.best is None else "affinity"
+    for number, (row, pair) in enumerate(zip(rows, pairs, strict=True), 2):
+        if column not in row:
+            message = f"{answer.path}: expected a column {column}, found none; give the options that the plan had"
+            raise InputError(message)
+        found = rules.cost_of(pair) if rules.best is None else rules.value.get(pair, rules.default)
+        findings.same(f"row {number}, {column}", number_in(answer.path, number, row[column]), found)
+    if not findings.holds:
+        return
+    fixed = set(rules.fixed)
+    try:
+        reached = Case(rules, target).reached(tuple(pair for pair in pairs if pair not in fixed))
+        findings.expect(reached, f"the level {target}, or what every paper needs, is not reached with these reviews")
+        findings.check(f"the level {target}")
+    except TooLarge as error:
+        findings.trust(f"the level {target}: {error}")
+    findings.trust("that fewer reviews would not do: the CSV says nothing of it, what --json prints does")
