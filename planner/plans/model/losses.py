@@ -152,4 +152,5 @@ def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray
         fixed=no_pairs(),
         people=rules.people.without(table.subset(lost)),
     )
-    return new_task(after, task.start.room)
+    # As much room as the task had: two entries are kept back of what is said to be left.
+    return new_task(after, task.start.room + 2)

@@ -26,6 +26,7 @@ from reviewgraph.mentions import PAPERS, REVIEWERS
 
 if TYPE_CHECKING:
     from planner.plans.model.ledger import Ledger
+    from planner.plans.model.oracle import Oracle
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
@@ -124,14 +125,19 @@ class RobustTarget(DoubleTarget):
         pairs = allowed_pairs(task.constraints, table, task.spare)
         return self.reaches(with_extra(table, pairs[task.room[pairs[:, 1]] > 0]))
 
-    def _exact(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-        """Run the implicit hitting set, where it is small enough."""
+    def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
+        """State the cuts of *double* after each loss, where these are few enough."""
         candidates = task.candidates_up_to
         losses = len(self.losses.every(task.table(no_pairs())))
+        few = candidates <= EXACT_UP_TO and candidates * losses <= EXACT_WORK
+        return RobustOracle(task, self.losses, rng) if few else None
+
+    def _exact(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+        """Run the implicit hitting set, where it is small enough."""
         settled = ledger.closed and not task.constraints.cost
-        if settled or not ledger.in_time or candidates > EXACT_UP_TO or candidates * losses > EXACT_WORK:
-            return
-        settle(RobustOracle(task, self.losses, rng), ledger, "some loss unmended", ledger.clock.share(HALF))
+        oracle = None if settled or not ledger.in_time else self.oracle(task, rng)
+        if oracle is not None:
+            settle(oracle, ledger, "some loss unmended", ledger.clock.share(HALF))
 
 
 def _weight(reviewer: int, table: Reviews) -> int:

@@ -20,6 +20,7 @@ from planner.plans.words.partial import how_kept
 from reviewgraph import InputError, Reviews
 from reviewgraph.cli import main
 from reviewgraph.levels import ROBUST
+from reviewgraph.structure import structure_of
 from tests.planner.plans import naive_plans, people_cases
 from tests.planner.plans.plan_cases import Case
 
@@ -178,3 +179,18 @@ def test_an_estimate_a_little_below_what_was_asked_for_is_told_as_such() -> None
     near = Keeping(0.05, 0.95, Estimate(0.9, 0.01), Estimate(0.94, 0.012))
     assert near.attained
     assert how_kept(target_named("double"), near)[1:] == ["so many draws do not tell that from the 0.95 asked for"]
+
+
+@pytest.mark.parametrize("level", ROBUST, ids=lambda level: level.name)
+def test_a_plan_with_seniors_survives_too(level: Any) -> None:
+    table = Reviews.from_pairs([("r0", "p1"), ("r1", "p2"), ("r2", "p0"), ("r2", "p2"), ("r3", "p0")])
+    plan = plan_extra_reviews(table, level.name, senior=["r0", "r1"])
+    assert plan.status.reaches
+    assert level.holds(structure_of(plan.reviews_with_plan))
+    assert plan.constraints.people.needs(plan.reviews_with_plan).total == 0
+
+
+def test_what_a_fixed_review_mends_is_told_where_nothing_else_is_planned() -> None:
+    rows = [("r0", "p0"), ("r0", "p1"), ("r0", "p2"), ("r1", "p0"), ("r2", "p1"), ("r2", "p2"), ("r3", "p2")]
+    plan = plan_extra_reviews(Reviews.from_pairs(rows), "survives-reviewer", fixed=[("r2", "p0")])
+    assert (plan.status, plan.count) == ("optimal", 1)
