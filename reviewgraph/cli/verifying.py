@@ -170,14 +170,17 @@ def _assign(made: click.Context, answer: Answer) -> Findings:
     affinity, conflicts, any_pair = _affinities(params, demand, loads)
     if params["conflicts"]:
         conflicts += pairs_in(read_side(side.read_conflicts, params["conflicts"]))
+    first = frozenset(_first_phase(params["phase_one"]))
+    fixed = dict.fromkeys(_pairs_of(side.read_assigned, params["fixed"]))
     market = Market(
         demand,
         loads,
         affinity,
         any_pair,
         frozenset(conflicts),
-        tuple(dict.fromkeys(_pairs_of(side.read_assigned, params["fixed"]))),
-        frozenset(_first_phase(params["phase_one"])),
+        # What is fixed and was reviewed in the first phase is there already.
+        tuple(pair for pair in fixed if pair not in first),
+        first,
         params["target"],
         params["survive"],
         _panels(params, loads),
@@ -295,7 +298,8 @@ BEYOND = ("authors", "max_probability", "perturbation", "design")
 #: By the command whose answer it is.
 VERIFIERS = {
     "check": Verifier(
-        _check, frozenset(TABLE | {"require", "use_scores", "gone", "conflicts", "reviewers", "load", "demand"})
+        _check,
+        frozenset(TABLE | {"require", "use_scores", "fragile", "gone", "conflicts", "reviewers", "load", "demand"}),
     ),
     "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
     "calibrate": Verifier(_calibrate, frozenset(TABLE | CALIBRATE | CHOOSE)),

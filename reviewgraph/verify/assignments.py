@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph.verify.answers import number_in
-from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.findings import Findings
 from reviewgraph.verify.flows import can_be_met, most_affinity
-from reviewgraph.verify.levels import HOLDS, TooLarge, expect_small, holds, is_double, without_each_reviewer
+from reviewgraph.verify.levels import HOLDS, PLAIN, TooLarge, expect_small, holds, is_double, without_each_reviewer
 from reviewgraph.verify.panels import check_panels, earned
 from reviewgraph.verify.tables import Table
 
@@ -146,8 +146,11 @@ def _respects(findings: Findings, market: Market, pairs: list[Pair]) -> None:
 
 def _level(findings: Findings, answer: Answer, market: Market, target: str, status: str, pairs: list[Pair]) -> None:
     """Look whether the level is reached, and who is critical for it."""
+    asks_more = bool(market.panels) or market.floor is not None or market.floor_best is not None
     if target not in HOLDS:
         findings.same("target", target, "none")
+        words = f"status {status}: no level was asked for"
+        findings.expect(status in REACHED or asks_more or not market.plain, words)
         return
     table = market.table(pairs)
     try:
@@ -165,8 +168,10 @@ def _level(findings: Findings, answer: Answer, market: Market, target: str, stat
         findings.expect(not reached, f"status {status}: the level {target}{lasting} is reached")
     findings.check(f"whether the level {target}{lasting} is reached")
     critical = answer.names("critical", null=True)
-    if critical is not None and holds("double", table):
-        found = [who for who, rest in without_each_reviewer(table) if not is_double(rest)]
+    # Levels that outlive a loss are the level double without it.
+    still = HOLDS[target] if target in PLAIN else is_double
+    if critical is not None and still(table):
+        found = [who for who, rest in without_each_reviewer(table) if not still(rest)]
         findings.same_rows("critical", critical, found)
         findings.same("survives", answer.get("survives", "true or false"), status in REACHED and not found)
         findings.check("critical: the level without each reviewer")
@@ -193,6 +198,8 @@ def _sums(findings: Findings, answer: Answer, market: Market, status: str, pairs
     _close(findings, "gap_percent", answer.get("gap_percent", "a number"), _percent(short, bound), 100.0)
     words = f"bound: says {bound:.9g}, and affinity and rewards are {total + rewards:.9g}"
     findings.expect(bound >= total + rewards - SUMS * max(abs(bound), 1.0), words)
+    if status == "optimal" and market.previous is None and market.min_affinity is None:
+        _close(findings, "status optimal: bound", bound, total + rewards, total)
     if not market.plain:
         findings.trust("affinity_unconstrained, bound, status: the most under such rules is not computed again")
         return
@@ -205,8 +212,6 @@ def _sums(findings: Findings, answer: Answer, market: Market, status: str, pairs
         return
     _close(findings, "affinity_unconstrained", best, most, most)
     findings.check("affinity_unconstrained: no circle of exchanges gains more")
-    if status == "optimal" and not is_same(total + rewards, bound, SUMS):
-        findings.trust("status optimal: that the level, or rules, allow no more affinity is not searched again")
 
 
 def _percent(part: float, whole: float) -> float:
@@ -260,10 +265,14 @@ def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) ->
     left = {item: need - sum(item == what for _, what in market.fixed) for item, need in market.demand.items()}
     loads = {who: (max(low - fixed[who], 0), high - fixed[who]) for who, (low, high) in market.loads.items()}
     open_pairs = [pair for pair in market.pairs() if pair not in market.fixed]
-    if min([*left.values(), *(high for _, high in loads.values())], default=0) < 0:
-        findings.check("that fixed pairs exceed demands or loads")
-    elif not can_be_met(left, open_pairs, loads):
-        findings.check("that demands cannot be met within loads and conflicts")
+    if status != "infeasible" and market.plain and not market.panels:
+        findings.expect(False, f"status {status}: there are no reviews")
+        return
+    exceeded = min([*left.values(), *(high for _, high in loads.values())], default=0) < 0
+    if exceeded or not can_be_met(left, open_pairs, loads):
+        words = f"status {status}: demands cannot be met within loads, conflicts and fixed pairs, whatever the level"
+        if findings.expect(status == "infeasible", words):
+            findings.check("that demands cannot be met within loads, conflicts and fixed pairs")
     elif status == "infeasible" and market.plain and not market.panels and market.target not in HOLDS:
         findings.expect(False, f"status {status}: demands can be met within loads and conflicts")
     else:

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+from reviewgraph.cli.verify import verify
+from tests.verifying.cases import MAKERS
+from tests.verifying.mutations import run
+
+CHAIN = "reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p2,3\nbob,p3,4\ncleo,p3,5\ncleo,p4,1\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("reviews.csv").write_text(CHAIN)
+
+
+def asked(*words: str) -> dict[str, Any]:
+    """Keep the answer of a command in ``answer.json``."""
+    told = CliRunner().invoke(main, [*words, "--json"], catch_exceptions=False)
+    Path("answer.json").write_text(told.stdout)
+    found: dict[str, Any] = json.loads(told.stdout)
+    return found
+
+
+def verified(*words: str, answer: Any = None) -> Result:
+    if answer is not None:
+        Path("answer.json").write_text(json.dumps(answer))
+    return CliRunner().invoke(verify, words, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("command", MAKERS)
+def test_true_answers_hold_and_false_ones_do_not(command: str) -> None:
+    tally = run(command, 8)
+    assert (tally.refused_true, tally.accepted_false) == ([], [])
+    assert tally.refused > 4
+
+
+def test_a_verdict_and_its_reasons() -> None:
+    plan = asked("plan", "reviews.csv")
+    good = verified("answer.json", "reviews.csv")
+    assert (good.exit_code, good.stdout.splitlines()[0]) == (0, "answer.json: holds.")
+    plan["bounds"][-1]["value"] = plan["lower_bound"] = 3
+    bad = verified("answer.json", "reviews.csv", answer=plan)
+    assert bad.exit_code == 1
+    assert "bounds[1]: says 3 (degrees of freedom), found 2" in bad.stdout
+    assert "count: 2 reviews are fewer than the lower bound 3" in bad.stdout
+
+
+def test_json_has_the_keys_of_the_contract() -> None:
+    asked("check", "reviews.csv")
+    told = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
+    assert list(told) == ["holds", "wrong", "checked", "trusted"]
+    assert told["holds"] is True
+    assert told["wrong"] == []
+
+
+def test_rules_are_those_that_verify_is_told() -> None:
+    plan = asked("plan", "reviews.csv")
+    first = plan["reviews"][0]
+    Path("conflicts.csv").write_text(f"item,reviewer\n{first['item']},{first['reviewer']}\n")
+    told = verified("answer.json", "reviews.csv", "--conflicts", "conflicts.csv")
+    assert told.exit_code == 1
+    assert f"reviews[0]: {first['reviewer']} on {first['item']} is a conflict" in told.stdout
+    assert verified("answer.json", "reviews.csv", "--target", "connected").exit_code == 1
+
+
+def test_options_that_are_not_looked_at_are_named() -> None:
+    words = ("reviews.csv", "--target", "connected", "--missing", "0.1", "--time-limit", "1")
+    asked("plan", *words)
+    assert "--missing: what it asks for is not looked at" in verified("answer.json", *words).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "change", "reason"),
+    [
+        (("check", "reviews.csv", "-o", "out.csv"), ("cleo,3", "cleo,1"), "group"),
+        (("plan", "reviews.csv", "-o", "out.csv"), (",1.0,", ",2.0,"), "row 2, cost: says 2, found 1"),
+        (("calibrate", "reviews.csv", "--method", "average", "-o", "out.csv"), ("p1,1.0", "p1,1.5"), "p1, quality"),
+    ],
+)
+def test_files_are_verified_too(words: tuple[str, ...], change: tuple[str, str], reason: str) -> None:
+    asked(*words)
+    assert verified("out.csv", *words[1:-2]).exit_code == 0
+    text = Path("out.csv").read_text()
+    assert change[0] in text
+    Path("out.csv").write_text(text.replace(*change))
+    told = verified("out.csv", *words[1:-2])
+    assert told.exit_code == 1
+    assert reason in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "expected one JSON object"),
+        ('{"status": 1}', "found other keys"),
+        ('{"method": NaN, "items": []}', "NaN is no number"),
+        ("paper,email\n1,a\n", "uploads for other systems cannot be verified"),
+        ("", "expected the CSV"),
+    ],
+)
+def test_what_is_no_answer_is_refused(content: str, message: str) -> None:
+    Path("answer.json").write_text(content)
+    told = verified("answer.json", "reviews.csv")
+    assert told.exit_code == 2
+    assert message in told.stderr
+
+
+def test_keys_that_lack_or_are_something_else_are_refused() -> None:
+    check = asked("check", "reviews.csv")
+    for key, value in (("level", 3), ("reviews", True), ("doubly_connected", {}), ("fragile", [])):
+        told = verified("answer.json", "reviews.csv", answer={**check, key: value})
+        assert told.exit_code == 2, key
+        assert "Traceback" not in told.stderr
+    assert verified("missing.json", "reviews.csv").exit_code == 2
+    assert verified("answer.json").exit_code == 2

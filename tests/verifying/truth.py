@@ -1,0 +1,368 @@
+"""Whether an answer to a small question is true, by trying everything: nothing of the product, nor of its verifier."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+
+from tests.naive import PRIME, equations, rank, repeat_union, scored_union, tie_classes
+from tests.verifying.cases import Case, read
+
+Pair = tuple[str, str]
+Scores = dict[Pair, float | None]
+
+
+class TooMany(Exception):
+    """There is too much to be tried."""
+
+
+class Question:
+    """The files of a case, by name."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.score = case, dict[Pair, float | None]()
+        if case.command == "assign":
+            self.items = [row["item"] for row in read("papers.csv")]
+            self.reviewers = [row["reviewer"] for row in read("reviewers.csv")]
+            return
+        self.items = [row["item"] for row in read("items.csv")]
+        for row in read("reviews.csv"):
+            self.score[row["reviewer"], row["item"]] = float(row["score"]) if row["score"] else None
+        self.reviewers = sorted({who for who, _ in self.score})
+        named = [case.option(option) for option in ("--capacity", "--willing")]
+        self.reviewers += sorted({row["reviewer"] for name in named if name for row in read(name)} - {*self.reviewers})
+
+    def pairs(self, option: str) -> list[Pair]:
+        name = self.case.option(option)
+        return [(row["reviewer"], row["item"]) for row in read(name)] if name else []
+
+    def number(self, option: str) -> int | None:
+        given = self.case.option(option)
+        return None if given is None else int(given)
+
+
+def rows_of(score: Scores, reviewers: list[str], items: list[str]) -> list[dict[int, float]]:
+    code = {item: place for place, item in enumerate(items)}
+    return [{code[what]: value or 0.0 for (who, what), value in score.items() if who == one} for one in reviewers]
+
+
+def cover(rows: list[dict[int, float]], n_items: int, shared: int) -> int:
+    return max((len(set().union(*(rows[j] for j in part))) for part in repeat_union(rows, shared)), default=0)
+
+
+def links(rows: list[dict[int, float]], n_items: int) -> int:
+    """Degrees of freedom, by the rank of the equations for random qualities."""
+    rng = np.random.default_rng(0)
+    quality = [int(value) for value in rng.integers(1, PRIME, n_items)]
+    counted = sum(len(row) >= 2 for row in rows)
+    return n_items + 2 * counted - min(n_items, 2) - rank(equations(rows, quality))
+
+
+def at_level(level: str, score: Scores, reviewers: list[str], items: list[str], *, scores: bool = False) -> bool:
+    rows, N = rows_of(score, reviewers, items), len(items)
+    if scores:
+        label = tie_classes(rows, N)
+        covers = [len(set().union(*(rows[j] for j in part))) for part in scored_union(rows, N)]
+        return max(covers, default=0) >= N and len(set(label)) > 1
+    if level == "survives-reviewer":
+        lost = [{pair: v for pair, v in score.items() if pair[0] != who} for who in {who for who, _ in score}]
+        return all(at_level("double", rest, reviewers, items) for rest in [score, *lost])
+    if level == "survives-review":
+        lost = [{pair: v for pair, v in score.items() if pair != one} for one in score]
+        return all(at_level("double", rest, reviewers, items) for rest in [score, *lost])
+    if level == "double":
+        return cover(rows, N, 2) >= N
+    reviewed = {what for _, what in score} >= set(items)
+    if level == "connected":
+        return reviewed and cover(rows, N, 1) >= N
+    return reviewed and any(len(row) >= 2 for row in rows) and links(rows, N) == 0
+
+
+# Plans
+
+
+class PlanQuestion(Question):
+    """What a plan was to respect, each rule once more."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__(case)
+        self.scores = "--use-scores" in case.words
+        self.fixed = [pair for pair in dict.fromkeys(self.pairs("--fixed")) if pair not in self.score]
+        capacity = case.option("--capacity")
+        stated = {row["reviewer"]: int(row["spare"]) for row in read(capacity)} if capacity else {}
+        least = self.number("--spare")
+        usual = (0 if capacity else 99) if least is None else least
+        self.spare = {who: stated.get(who, usual) for who in self.reviewers}
+        home = case.option("--institutions")
+        self.home = {row["reviewer"]: row["institution"] for row in read(home)} if home else {}
+        senior = case.option("--senior")
+        self.senior = {row["reviewer"] for row in read(senior)} if senior else None
+        cost, affinity = case.option("--cost"), case.option("--affinity")
+        self.value = (
+            {
+                (row["reviewer"], row["item"]): float(row["cost" if cost else "affinity"])
+                for row in read(cost or affinity or "none")
+            }
+            if cost or affinity
+            else {}
+        )
+        self.value = {pair: v for pair, v in self.value.items() if pair[0] in self.reviewers and pair[1] in self.items}
+        self.best = max([0.0, *self.value.values()]) if affinity else None
+        floor = case.option("--min-affinity")
+        self.floor = None if floor is None else float(floor)
+        self.barred = set(self.pairs("--conflicts"))
+
+    def cost(self, pair: Pair) -> float:
+        value = self.value.get(pair, 1.0 if self.best is None else 0.0)
+        return value if self.best is None else self.best - value
+
+    def allowed(self, pairs: Iterable[Pair]) -> bool:
+        new = list(pairs)
+        load, count = Counter(who for who, _ in new), Counter(what for _, what in new)
+        room = self.number("--max-per-item")
+        if any(number > self.spare.get(who, -1) for who, number in load.items()):
+            return False
+        if room is not None and any(number > room for number in count.values()):
+            return False
+        if len({*new}) < len(new) or not {*self.fixed} <= {*new}:
+            return False
+        return all(self._may(pair, new) for pair in new)
+
+    def _may(self, pair: Pair, new: list[Pair]) -> bool:
+        if pair in self.barred or pair in self.score or pair[1] not in self.items:
+            return False
+        if pair in self.fixed:
+            return True
+        if self.floor is not None and self.value.get(pair, -math.inf) < self.floor:
+            return False
+        home = self.home.get(pair[0])
+        beside = {who for who, what in [*self.score, *new] if what == pair[1] and who != pair[0]}
+        return not (home and any(self.home.get(who) == home for who in beside))
+
+    def reached(self, level: str, new: Iterable[Pair]) -> bool:
+        added = list(new)
+        highest = max((abs(value) for value in self.score.values() if value is not None), default=0.0)
+        all_pairs = {**self.score, **dict.fromkeys(added)}
+        least, count = self.number("--min-reviews") or 0, Counter(what for _, what in all_pairs)
+        if any(count[item] < least for item in self.items):
+            return False
+        if self.senior is not None and {what for who, what in all_pairs if who in self.senior} < {*self.items}:
+            return False
+        if not self.scores:
+            return at_level(level, all_pairs, self.reviewers, self.items)
+        scored = {pair: value for pair, value in self.score.items() if value is not None}
+        scored |= {pair: highest + 1 + place for place, pair in enumerate(added)}
+        return at_level(level, scored, self.reviewers, self.items, scores=True)
+
+    def plans(self, size: int) -> Iterator[list[Pair]]:
+        """Yield all sets of so many new reviews beside the fixed ones."""
+        open_pairs = [
+            (who, what)
+            for who in self.reviewers
+            for what in self.items
+            if (who, what) not in self.score and (who, what) not in self.fixed and self.spare[who] > 0
+        ]
+        if math.comb(len(open_pairs), max(min(size, len(open_pairs)), 0)) > 4_000:
+            raise TooMany
+        for chosen in combinations(open_pairs, max(size, 0)):
+            if self.allowed([*self.fixed, *chosen]):
+                yield [*self.fixed, *chosen]
+
+    def smallest(self, level: str, most: int) -> int | None:
+        """The fewest reviews of a plan of at most so many, fixed ones included; None where there is none."""
+        for size in range(most - len(self.fixed) + 1):
+            if any(self.reached(level, new) for new in self.plans(size)):
+                return size + len(self.fixed)
+        return None
+
+
+def plan_is_false(case: Case, answer: dict[str, Any]) -> str:
+    """Say what is false about an answer of ``plan``, empty where nothing is."""
+    ask, status, level = PlanQuestion(case), answer["status"], answer["target"]
+    new = [(row["reviewer"], row["item"]) for row in answer["reviews"]]
+    if level != case.option("--target"):
+        return "target"
+    least, values = answer["lower_bound"], [bound["value"] for bound in answer["bounds"]]
+    budget = ask.number("--max-reviews")
+    if answer["count"] != len(new) or least != max([0, *values]):
+        return "counts"
+    if not math.isclose(answer["cost"], sum(map(ask.cost, new)), abs_tol=1e-9):
+        return "cost"
+    if answer["largest_load"] != max([0, *Counter(who for who, _ in new).values()]):
+        return "largest_load"
+    if status != "infeasible" and (not ask.allowed(new) or (budget is not None and len(new) > budget)):
+        return "not allowed"
+    reached = ask.reached(level, new)
+    if status in ("optimal", "feasible", "extended") and not reached:
+        return "not reached"
+    if status in ("budget_exhausted", "level_missed") and reached:
+        return "reached"
+    if least > len(ask.fixed) and ask.smallest(level, least - 1) is not None:
+        return "bound"
+    if status == "infeasible":
+        most = len(ask.reviewers) * len(ask.items) if budget is None else budget
+        return "a plan exists" if new or ask.smallest(level, most) is not None else ""
+    if status == "optimal":
+        if len(new) != least:
+            return "status"
+        own = sum(map(ask.cost, new))
+        cheaper = (
+            sum(map(ask.cost, other)) < own - 1e-9
+            for other in ask.plans(len(new) - len(ask.fixed))
+            if ask.reached(level, other)
+        )
+        if any(cheaper):
+            return "cheaper"
+    return _merges(ask, answer, new, level)
+
+
+def _merges(ask: PlanQuestion, answer: dict[str, Any], new: list[Pair], level: str) -> str:
+    """Replay merges on sets."""
+    score: Scores = {**{p: v for p, v in ask.score.items() if v is not None or not ask.scores}}
+    score |= {pair: 100.0 + place for place, pair in enumerate(new)}
+    reviewers = sorted(ask.reviewers)
+    rows = rows_of(score, reviewers, ask.items)
+    label = tie_classes(rows, len(ask.items)) if ask.scores else list(range(len(ask.items)))
+    parts = [({j}, set(row)) for j, row in enumerate(rows)]
+    for a, b, u, v in answer["merges"]:
+        left, right = (next((part for part in parts if j in part[0]), None) for j in (a, b))
+        if left is None or right is None or left is right or not {u, v} <= left[1] & right[1] or u == v:
+            return "merges"
+        own = [rows[j] for j in (a, b)]
+        apart = all(u in row and v in row and row[u] != row[v] for row in own)
+        if label[u] == label[v] and not (ask.scores and apart):
+            return "merges"
+        parts = [part for part in parts if part is not left and part is not right]
+        parts.append((left[0] | right[0], left[1] | right[1]))
+    reaching = answer["status"] in ("optimal", "feasible", "extended")
+    short = max((len(part[1]) for part in parts), default=0) < len(ask.items)
+    return "merges" if reaching and level == "double" and short else ""
+
+
+# Assignments
+
+
+def assignment_is_false(case: Case, answer: dict[str, Any]) -> str:
+    """Say what is false about an answer of ``assign``, empty where nothing is."""
+    ask, status, level = Question(case), answer["status"], answer["target"]
+    need, most, least = ask.number("--demand"), ask.number("--load"), ask.number("--min-load") or 0
+    affinity = case.option("--affinity")
+    worth = {(row["reviewer"], row["item"]): float(row["affinity"]) for row in read(affinity)} if affinity else {}
+    any_pair = not affinity or "--allow-unscored" in case.words
+    first = {*ask.pairs("--phase-one")}
+    barred, fixed = {*ask.pairs("--conflicts"), *first}, {*ask.pairs("--fixed")} - first
+    home = {row["reviewer"]: row["institution"] for row in read("reviewers.csv")}
+    one_each = "--at-most" in case.words
+    if level != case.option("--target"):
+        return "target"
+
+    def panels(item: str, *, rules: bool) -> list[tuple[str, ...]]:
+        readers = [
+            who
+            for who in ask.reviewers
+            if (who, item) in fixed or ((who, item) not in barred and (any_pair or (who, item) in worth))
+        ]
+        must = {who for who, what in fixed if what == item}
+        found = [panel for panel in combinations(readers, need or 0) if must <= {*panel}]
+        return [panel for panel in found if not (rules and one_each) or len({home[who] for who in panel}) == len(panel)]
+
+    def every(*, rules: bool) -> Iterator[list[Pair]]:
+        choices = [panels(item, rules=rules) for item in ask.items]
+        if math.prod(map(len, choices)) > 20_000:
+            raise TooMany
+        for chosen in product(*choices):
+            pairs = [(who, item) for item, panel in zip(ask.items, chosen, strict=True) for who in panel]
+            load = Counter(who for who, _ in pairs)
+            if all(least <= load[who] <= (most or 0) for who in ask.reviewers):
+                yield pairs
+
+    def total(pairs: Iterable[Pair]) -> float:
+        return sum(worth.get(pair, 0.0) for pair in pairs)
+
+    def reached(pairs: Iterable[Pair]) -> bool:
+        return level == "none" or at_level(
+            level, dict.fromkeys([*ask.pairs("--phase-one"), *pairs]), ask.reviewers, ask.items
+        )
+
+    pairs = [(row["reviewer"], row["item"]) for row in answer["reviews"]]
+    if status == "infeasible" or not pairs:
+        # Under rules on panels a search may end without an answer, and then claims nothing.
+        if pairs or not (status == "infeasible" or (status == "level_missed" and one_each)):
+            return "status"
+        if status == "level_missed":
+            return ""
+        return "there is one" if any(reached(other) for other in every(rules=True)) else ""
+    if sorted(pairs) not in (sorted(other) for other in every(rules=True)):
+        return "not allowed"
+    if any(abs(row["affinity"] - worth.get((row["reviewer"], row["item"]), 0.0)) > 1e-9 for row in answer["reviews"]):
+        return "affinity of a review"
+    if abs(answer["affinity"] - total(pairs)) > 1e-6:
+        return "affinity"
+    if reached(pairs) is (status == "level_missed"):
+        return "level"
+    if abs(answer["affinity_unconstrained"] - max(map(total, every(rules=False)))) > 1e-6:
+        return "affinity_unconstrained"
+    if answer["bound"] < max(map(total, every(rules=True))) - 1e-6:
+        return "bound"
+    if status == "optimal" and total(pairs) < max(total(other) for other in every(rules=True) if reached(other)) - 1e-6:
+        return "optimal"
+    return ""
+
+
+# Calibrations
+
+
+def calibration_is_false(case: Case, answer: dict[str, Any]) -> str:
+    """Say what is false about a changed answer of ``calibrate``: what least squares leave open may be changed."""
+    before, after = ({row["item"]: row for row in found["items"]} for found in (case.answer, answer))
+    for item, row in after.items():
+        other = before[item]
+        if (row["average"], row["group"]) != (other["average"], other["group"]):
+            return "average or group"
+        if row.get("probability") != other.get("probability") or row.get("interval") != other.get("interval"):
+            return "interval or probability"
+    moved = [item for item, row in after.items() if row["quality"] != before[item]["quality"]]
+    if answer["method"] != "lsc":
+        return "quality" if moved else _told(case, answer)
+    if abs(answer["objective"] - case.answer["objective"]) > 1e-6:
+        return "objective"
+    return _worse_fit(case, answer) if moved else _told(case, answer)
+
+
+def _told(case: Case, answer: dict[str, Any]) -> str:
+    ranks, others = ([row["rank"] for row in found["items"]] for found in (answer, case.answer))
+    return "" if (ranks, answer["selected"]) == (others, case.answer["selected"]) else "rank or selection"
+
+
+def _worse_fit(case: Case, answer: dict[str, Any]) -> str:
+    """Fit the best scoring functions to the qualities by a general solver, and compare the objective."""
+    import cvxpy as cp
+
+    ask = Question(case)
+    group = {row["item"]: row["group"] for row in answer["items"]}
+    sign = -1.0 if "--lower-is-better" in case.words else 1.0
+    unit = {item: answer["units"][number - 1] for item, number in group.items()}
+    quality = {row["item"]: row["quality"] for row in answer["items"] if row["quality"] is not None}
+    place = {item: sign * value / unit[item] if unit[item] else 0.0 for item, value in quality.items()}
+    least, total = 1.0 / float(case.option("--max-slope") or 10.0), 0.0
+    kind = case.option("--hypothesis")
+    for who in ask.reviewers:
+        own = sorted((sign * (value or 0.0), what) for (reviewer, what), value in ask.score.items() if reviewer == who)
+        perceived = cp.Variable(len(own))
+        rise = np.diff([value for value, _ in own])
+        steps = [perceived[k + 1] - perceived[k] for k in range(rise.size)]
+        slopes = [steps[k] / rise[k] for k in range(rise.size) if rise[k] > 0]
+        limits = [steps[k] == 0 for k in range(rise.size) if rise[k] == 0]
+        limits += [slope == 1 if kind == "offset" else slope >= least for slope in slopes]
+        for one, other in pairwise(slopes):
+            bend = {"linear": [one == other], "convex": [one >= other], "concave": [one <= other]}
+            limits += bend.get(kind or "", [])
+        wanted = np.array([place[what] for _, what in own])
+        total += float(cp.Problem(cp.Minimize(cp.sum_squares(perceived - wanted)), limits).solve(solver="CLARABEL"))
+    best = case.answer["objective"]
+    return "quality" if total > best * (1 + 1e-5) + 1e-7 * max(map(abs, place.values())) ** 2 else ""
