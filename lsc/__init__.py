@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from lsc.model.classes.offset import Offset as Offset
     from lsc.posteriors import PosteriorEstimate as PosteriorEstimate
     from lsc.posteriors import posterior as posterior
+    from lsc.streams import StreamedCalibration as StreamedCalibration
+    from lsc.streams import calibrate_stream as calibrate_stream
 
 _HOME = {
     "Calibration": "calibration",
@@ -40,8 +42,10 @@ _HOME = {
     "ScoringFunction": "evidence.scoring_functions",
     "SolverFailed": "errors",
     "Status": "calibration",
+    "StreamedCalibration": "streams",
     "UndeterminedWarning": "errors",
     "calibrate": "calibration",
+    "calibrate_stream": "streams",
     "posterior": "posteriors",
 }
 #: Modules that are reached as lsc.programs and the like, without an import of their own.

@@ -45,12 +45,17 @@ if TYPE_CHECKING:
     from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
     from reviewgraph.recoverable import recoverability as recoverability
     from reviewgraph.reviews import Reviews as Reviews
+    from reviewgraph.streams.connection import Connection as Connection
+    from reviewgraph.streams.connection import check_stream as check_stream
+    from reviewgraph.streams.table import Stream as Stream
+    from reviewgraph.streams.table import stream_reviews as stream_reviews
 
 _HOME = {
     "Assumptions": "assumptions",
     "CertificateError": "errors",
     "ColumnWarning": "errors",
     "Components": "components",
+    "Connection": "streams.connection",
     "DuplicateReview": "errors",
     "Fragile": "fragility.fragile",
     "ImpossibleDesign": "errors",
@@ -61,7 +66,9 @@ _HOME = {
     "Report": "checking",
     "ReviewGraphError": "errors",
     "Reviews": "reviews",
+    "Stream": "streams.table",
     "check": "checking",
+    "check_stream": "streams.connection",
     "connected_components": "components",
     "degrees_of_freedom": "recoverable",
     "doubly_connected_assignment": "designs",
@@ -77,6 +84,7 @@ _HOME = {
     "recoverability": "recoverable",
     "review_multigraph": "exchange.multigraph",
     "review_multigraph_igraph": "exchange.multigraph",
+    "stream_reviews": "streams.table",
     "to_biadjacency": "exchange.to_matrices",
     "to_igraph": "exchange.to_graphs",
     "to_networkx": "exchange.to_graphs",

@@ -10,6 +10,8 @@ import numpy.typing as npt
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+#: Codes of 32 bits, where there are many: half of what a pass over them reads.
+CodeArray: TypeAlias = npt.NDArray[np.uint32]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

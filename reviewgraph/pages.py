@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
     from reviewgraph.components import Components
     from reviewgraph.labels import Label
-    from reviewgraph.reviews import Reviews
     from reviewgraph.structure import Structure
 
 
@@ -36,7 +35,9 @@ def page(
         Whether those make all papers comparable for certain; false by default.
     """
     lines = opening(structure, as_of_now, scored, certain=certain)
-    return "\n".join([*lines, "", *facts(structure.reviews), "", *groups(structure)])
+    return "\n".join(
+        [*lines, "", *facts(structure.reviews, int(structure.reviews.scored.sum())), "", *groups(structure)]
+    )
 
 
 def opening(
@@ -82,14 +83,42 @@ def _by_scores(scored: Components, certain: bool) -> str:
     )
 
 
-def facts(reviews: Reviews) -> list[str]:
-    """Return sizes, loads, and what stands alone, a line each."""
+class Table(Protocol):
+    """What is told of a table: its sizes, and what there is one of a reviewer or item."""
+
+    @property
+    def reviewers(self) -> Sequence[Label]:
+        """Labels of the reviewers."""
+        ...
+
+    @property
+    def items(self) -> Sequence[Label]:
+        """Labels of the items."""
+        ...
+
+    @property
+    def n_reviews(self) -> int:
+        """How many reviews there are."""
+        ...
+
+    @property
+    def loads(self) -> IntArray:
+        """Reviews a reviewer."""
+        ...
+
+    @property
+    def reviews_per_item(self) -> IntArray:
+        """Reviews an item."""
+        ...
+
+
+def facts(reviews: Table, n_scored: int) -> list[str]:
+    """Return sizes, loads, and what stands alone, a line each; so many of the reviews have a score."""
     unreviewed = np.flatnonzero(reviews.reviews_per_item == 0)
     few = np.flatnonzero(reviews.loads < 2)
-    n_scored = int(reviews.scored.sum())
     state = "all scored" if n_scored == reviews.n_reviews else f"{n_scored:,} scored" if n_scored else "no scores yet"
     return [
-        f"{counted(reviews.n_reviewers, 'reviewer')}, {counted(reviews.n_items, 'paper')}, "
+        f"{counted(len(reviews.reviewers), 'reviewer')}, {counted(len(reviews.items), 'paper')}, "
         f"{counted(reviews.n_reviews, 'review')} ({state})",
         f"Reviews per paper: {_spread(reviews.reviews_per_item)}",
         f"Papers per reviewer: {_spread(reviews.loads)}",

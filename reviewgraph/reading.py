@@ -33,8 +33,8 @@ from reviewgraph.formats.tables import Column, Path, Rows, Table
 from reviewgraph.formats.values import ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
+from reviewgraph.rows import say_fulfilled
 from reviewgraph.sides.matching import resemblance
-from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.formats.values import Scores
@@ -287,12 +287,9 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
 def _note_fulfilled(rows: Columns, reviews: Reviews, note: Callable[[str], object]) -> None:
     """Say how many rows without a score repeat another row of their pair."""
     scored = int(rows.scored.sum()) if rows.scored is not None else 0
-    repeated = rows.reviewer.size - scored - (reviews.n_reviews - int(reviews.scored.sum()))
-    if repeated and reviews.n_reviews < rows.reviewer.size:
-        note(
-            f"{counted(repeated, 'planned row is', 'planned rows are')} of pairs that stand in another row too, with a "
-            "score or planned as well: each pair counts as one review"
-        )
+    said = say_fulfilled(rows.reviewer.size, scored, reviews.n_reviews, int(reviews.scored.sum()))
+    if said:
+        note(said)
 
 
 def _unused(tables: Sequence[Table]) -> list[str]:

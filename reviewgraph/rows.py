@@ -12,6 +12,7 @@ from reviewgraph.arrays import BoolArray, FloatArray, IntArray, frozen
 from reviewgraph.errors import DuplicateReview, InputError
 from reviewgraph.formats.problems import quote
 from reviewgraph.labels import Label
+from reviewgraph.words import counted
 
 Duplicates: TypeAlias = Literal["error", "last", "mean"]
 
@@ -136,6 +137,17 @@ def say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> st
     return (
         f"reviewer {quote_label(reviewer)} reviews item {quote_label(item)} twice: {first} and {second}; "
         "remove one, or say which counts with duplicates='last' or 'mean' (--duplicates last|mean)"
+    )
+
+
+def say_fulfilled(rows: int, rows_scored: int, reviews: int, reviews_scored: int) -> str:
+    """Return what to say of rows without a score that repeat another row of their pair, where there are any."""
+    repeated = rows - rows_scored - (reviews - reviews_scored)
+    if not repeated or reviews == rows:
+        return ""
+    return (
+        f"{counted(repeated, 'planned row is', 'planned rows are')} of pairs that stand in another row too, with a "
+        "score or planned as well: each pair counts as one review"
     )
 
 

@@ -8,15 +8,19 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from reviewgraph.errors import InputError
+
+#: What a file is to hold, whole or in parts.
+Content: TypeAlias = str | bytes | Iterable[str]
 
 #: Names of streams that are open already: what stands in a file behind one must not be replaced, nor cut off.
 _STREAM = re.compile(r"/dev/(?:fd/(\d+)|(stdout)|(stderr))|/proc/self/fd/(\d+)")
 
 
-def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+def write_whole(path: str | os.PathLike[str], content: Content) -> None:
     """Write a file, text in UTF-8, whole or not at all.
 
     The content goes to a new file in the same folder, which then takes the name, and the permissions of what stood
@@ -28,20 +32,20 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
         If the file cannot be written; what stood there before is still there.
     """
     with _refused(path):
-        data = content.encode() if isinstance(content, str) else content
+        data = _parts(content)
         stream = stream_of(path)
         if stream is not None:
             sys.stdout.flush()
             with open(stream, "wb", closefd=False) as file:
-                file.write(data)
+                file.writelines(data)
         elif os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
             with open(path, "wb") as file:
-                file.write(data)
+                file.writelines(data)
         else:
             _replace({os.path.realpath(path): data})
 
 
-def write_together(folder: str | os.PathLike[str], files: Mapping[str, str | bytes]) -> None:
+def write_together(folder: str | os.PathLike[str], files: Mapping[str, Content]) -> None:
     """Write files that belong together: never new ones beside old ones, whenever this ends.
 
     All are complete before the first takes its name, and those that stood there are gone by then.
@@ -54,8 +58,7 @@ def write_together(folder: str | os.PathLike[str], files: Mapping[str, str | byt
     with _refused(folder):
         os.makedirs(folder, exist_ok=True)
         place = os.path.realpath(folder)
-        encoded = {name: text.encode() if isinstance(text, str) else text for name, text in files.items()}
-        _replace({os.path.join(place, name): data for name, data in encoded.items()})
+        _replace({os.path.join(place, name): _parts(content) for name, content in files.items()})
 
 
 def stream_of(path: str | os.PathLike[str]) -> int | None:
@@ -71,7 +74,13 @@ def stream_of(path: str | os.PathLike[str]) -> int | None:
     return int(number) if number else 1 if found[2] else 2
 
 
-def _replace(files: Mapping[str, bytes]) -> None:
+def _parts(content: Content) -> Iterable[bytes]:
+    """Return content as bytes, part by part where it came so."""
+    whole = (content,) if isinstance(content, str | bytes) else content
+    return (part.encode() if isinstance(part, str) else part for part in whole)
+
+
+def _replace(files: Mapping[str, Iterable[bytes]]) -> None:
     """Let contents take the names of files, all of which are complete before."""
     drafts: dict[str, str] = {}
     try:
@@ -92,12 +101,12 @@ def _replace(files: Mapping[str, bytes]) -> None:
                 os.unlink(draft)
 
 
-def _write(draft: str, data: bytes, target: str) -> None:
+def _write(draft: str, data: Iterable[bytes], target: str) -> None:
     """Write a new file with the permissions of another, or those of any new file; on the disk when this returns."""
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
         with contextlib.suppress(FileNotFoundError):
             os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
-        file.write(data)
+        file.writelines(data)
         file.flush()
         os.fsync(file.fileno())
 

@@ -33,7 +33,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "framed": "errors reviews",
         "sides": "arrays labels errors words columns formats reviews",
         "uploads": "errors words labels formats",
-        "reading": "arrays labels errors words columns formats reviews sides",
+        "reading": "arrays labels errors words columns rows formats reviews sides",
         "submitted": "arrays labels errors formats reviews",
         "exchange": "arrays labels errors reviews framed",
         "kernels": "arrays labels errors",
@@ -49,11 +49,12 @@ ROOMS: dict[str, dict[str, str]] = {
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
         "verify": "arrays errors levels formats reviews",
+        "streams": "arrays labels errors words clock results kernels levels formats rows pages",
         "report": "_version arrays labels words plots reviews",
         "report.check": (f"{_GRAPHS} levels components structure violations fragility precision pages checking report"),
         "cli": (
             "_version errors labels words terminal levels results storing clock formats reviews sides reading "
-            "submitted assumptions precision checking columns verify report report.check"
+            "submitted assumptions precision checking columns verify report report.check streams"
         ),
         "__main__": "cli",
     },
@@ -123,16 +124,17 @@ ROOMS: dict[str, dict[str, str]] = {
         "learned": "inference posteriors",
         "misfit": "model evidence solver",
         "calibration": "errors estimate model evidence programs solver misfit",
+        "streams": "estimate model evidence solver calibration",
         "methods": "errors estimate model evidence solver calibration posteriors",
         "metrics": "",
-        "words": "errors references estimate model evidence misfit calibration inference decisions posteriors",
+        "words": "errors references estimate model evidence misfit calibration streams inference decisions posteriors",
         "report": "estimate inference decisions posteriors words",
         "seriation": "errors estimate model calibration methods",
         "simulation": "errors",
         "experiments": "errors estimate model methods calibration metrics simulation",
         "commands": (
-            "errors references estimate model methods calibration posteriors decisions metrics words report simulation "
-            "experiments"
+            "errors references estimate model methods calibration streams posteriors decisions metrics words report "
+            "simulation experiments"
         ),
     },
 }

@@ -85,14 +85,14 @@ def formulate(
     if ties == "free" and np.isfinite(upper).any():
         message = "ties='free': expected no min_slope, found one; a function that rises everywhere gives no tied scores"
         raise InputError(message)
-    known = known_values(reviews, {} if references is None else references)
+    known = np.full(reviews.n_items, np.nan) if references is None else known_values(reviews, references)
     is_reference = np.isfinite(known)
     reference = np.where(is_reference, reviews.printed(known), 0.0)
     programme = Programme(
         n_items=reviews.n_items,
         start=start,
         item=reviews.item[row],
-        score=_tied_up_to_rounding(reviews.score[row], reviewer),
+        score=tied_up_to_rounding(reviews.score[row], reviewer),
         kind=kind,
         lower=lower,
         upper=upper,
@@ -114,12 +114,17 @@ def _rows_by_score(reviews: Reviews) -> tuple[IntArray, IntArray]:
     start = np.zeros(size.size + 1, np.int64)
     np.cumsum(size, out=start[1:])
     score = reviews.score if whole else reviews.score[rows]
-    widest = int(size.max(initial=0))
-    if 0 < widest * size.size <= MOST_PADDING * rows.size:
-        order = _sort_padded(start, size, widest, score)
-    else:
-        order = np.lexsort((score, np.repeat(np.arange(size.size), size)))
+    order = order_by_score(start, score)
     return (order if whole else rows[order]).astype(np.int64, copy=False), start
+
+
+def order_by_score(start: IntArray, score: FloatArray) -> IntArray:
+    """Return the stable order of scores that come reviewer by reviewer, ascending within each."""
+    size = np.diff(start)
+    widest = int(size.max(initial=0))
+    if 0 < widest * size.size <= MOST_PADDING * score.size:
+        return _sort_padded(start, size, widest, score)
+    return np.lexsort((score, np.repeat(np.arange(size.size), size)))
 
 
 def _sort_padded(start: IntArray, size: IntArray, widest: int, score: FloatArray) -> IntArray:
@@ -134,13 +139,16 @@ def _sort_padded(start: IntArray, size: IntArray, widest: int, score: FloatArray
     return np.asarray(order[hers])
 
 
-def _tied_up_to_rounding(score: FloatArray, reviewer: IntArray) -> FloatArray:
+def tied_up_to_rounding(score: FloatArray, reviewer: IntArray, largest: float | None = None) -> FloatArray:
     """Return the scores with those of one reviewer that differ by rounding only made equal.
 
+    They come reviewer by reviewer, ascending; the ``largest`` in size is among them, unless they are part of a table.
     Tables hold means and sums: 33.2 and 33.2 + 7e-15 are one score, and a slope between them would mean nothing.
     """
+    if largest is None:
+        largest = float(np.abs(score).max(initial=0.0))
     close = np.zeros(score.size, np.bool_)
-    close[1:] = (reviewer[1:] == reviewer[:-1]) & (np.diff(score) <= ROUNDING * np.spacing(np.abs(score).max()))
+    close[1:] = (reviewer[1:] == reviewer[:-1]) & (np.diff(score) <= ROUNDING * np.spacing(largest))
     if not (close[1:] & (score[1:] != score[:-1])).any():
         return score
     return np.asarray(score[~close][np.cumsum(~close) - 1])

@@ -204,13 +204,11 @@ def _distances(
 
         F(x) = sum_j dist^2(x[I_j], K_j),    G(x) = sum_j dist^2(x[I_j], lines in the scores of j)
 
-    The others have been projected to ``perceived`` (E,). Writes half the gradients of F and, where ``straighten``, of G
-    (over reviewers who need not be linear) into ``pull`` and ``bend`` (N,); returns F and G. O(E).
+    The others have been projected to ``perceived`` (E,). Adds half the gradients of F and, where ``straighten``, of G
+    (over reviewers who need not be linear) to ``pull`` and ``bend`` (N,); returns F and G. O(E).
     """
     starts, item, _, unit, norms, kinds, lowers, uppers, _ = table
     sloped = face.sloped
-    pull[:] = 0.0
-    bend[:] = 0.0
     fit, line = 0.0, 0.0
     for j in range(len(kinds)):
         start, end = starts[j], starts[j + 1]

@@ -44,31 +44,29 @@ common_line = Kernel(_common_line, element=ELEMENT)
 
 
 @kernel
-def _diagonal(
-    table: Table, sloped: BoolArray, common: Common, common_free: bool, common_weight: float, diagonal: FloatArray
-) -> None:
-    """Write the diagonal of the Newton matrix, 1 where it vanishes."""
-    starts, item, _, unit, _, kinds, _, _, _ = table
-    # Of the common line: identity minus a projector of rank one or two.
+def common_diagonal(common: Common, common_free: bool, common_weight: float, diagonal: FloatArray) -> None:
+    """Write the diagonal of the common line's part: identity minus a projector of rank one or two."""
     for i in range(len(diagonal)):
         diagonal[i] = common.degree[i] - common.degree[i] * common.degree[i] / common.reviews
         if common_free:
             diagonal[i] -= common.tilt[i] * common.tilt[i] / common.spread
         diagonal[i] *= common_weight
-    # Of each reviewer: 1 - 1 / k_j, less the square of the unit score where her slope is free.
+
+
+@kernel
+def add_diagonal(table: Table, sloped: BoolArray, diagonal: FloatArray) -> None:
+    """Add that of each reviewer: 1 - 1 / k_j, less the square of the unit score where her slope is free."""
+    starts, item, _, unit, _, kinds, _, _, _ = table
     for j in range(len(kinds)):
         if kinds[j] != LINEAR:
             continue
         share, bent = 1.0 - 1.0 / (starts[j + 1] - starts[j]), 1.0 if sloped[j] else 0.0
         for r in range(starts[j], starts[j + 1]):
             diagonal[item[r]] += share - bent * unit[r] * unit[r]
-    for i in range(len(diagonal)):
-        if diagonal[i] <= 0.0:
-            diagonal[i] = 1.0
 
 
 @kernel
-def _multiply_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
+def multiply_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
     """Add the product of ``pair[:, 0]`` with identity minus the projectors on lines to ``pair[:, 1]``.
 
     Returns the inner product of both. One vector beside the other: an item's two numbers are in one cache line.
@@ -96,8 +94,8 @@ def _multiply_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
 
 
 @kernel
-def _multiply_far_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
-    """Do what :func:`_multiply_lines` does, where items are too many for the processor's cache.
+def multiply_far_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
+    """Do what :func:`multiply_lines` does, where items are too many for the processor's cache.
 
     The items of several reviewers are looked up at once: a processor waits for many far places in memory together.
     """
@@ -116,7 +114,7 @@ def _multiply_far_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> fl
             if kinds[j] != LINEAR:
                 continue
             start, end = starts[j], starts[j + 1]
-            # From here on as in _multiply_lines, from near memory.
+            # From here on as in multiply_lines, from near memory.
             mean, slope = 0.0, 0.0
             for r in range(start, end):
                 value = near[r - base]
@@ -130,6 +128,83 @@ def _multiply_far_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> fl
                 pair[item[r], 1] += gap
                 total += gap * gap
     return total
+
+
+@kernel
+def rooms(vectors: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Divide room of shape (4n,) into pairs of a direction and its image, inverse diagonal and residual."""
+    return vectors[: 2 * n].reshape((n, 2)), vectors[2 * n : 3 * n], vectors[3 * n :]
+
+
+@kernel
+def begin_descent(
+    fixed: BoolArray,
+    gradient: FloatArray,
+    direction: FloatArray,
+    inverse: FloatArray,
+    residual: FloatArray,
+    pair: FloatArray,
+) -> float:
+    """Begin conjugate gradients at 0 with the diagonal in ``inverse``; returns the square of the residual's norm.
+
+    The residual is the gradient turned round, entries of fixed items stay 0; a diagonal that vanishes counts as 1.
+    """
+    rho = 0.0
+    for i in range(len(gradient)):
+        inverse[i] = 0.0 if fixed[i] else (1.0 / inverse[i] if inverse[i] > 0.0 else 1.0)
+        residual[i] = 0.0 if fixed[i] else -gradient[i]
+        direction[i], pair[i, 0] = 0.0, 0.0
+        rho += residual[i] * inverse[i] * residual[i]
+    return rho
+
+
+@kernel
+def aim(
+    common: Common,
+    common_free: bool,
+    common_weight: float,
+    beta: float,
+    inverse: FloatArray,
+    residual: FloatArray,
+    pair: FloatArray,
+) -> tuple[float, float, float]:
+    """Write the next direction, and the diagonal part of its image under the common line's part.
+
+    Returns the curvature along it so far, and what the part of rank two multiplies degrees and tilts by.
+    """
+    curvature, mean, slope = 0.0, 0.0, 0.0
+    slope_weight = common_weight / common.spread if common_free else 0.0
+    for i in range(len(residual)):
+        value = inverse[i] * residual[i] + beta * pair[i, 0]
+        part = common.degree[i] * value
+        pair[i, 0], pair[i, 1] = value, common_weight * part
+        mean += part
+        slope += common.tilt[i] * value
+        curvature += part * value
+    mean /= common.reviews
+    curvature = common_weight * (curvature - mean * mean * common.reviews) - slope_weight * slope * slope
+    return curvature, common_weight * mean, slope_weight * slope
+
+
+@kernel
+def advance(
+    common: Common,
+    alpha: float,
+    mean: float,
+    slope: float,
+    inverse: FloatArray,
+    residual: FloatArray,
+    pair: FloatArray,
+    direction: FloatArray,
+) -> float:
+    """Step to the minimum along the direction; returns the square of the new residual's norm."""
+    fresh = 0.0
+    for i in range(len(residual)):
+        direction[i] += alpha * pair[i, 0]
+        left = residual[i] - alpha * (pair[i, 1] - mean * common.degree[i] - slope * common.tilt[i])
+        residual[i] = left
+        fresh += left * left * inverse[i]
+    return fresh
 
 
 def _lines_direction(
@@ -153,42 +228,20 @@ def _lines_direction(
 
     Returns the number of steps and the norm reached. A step costs O(E). ``vectors`` is room, of shape (4N,).
     """
-    # Conjugate gradients from 0: residual -gradient, rho the square of its norm, entries of fixed items stay 0.
     n = len(gradient)
-    pair, inverse, residual = vectors[: 2 * n].reshape((n, 2)), vectors[2 * n : 3 * n], vectors[3 * n :]
-    _diagonal(table, sloped, common, common_free, common_weight, inverse)
-    slope_weight = common_weight / common.spread if common_free else 0.0
-    rho, beta, step = 0.0, 0.0, 0
-    for i in range(n):
-        inverse[i] = 0.0 if fixed[i] else 1.0 / inverse[i]
-        residual[i] = 0.0 if fixed[i] else -gradient[i]
-        direction[i], pair[i, 0] = 0.0, 0.0
-        rho += residual[i] * inverse[i] * residual[i]
+    pair, inverse, residual = rooms(vectors, n)
+    common_diagonal(common, common_free, common_weight, inverse)
+    add_diagonal(table, sloped, inverse)
+    rho, beta, step = begin_descent(fixed, gradient, direction, inverse, residual, pair), 0.0, 0
     while step < max_steps and rho > tolerance * tolerance:
-        curvature, mean, slope = 0.0, 0.0, 0.0
-        for i in range(n):  # the new direction, and the diagonal part of its image
-            value = inverse[i] * residual[i] + beta * pair[i, 0]
-            part = common.degree[i] * value
-            pair[i, 0], pair[i, 1] = value, common_weight * part
-            mean += part
-            slope += common.tilt[i] * value
-            curvature += part * value
-        # The rest of the image: the common line's part of rank two, then the reviewers by a pass over the reviews.
-        mean /= common.reviews
-        curvature = common_weight * (curvature - mean * mean * common.reviews) - slope_weight * slope * slope
+        curvature, mean, slope = aim(common, common_free, common_weight, beta, inverse, residual, pair)
         if n > FAR:
-            curvature += _multiply_far_lines(table, sloped, pair)
+            curvature += multiply_far_lines(table, sloped, pair)
         else:
-            curvature += _multiply_lines(table, sloped, pair)
+            curvature += multiply_lines(table, sloped, pair)
         if curvature <= 0.0:
             break
-        # Step to the minimum along the direction; rounding alone makes the curvature vanish.
-        alpha, a, b, fresh = rho / curvature, common_weight * mean, slope_weight * slope, 0.0
-        for i in range(n):
-            direction[i] += alpha * pair[i, 0]
-            left = residual[i] - alpha * (pair[i, 1] - a * common.degree[i] - b * common.tilt[i])
-            residual[i] = left
-            fresh += left * left * inverse[i]
+        fresh = advance(common, rho / curvature, mean, slope, inverse, residual, pair, direction)
         beta, rho = fresh / rho, fresh
         step += 1
     return step, np.sqrt(rho)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -21,9 +21,8 @@ def inner(a: FloatArray, b: FloatArray) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-@dataclass
-class Merit:
-    """Squared distances from the sets of the reviewers, with small weights on two secondary objectives.
+class Objective(ABC):
+    """What Newton's method minimises: squared distances from the sets of the reviewers, and two secondary objectives.
 
     ::
 
@@ -34,27 +33,63 @@ class Merit:
     distance from z: a proximal-point step, which leaves the minimisers of F unbiased.
     """
 
-    table: Table
-    common: Common
-    fixed: BoolArray
-    line_weight: float = 0.0
-    common_weight: float = 0.0
-    squares: float = field(init=False, default=0.0)
+    #: Whether some reviewer need not be linear.
+    bends = False
 
-    def __post_init__(self) -> None:
-        n = len(self.fixed)
-        self.face: Face = first_face(self.table)
-        self.perceived = np.zeros(len(self.table.item))
-        self.pull, self.bend, self.tilt = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.anchor = np.zeros(n)
-        self._chains = bool(np.any(self.table.kind == MONOTONE))
-        self._bents = bool(np.any((self.table.kind == CONVEX) | (self.table.kind == CONCAVE)))
-        self.bends = self._chains or self._bents
-        self.direction = np.zeros(n)
-        self._weight = 1.0 / np.maximum(self.common.degree, 1.0)
+    def __init__(self, common: Common, fixed: BoolArray, line_weight: float = 0.0, common_weight: float = 0.0) -> None:
+        n = len(fixed)
+        self.common, self.fixed = common, fixed
+        self.line_weight, self.common_weight = line_weight, common_weight
+        self.squares = 0.0
+        self.pull, self.tilt = np.zeros(n), np.zeros(n)
+        self.anchor, self.direction = np.zeros(n), np.zeros(n)
+        self._weight = 1.0 / np.maximum(common.degree, 1.0)
         self._slope_free = False
+
+    @abstractmethod
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Value and gradient (zero at known qualities); the face is that of ``x``."""
+
+    @abstractmethod
+    def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
+        """Return the direction of Newton's method at the point evaluated last, solved to ``tolerance``."""
+
+    def weighed(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Return value and gradient of F and T, those of F being there already."""
+        common, self._slope_free = common_line(self.common, x, self.tilt)
+        value = 0.5 * self.squares + self.common_weight * (0.5 * common - inner(self.anchor, x))
+        return value, self.pull + self.common_weight * (self.tilt - self.anchor)
+
+    def norm(self, gradient: FloatArray) -> float:
+        """Length of a gradient per review: each item's part divided by the root of its number of reviews."""
+        return math.sqrt(inner(gradient, self._weight * gradient) / self.common.reviews)
+
+    def stationarity(self) -> float:
+        """Length per review of the gradient of F alone, at the point evaluated last."""
+        return self.norm(np.where(self.fixed, 0.0, self.pull))
+
+    def stay(self, weight: float) -> None:
+        """Measure distances from the point evaluated last, with a weight, instead of secondary objectives."""
+        self.line_weight, self.common_weight = 0.0, weight
+        self.anchor = self.tilt.copy()
+
+
+class Merit(Objective):
+    """The objective of reviews in memory."""
+
+    def __init__(
+        self, table: Table, common: Common, fixed: BoolArray, line_weight: float = 0.0, common_weight: float = 0.0
+    ) -> None:
+        super().__init__(common, fixed, line_weight, common_weight)
+        n = len(fixed)
+        self.table = table
+        self.face: Face = first_face(table)
+        self.perceived, self.bend = np.zeros(len(table.item)), np.zeros(n)
+        self._chains = bool(np.any(table.kind == MONOTONE))
+        self._bents = bool(np.any((table.kind == CONVEX) | (table.kind == CONCAVE)))
+        self.bends = self._chains or self._bents
         if self.bends:
-            self._pattern = pattern_of(self.table, n)
+            self._pattern = pattern_of(table, n)
             self._system = system_of(self._pattern)
         else:
             self._vectors = np.zeros(4 * n)
@@ -67,10 +102,10 @@ class Merit:
             project_chains(self.table, self.face, x, self.perceived)
         if self._bents:
             project_bents(self.table, self.face, x, self.perceived)
+        self.pull[:] = 0.0
+        self.bend[:] = 0.0
         self.squares, line = distances(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
-        common, self._slope_free = common_line(self.common, x, self.tilt)
-        value = 0.5 * self.squares + self.common_weight * (0.5 * common - inner(self.anchor, x))
-        gradient = self.pull + self.common_weight * (self.tilt - self.anchor)
+        value, gradient = self.weighed(x)
         if straighten:
             value += 0.5 * self.line_weight * line
             gradient += self.line_weight * self.bend
@@ -91,16 +126,3 @@ class Merit:
             )  # fmt: skip
         self.products += steps
         return self.direction
-
-    def norm(self, gradient: FloatArray) -> float:
-        """Length of a gradient per review: each item's part divided by the root of its number of reviews."""
-        return math.sqrt(inner(gradient, self._weight * gradient) / self.common.reviews)
-
-    def stationarity(self) -> float:
-        """Length per review of the gradient of F alone, at the point evaluated last."""
-        return self.norm(np.where(self.fixed, 0.0, self.pull))
-
-    def stay(self, weight: float) -> None:
-        """Measure distances from the point evaluated last, with a weight, instead of secondary objectives."""
-        self.line_weight, self.common_weight = 0.0, weight
-        self.anchor = self.tilt.copy()

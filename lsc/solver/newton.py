@@ -17,7 +17,7 @@ import numpy as np
 
 from lsc.model.programme import Minimiser, Programme
 from lsc.model.shapes import LINEAR
-from lsc.solver.merit import Merit, inner
+from lsc.solver.merit import Merit, Objective, inner
 from lsc.solver.tables import tabulate
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
@@ -51,18 +51,31 @@ MOST_TRIALS, NARROW, TINY = 60, 1e-4, 1e-300
 #: Differences of f below this part of it are rounding; the gradient then decides.
 FLAT = 1e-11
 
+#: The gradient to reach, and Newton steps to take at most, unless told otherwise.
+TOLERANCE, MAX_ITERATIONS = 1e-9, 1000
+
 #: Who listens to progress.
 Listener: TypeAlias = Callable[[Progress], object]
 
 
-class _Walk:
+class Walk:
     """Where the solver is: the point, and what is left of the iterations allowed."""
 
-    def __init__(self, merit: Merit, x: FloatArray, max_iterations: int, progress: Listener | None) -> None:
+    def __init__(self, merit: Objective, x: FloatArray, max_iterations: int, progress: Listener | None) -> None:
         self.merit, self.x = merit, x
         self.iterations, self.max_iterations, self.progress = 0, max_iterations, progress
         self.stuck, self.began = False, time.monotonic()
         self.forcing = FORCING if merit.bends else LINEAR_FORCING
+
+    def ending(self, tolerance: float) -> tuple[bool, str]:
+        """Return whether the walk has come close enough to a minimum, and what to say of it."""
+        residual = self.merit.stationarity()
+        if residual <= 10.0 * tolerance:
+            return True, f"optimal: gradient {residual:.1e} of the data after {self.iterations} Newton steps"
+        return False, (
+            f"not optimal to {tolerance:.0e}: gradient {residual:.1e} of the data after {self.iterations} Newton "
+            "steps; allow more iterations, or use the general solver"
+        )
 
     def descend(self, tolerance: float, share: float = 0.0, steps: int | None = None) -> bool:
         """Newton's method with inexact directions until the gradient is at most ``tolerance``.
@@ -100,7 +113,7 @@ class _Walk:
 
 
 def search(
-    merit: Merit, x: FloatArray, value: float, gradient: FloatArray, direction: FloatArray
+    merit: Objective, x: FloatArray, value: float, gradient: FloatArray, direction: FloatArray
 ) -> tuple[FloatArray, float, FloatArray, float]:
     """Step along a direction to where f has fallen and its derivative has lost part of its size.
 
@@ -164,8 +177,8 @@ class _Bracket:
 def minimise(
     programme: Programme,
     *,
-    tolerance: float = 1e-9,
-    max_iterations: int = 1000,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
     progress: Listener | None = None,
     start: FloatArray | None = None,
 ) -> Minimiser:
@@ -226,9 +239,24 @@ def minimise(
     known = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
     centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.degree, 1.0)
     begin = centred if start is None else (start - units.origin) / units.scale
-    walk = _Walk(merit, np.where(programme.is_reference, known, begin), max_iterations, progress)
-    _follow(walk, tolerance, near=start is not None)
-    return _finish(programme, walk, tolerance, units.origin, units.scale)
+    begin = np.where(programme.is_reference, known, begin)
+    walk = descend(merit, begin, tolerance, max_iterations, progress, near=start is not None)
+    return _finish(programme, merit, walk, tolerance, units.origin, units.scale)
+
+
+def descend(
+    merit: Objective,
+    begin: FloatArray,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+    progress: Listener | None = None,
+    *,
+    near: bool = False,
+) -> Walk:
+    """Minimise an objective from a point on, in the solver's units; ``near`` goes through the last stage only."""
+    walk = Walk(merit, begin, max_iterations, progress)
+    _follow(walk, tolerance, near=near)
+    return walk
 
 
 def _refuse(programme: Programme) -> None:
@@ -238,7 +266,7 @@ def _refuse(programme: Programme) -> None:
         raise InputError(problem)
 
 
-def _follow(walk: _Walk, tolerance: float, *, near: bool = False) -> None:
+def _follow(walk: Walk, tolerance: float, *, near: bool = False) -> None:
     """Go down the path of weights, or only its last stage if near; then take proximal steps until F is stationary."""
     merit = walk.merit
     size = max(1.0, merit.common.spread / merit.common.reviews)
@@ -258,7 +286,7 @@ def _follow(walk: _Walk, tolerance: float, *, near: bool = False) -> None:
 
 
 def _go(
-    walk: _Walk, path: Sequence[tuple[float, float, float]], size: float, tolerance: float, steps: int | None
+    walk: Walk, path: Sequence[tuple[float, float, float]], size: float, tolerance: float, steps: int | None
 ) -> bool:
     """Minimise with one pair of weights after the other, each from where the last one led; false if out of steps."""
     for line, common, goal in path:
@@ -270,21 +298,13 @@ def _go(
     return True
 
 
-def _finish(programme: Programme, walk: _Walk, tolerance: float, origin: float, scale: float) -> Minimiser:
+def _finish(programme: Programme, merit: Merit, walk: Walk, tolerance: float, origin: float, scale: float) -> Minimiser:
     """Bring the point the walk has reached back to the units of the programme."""
-    merit, reviewed = walk.merit, walk.merit.common.degree > 0.0
-    residual = merit.stationarity()
+    reviewed = merit.common.degree > 0.0
     shift = 0.0 if np.any(programme.is_reference) else -float(walk.x[reviewed].mean())
     quality = origin + scale * (walk.x + shift)
     quality[~reviewed] = 0.0
     quality[programme.is_reference] = programme.reference[programme.is_reference]
     perceived = origin + scale * (merit.perceived + shift)
-    converged = residual <= 10.0 * tolerance
-    if converged:
-        message = f"optimal: gradient {residual:.1e} of the data after {walk.iterations} Newton steps"
-    else:
-        message = (
-            f"not optimal to {tolerance:.0e}: gradient {residual:.1e} of the data after {walk.iterations} Newton "
-            "steps; allow more iterations, or use the general solver"
-        )
+    converged, message = walk.ending(tolerance)
     return Minimiser(quality, perceived, scale * scale * merit.squares, walk.iterations, converged, message)

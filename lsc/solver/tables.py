@@ -143,10 +143,12 @@ def _kinds(programme: Programme, size: IntArray, norm: FloatArray) -> tuple[IntA
 
 def first_face(table: Table) -> Face:
     """Return a face to be written by the projections, with no block and no bend yet."""
-    reviews, reviewers = len(table.item), len(table.kind)
+    # Of a linear reviewer a face is but whether her slope is free.
+    straight = bool(np.all((table.kind == LINEAR) | (table.kind == IDLE)))
+    reviews, reviewers = 0 if straight else len(table.item), len(table.kind)
     positions = np.arange(reviews, dtype=np.int64)
     return Face(
-        item=table.item.copy(),
+        item=table.item[:reviews].copy(),
         place=positions,
         sloped=np.zeros(reviewers, dtype=np.bool_),
         end=positions + 1,

@@ -11,16 +11,38 @@ from reviewgraph.cli.assuming import assumption_options
 from reviewgraph.cli.duties import duty_options, gone_options, gone_words, read_duties, read_gone_and_late
 from reviewgraph.cli.losing import losing_options
 from reviewgraph.cli.options import examples, expect_columns_used, given_table, output_option, table_options
-from reviewgraph.cli.output import csv_text, offer, offered, print_json, show, write_whole
+from reviewgraph.cli.output import csv_parts, csv_text, offer, offered, print_json, show, write_whole
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
+from reviewgraph.cli.streaming import stream_option
 from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, NAMES, Double, described, level_named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from reviewgraph.assumptions import Assumptions
     from reviewgraph.checking import Report
+    from reviewgraph.results import Progress
     from reviewgraph.reviews import Reviews
+    from reviewgraph.streams.table import Stream
+
+
+def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progress], None]) -> None:
+    """Check a table larger than memory."""
+    from reviewgraph.streams.connection import check_stream
+    from reviewgraph.streams.words import page
+
+    connection, require = check_stream(stream), options["require"]
+    reached = not require or connection.reaches(require)
+    if options["output"]:
+        write_whole(options["output"], csv_parts(connection.parts()))
+    if options["as_json"]:
+        print_json(connection.to_dict())
+    else:
+        show("\n\n".join([page(connection), *_verdict(require, reached=reached, use_scores=False)]))
+    if not reached:
+        click.get_current_context().exit(1)
 
 
 @click.command(
@@ -29,6 +51,12 @@ if TYPE_CHECKING:
         ("With a plan; status 1 where the level is missed:", "check reviews.csv plan.csv --require double"),
         ("Errors to expect, going by last year's scores:", "check reviews.csv --like last-year.csv --select 20%"),
     )
+)
+@stream_option(
+    _check_stream,
+    ("require", "output", "as_json"),
+    "the pieces that reviews connect, and of the levels above what is known without holding the reviews. Groups of -o "
+    "are pieces",
 )
 @table_options
 @click.option(

@@ -16,6 +16,7 @@ from reviewgraph.cli.refusal import Refusal as Refusal
 from reviewgraph.cli.targets import expect_apart
 from reviewgraph.cli.targets import expect_writable as expect_writable
 from reviewgraph.errors import LabelWarning, ReviewGraphError
+from reviewgraph.formats.writing import csv_parts as csv_parts
 from reviewgraph.formats.writing import csv_text as csv_text
 from reviewgraph.formats.writing import plain
 from reviewgraph.storing import write_whole as write_whole

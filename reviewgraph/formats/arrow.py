@@ -111,7 +111,7 @@ class Parquet(Table):
         try:
             self.file = pyarrow.parquet.ParquetFile(pa.BufferReader(pa.py_buffer(data)))
         except (pa.ArrowException, OSError) as error:
-            raise InputError(_say_unreadable(name, error)) from error
+            raise InputError(say_unreadable(name, error)) from error
         self.header: list[str] = list(self.file.schema_arrow.names)
         COLUMNS.expect(name, len(self.header))
 
@@ -125,7 +125,7 @@ class Parquet(Table):
             table = self.file.read(columns=[self.header[place] for place in positions])
             columns = [self._text(table.column(self.header[place]), self.header[place]) for place in positions]
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise InputError(_say_unreadable(self.name, error)) from error
+            raise InputError(say_unreadable(self.name, error)) from error
         return Rows(columns, range(1, table.num_rows + 1))
 
     def _text(self, column: Any, header: str) -> Column:
@@ -144,6 +144,7 @@ class Parquet(Table):
         return _encoded(column)
 
 
-def _say_unreadable(name: str, error: Exception) -> str:
+def say_unreadable(name: str, error: Exception) -> str:
+    """Return what to say of a Parquet file that Arrow cannot read."""
     lines = str(error).splitlines()
     return f"{name}: the Parquet file cannot be read ({lines[0] if lines else 'damaged'}); write it anew, or use CSV"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,6 +47,17 @@ def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
     writer.writerow(columns)
     writer.writerows(zip(*(map(_cell, column) for column in columns.values()), strict=True))
     return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+
+
+def csv_parts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[str]:
+    r"""Return columns that come in parts as CSV with one header, part by part.
+
+    >>> list(csv_parts([{"item": ["p1"]}, {"item": ["p2", "p3"]}]))
+    ['item\np1\n', 'p2\np3\n']
+    """
+    for number, columns in enumerate(parts):
+        text = csv_text(columns)
+        yield text if number == 0 else text[len(csv_text({name: [] for name in columns})) :]
 
 
 def _cell(value: Any) -> Any:

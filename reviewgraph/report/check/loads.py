@@ -23,7 +23,7 @@ def pictures(reviews: Reviews) -> list[Picture]:
 
 def loads(reviews: Reviews) -> list[Part]:
     """Return the sizes of a table, its loads and its overlaps."""
-    sizes, *lines = facts(reviews)
+    sizes, *lines = facts(reviews, int(reviews.scored.sum()))
     per_item, per_reviewer = reviews.reviews_per_item, reviews.loads
     alone = int((per_reviewer < 2).sum())
     unread = int((per_item == 0).sum())

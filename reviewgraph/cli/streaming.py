@@ -1,0 +1,67 @@
+"""``--stream``: a command on Parquet larger than memory, with the options that can be answered by batches."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from reviewgraph.cli.output import refusing, say
+from reviewgraph.cli.progress import telling
+from reviewgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from reviewgraph.results import Progress
+    from reviewgraph.streams.table import Stream
+
+Runner: TypeAlias = "Callable[[Stream, Mapping[str, Any], Callable[[Progress], None]], object]"
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+#: Options of REVIEWS that a table read by batches knows.
+TABLE = ("paths", "columns", "lower_is_better", "duplicates")
+
+
+def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[Command], Command]:
+    """Add ``--stream`` to a command that has the options of a table.
+
+    Parameters
+    ----------
+    run
+        What is called in place of the command: takes the open table, the options by name and a listener to progress.
+    known
+        The options of the command that it knows, by name; others are refused.
+    text
+        What the command answers of such a table, for its help.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def chosen(*args: Any, stream: bool, **options: Any) -> Any:
+            if not stream:
+                return command(*args, **options)
+            return _run(run, known, options)
+
+        option = click.option("--stream", is_flag=True, help=f"REVIEWS are Parquet larger than memory: {text}.")
+        return option(refusing(chosen))  # type: ignore[return-value]
+
+    return decorate
+
+
+def _run(run: Runner, known: Collection[str], options: dict[str, Any]) -> Any:
+    from reviewgraph.streams.table import stream_reviews
+
+    ctx = click.get_current_context()
+    for name in ctx.params:
+        given = ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+        if given and name not in {*TABLE, *known, "stream"}:
+            option = next(param.opts[0] for param in ctx.command.params if param.name == name)
+            message = (
+                f"stream: expected no {option} with it, which is not answered by batches; leave one of the two out"
+            )
+            raise InputError(message)
+    table = {name: options[name] for name in TABLE if name != "paths"}
+    with telling() as tell, stream_reviews(*options["paths"], **table, note=say, progress=tell) as stream:
+        return run(stream, options, tell)

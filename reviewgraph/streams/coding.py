@@ -1,0 +1,168 @@
+"""Labels of a table read by batches: collected in one pass, 32-bit codes in the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reviewgraph.arrays import CodeArray
+from reviewgraph.labels import natural_order
+
+KeyArray: TypeAlias = npt.NDArray[np.uint64]
+
+#: Whole numbers are looked up in a table of this many places a row of the file at most, beyond by bisection.
+ROOM, LEAST_ROOM = 2, 1 << 20
+
+
+class Labels(Sequence[str]):
+    """Labels in their natural order, held by Arrow or NumPy, and made text one by one as they are asked for."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        """Return one label, or those of a slice, as text."""
+        if isinstance(place, slice):
+            return list(map(str, self.values[place].tolist()))
+        found = self.values[place]
+        return str(found.as_py() if isinstance(found, pa.Scalar) else found)
+
+
+class Coder(Protocol):
+    """The labels of one role: first :meth:`add` all, then :meth:`settle`, then :meth:`codes` of each batch.
+
+    ``together`` is the number of rows from which coding them at once pays.
+    """
+
+    together: int
+
+    def add(self, labels: Any) -> None:
+        """Collect the labels of a batch."""
+        ...
+
+    def settle(self) -> Labels:
+        """Return the distinct labels; none may be added any more."""
+        ...
+
+    def codes(self, labels: Any) -> CodeArray:
+        """Return the codes of the labels of a batch."""
+        ...
+
+
+class Texts:
+    """Codes of text: Arrow's hash tables, built anew for each batch, which should therefore be large."""
+
+    def __init__(self) -> None:
+        self.distinct, self.together = pa.array([], pa.large_string()), 1
+        self._pending: list[Any] = []
+
+    def add(self, labels: Any) -> None:
+        """Collect the labels of a batch."""
+        self._pending.append(pc.unique(labels))
+        # Merged when they have grown by half, so that a label is looked at a logarithmic number of times.
+        if sum(map(len, self._pending)) > len(self.distinct):
+            self._merge()
+
+    def settle(self) -> Labels:
+        """Return the distinct labels in natural order."""
+        self._merge()
+        self.distinct = self.distinct.take(pa.array(natural_order(self.distinct.to_pylist())))
+        self.together = max(1, len(self.distinct))
+        return Labels(self.distinct)
+
+    def codes(self, labels: Any) -> CodeArray:
+        """Look them up."""
+        return np.asarray(pc.index_in(labels, value_set=self.distinct).to_numpy(), np.uint32)
+
+    def _merge(self) -> None:
+        if self._pending:
+            self.distinct = pc.unique(pa.chunked_array([self.distinct, *self._pending]))
+            self._pending = []
+
+
+class Numbers:
+    """Codes of whole numbers: by a table where they lie close together, and else by bisection.
+
+    Parameters
+    ----------
+    n_rows
+        How many rows there are.
+    signed
+        Whether numbers may be negative; these come after the others.
+    """
+
+    def __init__(self, n_rows: int, *, signed: bool) -> None:
+        self.room, self.signed, self.together = max(LEAST_ROOM, ROOM * n_rows), signed, 1
+        self.seen: npt.NDArray[np.bool_] | None = np.zeros(0, np.bool_)
+        self.distinct: KeyArray = np.zeros(0, np.uint64)
+        self._pending: list[KeyArray] = []
+        self._table: CodeArray = np.zeros(0, np.uint32)
+
+    def add(self, labels: Any) -> None:
+        """Collect the labels of a batch."""
+        keys = self._keys(labels)
+        most = int(keys.max(initial=0)) + 1
+        if self.seen is not None and most <= self.room:
+            if most > self.seen.size:
+                self.seen = np.concatenate([self.seen, np.zeros(2 * most - self.seen.size, np.bool_)])
+            self.seen[keys] = True
+            return
+        if self.seen is not None:
+            self._pending, self.seen = [np.flatnonzero(self.seen).astype(np.uint64)], None
+        self._pending.append(np.unique(keys))
+        if sum(map(len, self._pending)) > self.distinct.size:
+            self._merge()
+
+    def settle(self) -> Labels:
+        """Return the distinct labels, in the order in which their digits stand as text."""
+        if self.seen is not None:
+            self.distinct = np.flatnonzero(self.seen).astype(np.uint64)
+            self._table = (np.cumsum(self.seen, dtype=np.uint32) - np.uint32(1)).astype(np.uint32)
+        self._merge()
+        return Labels(self._numbers(self.distinct))
+
+    def codes(self, labels: Any) -> CodeArray:
+        """Look them up."""
+        keys = self._keys(labels)
+        if self.seen is not None:
+            return self._table[keys]
+        return np.searchsorted(self.distinct, keys).astype(np.uint32)
+
+    def _merge(self) -> None:
+        if self._pending:
+            self.distinct = np.unique(np.concatenate([self.distinct, *self._pending]))
+            self._pending = []
+
+    def _keys(self, labels: Any) -> KeyArray:
+        """Return numbers whose order is the natural order of labels: 0, 1, 2, ..., then -1, -2, ..."""
+        values = labels.to_numpy()
+        if not self.signed:
+            return np.asarray(values, np.uint64)
+        # The highest bit stands for the sign; below it, the bits of a negative number turned over.
+        return np.asarray(np.where(values < 0, ~values | np.int64(-(2**63)), values).view(np.uint64))
+
+    def _numbers(self, keys: KeyArray) -> npt.NDArray[Any]:
+        if not self.signed:
+            return keys
+        values = keys.view(np.int64)
+        return np.where(values < 0, ~(values & np.int64(2**63 - 1)), values)
+
+
+def coder_of(kind: Any, n_rows: int) -> Coder:
+    """Return what codes labels of an Arrow type."""
+    if pa.types.is_integer(kind):
+        return Numbers(n_rows, signed=pa.types.is_signed_integer(kind))
+    return Texts()

@@ -1,0 +1,224 @@
+"""What a table on disk connects: its pieces exactly, and of the levels above what a few passes can decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from reviewgraph.arrays import CodeArray, IntArray
+from reviewgraph.errors import InputError
+from reviewgraph.kernels.union_find import grow_cover, point_at_roots, union_chunk
+from reviewgraph.levels import LEVELS, level_named
+from reviewgraph.results import Result
+from reviewgraph.streams.coding import Labels
+from reviewgraph.streams.table import Stream
+from reviewgraph.words import counted
+
+#: Passes in which the cover of the busiest reviewer may grow.
+PASSES = 30
+#: Rows of a table that are made text at once.
+ROWS = 1 << 18
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Connection(Result):
+    """The check of a table larger than memory, see :func:`check_stream`.
+
+    Parameters
+    ----------
+    stream
+        The table.
+    labels, item_labels
+        Shapes (M,) and (N,): the piece (connected component) of each reviewer and item, numbered from 1: most items
+        first, then most reviewers, then the one whose first reviewer comes first.
+    pieces
+        How many there are.
+    least_cover
+        Items of one doubly connected component; the largest may have more.
+    least_degrees_of_freedom
+        Missing links that counting finds; there may be more.
+    """
+
+    stream: Stream = field(repr=False)
+    labels: IntArray
+    item_labels: IntArray
+    pieces: int
+    least_cover: int
+    least_degrees_of_freedom: int
+
+    @cached_property
+    def known(self) -> dict[str, bool | None]:
+        """Whether each level holds, by name, the strongest first; None where the passes taken do not decide it."""
+        connected = self.pieces == 1
+        if self.least_cover == self.stream.n_items:  # a doubly connected component that covers all
+            return dict.fromkeys((level.name for level in LEVELS), True)
+        above = None if connected and not self.least_degrees_of_freedom else False
+        return {level.name: above if level.shared > 1 else connected for level in LEVELS}
+
+    @property
+    def level(self) -> str | None:
+        """The highest level that is known to hold, or none."""
+        return next((name for name, holds in self.known.items() if holds), None)
+
+    @property
+    def undecided(self) -> list[str]:
+        """The levels of which it is not known whether they hold."""
+        return [name for name, holds in self.known.items() if holds is None]
+
+    def reaches(self, level: str) -> bool:
+        """Whether a level is known to hold.
+
+        Raises
+        ------
+        InputError
+            If that is not decided, or no level has the name.
+        """
+        asked = level_named(level)
+        holds = self.known.get(asked.name, False if self.known[LEVELS[0].name] is False else None)
+        if holds is None:
+            message = (
+                f"require: whether the level {asked.name!r} holds is not decided for a table larger than memory; ask "
+                f"for {LEVELS[-1].name!r}, or check a table that fits into memory without --stream"
+            )
+            raise InputError(message)
+        return holds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of a check; what is not known is None, and ``at_least`` holds what is known of it."""
+        double, recoverable, _ = self.known.values()
+        stream = self.stream
+        return {
+            "reviewers": stream.n_reviewers,
+            "items": stream.n_items,
+            "reviews": stream.n_reviews,
+            "connected": {"components": self.pieces},
+            "doubly_connected": None,
+            "recovery_resilient": double,
+            "recoverable": recoverable,
+            "degrees_of_freedom": 0 if recoverable else None,
+            "level": self.level,
+            "undecided": self.undecided,
+            "at_least": {"largest_cover": self.least_cover, "degrees_of_freedom": self.least_degrees_of_freedom},
+        }
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return all of :meth:`parts` at once."""
+        columns: dict[str, list[Any]] = {"role": [], "label": [], "group": []}
+        for part in self.parts():
+            for name, values in part.items():
+                columns[name] += values
+        return columns
+
+    def parts(self, rows: int = ROWS) -> Iterator[dict[str, list[Any]]]:
+        """Return a row for each reviewer and each item, so many at a time: role, label, group (the piece)."""
+        sides: tuple[tuple[str, Labels, IntArray], ...] = (
+            ("reviewer", self.stream.reviewers, self.labels),
+            ("item", self.stream.items, self.item_labels),
+        )
+        for role, labels, group in sides:
+            for first in range(0, len(labels), rows):
+                text = labels[first : first + rows]
+                yield {"role": [role] * len(text), "label": text, "group": group[first : first + rows].tolist()}
+
+    def headline(self) -> str:
+        """Return the level, and what is missing."""
+        return f"{counted(self.stream.n_items, 'item')}, {self.level or f'{self.pieces:,} pieces'}"
+
+
+def check_stream(stream: Stream) -> Connection:
+    """Check a table larger than memory: the pieces exactly, and what counting and one growing cover say of the rest.
+
+    Doubly connected components and degrees of freedom take memory that grows with the reviews; here both have bounds.
+    The cover of the busiest reviewer grows by whoever shares two items with it, pass by pass: where it covers all
+    items, all are comparable for certain.
+
+    Parameters
+    ----------
+    stream
+        The table, open.
+
+    Notes
+    -----
+    Takes near-linear time, and about 30 bytes a reviewer and item.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet
+    >>> from tempfile import TemporaryDirectory
+    >>> from reviewgraph import stream_reviews
+    >>> with TemporaryDirectory() as folder:
+    ...     path = f"{folder}/scores.parquet"
+    ...     pa.parquet.write_table(pa.table({"reviewer": [1, 1, 2, 2, 3], "item": [1, 2, 2, 3, 4]}), path)
+    ...     with stream_reviews(path) as stream:
+    ...         found = check_stream(stream)
+    >>> found, found.labels.tolist(), found.item_labels.tolist(), found.least_degrees_of_freedom
+    (<Connection: 4 items, 2 pieces>, [1, 1, 2], [1, 1, 1, 2], 2)
+    """
+    reviewers, items, pieces = _pieces(stream)
+    missing = _least_missing(stream, reviewers, items, pieces)
+    # A cover of all items needs one piece and no missing link: else the pass is in vain.
+    cover = _cover_of_busiest(stream) if pieces == 1 and not missing else int(stream.loads.max(initial=0))
+    return Connection(stream, reviewers, items, pieces, cover, missing)
+
+
+def pieces_of(stream: Stream, *, scored: bool = False) -> tuple[CodeArray, int]:
+    """Return the piece of each reviewer and then of each item, shape (M + N,), and how many pieces there are.
+
+    They are numbered from 0 in the order of their first reviewers, unreviewed items after them; with ``scored`` only
+    reviews with a score join.
+    """
+    M, N = stream.n_reviewers, stream.n_items
+    parent = np.arange(M + N, dtype=np.uint32)
+    for every in stream.chunks():
+        chunk = every.only_scored() if scored else every
+        union_chunk(parent, chunk.first, chunk.start, M, chunk.item)
+    point_at_roots(parent)
+    # A root is the smallest vertex of its piece: pieces are numbered in the order of their first reviewers.
+    is_root = parent == np.arange(M + N, dtype=np.uint32)
+    pieces = int(np.count_nonzero(is_root))
+    number = np.cumsum(is_root, dtype=np.uint32)
+    del is_root
+    return number[parent] - np.uint32(1), pieces
+
+
+def _pieces(stream: Stream) -> tuple[IntArray, IntArray, int]:
+    """Return the piece of each reviewer and item, from 1, the largest first, and how many there are."""
+    M = stream.n_reviewers
+    piece, pieces = pieces_of(stream)
+    covers, sizes = (np.bincount(part, minlength=pieces) for part in (piece[M:], piece[:M]))
+    place = np.empty(pieces, np.int64)
+    place[np.lexsort((np.arange(pieces), -sizes, -covers))] = np.arange(1, pieces + 1)
+    return place[piece[:M]], place[piece[M:]], pieces
+
+
+def _least_missing(stream: Stream, reviewers: IntArray, items: IntArray, pieces: int) -> int:
+    """Return the degrees of freedom that counting finds, piece by piece.
+
+    A piece of n items and m reviewers of two or more reviews has n + 2m unknowns, of which its reviews determine one
+    each at most, and all but two at most.
+    """
+    loads = stream.loads
+    linking = loads >= 2
+    home = reviewers[linking] - 1
+    unknown = np.bincount(items - 1, minlength=pieces) + 2 * np.bincount(home, minlength=pieces)
+    reviews = np.bincount(home, loads[linking], pieces).astype(np.int64)
+    rank = np.minimum(reviews, np.maximum(unknown - 2, 0))
+    return int((unknown - rank).sum()) - min(stream.n_items, 2)
+
+
+def _cover_of_busiest(stream: Stream) -> int:
+    """Return the size of the doubly connected cover that grows from the busiest reviewer, or of a part of it."""
+    joined, covered = np.zeros(stream.n_reviewers, np.bool_), np.zeros(stream.n_items, np.bool_)
+    busiest = int(np.argmax(stream.loads))
+    for chunk in stream.chunks():
+        j = busiest - chunk.first
+        if 0 <= j < chunk.start.size - 1:
+            joined[busiest], covered[chunk.item[chunk.start[j] : chunk.start[j + 1]]] = True, True
+    for _ in range(PASSES):
+        if not sum(grow_cover(joined, covered, chunk.first, chunk.start, chunk.item) for chunk in stream.chunks()):
+            break
+    return int(np.count_nonzero(covered))

@@ -1,0 +1,180 @@
+"""Parquet files as batches of three columns: reviewer, item and score, the rows numbered through."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+
+from reviewgraph.arrays import FloatArray
+from reviewgraph.errors import InputError
+from reviewgraph.formats.arrow import say_unreadable
+from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, columns_of, locate, require_named
+from reviewgraph.formats.problems import Problems, quote
+from reviewgraph.formats.values import say_bad_score
+
+if TYPE_CHECKING:
+    from reviewgraph.formats.tables import Path
+
+ROLES = (REVIEWER, ITEM, SCORE)
+LABELS = (REVIEWER.name, ITEM.name)
+#: Bytes of a column that are read at once.
+BUFFER = 1 << 20
+
+
+class Batch(NamedTuple):
+    """Rows that stand one after the other: labels as Arrow has them, scores with NaN where a review is planned."""
+
+    labels: Mapping[str, Any]
+    score: FloatArray
+
+
+class Source:
+    """Parquet files that are read batch by batch, as often as is needed.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    columns
+        Names of columns by role, as :func:`reviewgraph.read_reviews` takes them.
+    note
+        Told what a person should know about the files.
+
+    Raises
+    ------
+    InputError
+        If a file is no Parquet file, or a column is missing, ambiguous or of a type that is not read by batches.
+    """
+
+    def __init__(self, paths: Sequence[Path], columns: Mapping[str, str], note: Callable[[str], object]) -> None:
+        self.names = list(map(str, paths))
+        self.files = list(map(_opened, self.names))
+        headers = [list(file.schema_arrow.names) for file in self.files]
+        require_named(headers, ROLES, columns)
+        self.places = [
+            locate(header, ROLES, columns_of(columns, name), name, note)
+            for name, header in zip(self.names, headers, strict=True)
+        ]
+        self.starts = np.cumsum([0, *(file.metadata.num_rows for file in self.files)]).tolist()
+        self.kinds = {role: self._kind(role) for role in LABELS}
+        self._expect_numbers()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        return int(self.starts[-1])
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether some file has a score column."""
+        return any(SCORE.name in places for places in self.places)
+
+    def place(self, row: int) -> str:
+        """Return how a message names a row, counted from 0 through all files."""
+        file = bisect_right(self.starts, row) - 1
+        return f"{self.names[file]}: row {row - self.starts[file] + 1}"
+
+    def batches(self, rows: int) -> Iterator[Batch]:
+        """Read all files, so many rows at a time.
+
+        Raises
+        ------
+        InputError
+            If Arrow cannot read on.
+        """
+        for name, file, places in zip(self.names, self.files, self.places, strict=True):
+            names = {role: file.schema_arrow.names[place] for role, place in places.items()}
+            try:
+                for part in file.iter_batches(rows, columns=list(dict.fromkeys(names.values()))):
+                    labels = {role: _cast(part.column(names[role]), self.kinds[role]) for role in LABELS}
+                    yield Batch(labels, _scores(part, names.get(SCORE.name)))
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(say_unreadable(name, error)) from error
+        pa.default_memory_pool().release_unused()
+
+    def expect_whole(self, batch: Batch, first: int, problems: Problems) -> None:
+        """Note the rows of a batch, which begins at a row, that lack a label or have a score that is none."""
+        for role, labels in batch.labels.items():
+            empty = pc.is_null(labels)
+            if self.kinds[role] == pa.large_string():
+                empty = pc.or_(empty, pc.equal(pc.utf8_trim_whitespace(labels), "").fill_null(True))
+            at = (first + np.flatnonzero(empty.to_numpy(zero_copy_only=False))).tolist()
+            self._note(at, f"the {role} is empty", problems)
+            if at:
+                problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
+        bad = np.flatnonzero(np.isinf(batch.score))
+        self._note((first + bad).tolist(), say_bad_score("inf", (), False), problems)
+
+    def _note(self, rows: list[int], what: str, problems: Problems) -> None:
+        if rows:  # all of one file
+            file = bisect_right(self.starts, rows[0]) - 1
+            lines = [row - self.starts[file] + 1 for row in rows]
+            problems.add_rows(file, lines, lambda n: f"{self.place(rows[n])}: {what}")
+
+    def _types(self, role: str) -> Iterator[tuple[str, str, Any]]:
+        for name, file, places in zip(self.names, self.files, self.places, strict=True):
+            if role in places:
+                column = file.schema_arrow.field(places[role])
+                kind = column.type
+                yield name, column.name, kind.value_type if pa.types.is_dictionary(kind) else kind
+
+    def _kind(self, role: str) -> Any:
+        """Return the type that the labels of a role are read as: whole numbers if all files have these, else text."""
+        numbers = True
+        for name, header, kind in self._types(role):
+            text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+            if not text and not pa.types.is_integer(kind):
+                message = (
+                    f"{name}: column {quote(header)}: expected text or whole numbers in a table read by batches, "
+                    f"found {kind}; write the column as text, or leave out --stream"
+                )
+                raise InputError(message)
+            numbers = numbers and not text
+        unsigned = all(pa.types.is_unsigned_integer(kind) for _, _, kind in self._types(role))
+        return (pa.uint64() if unsigned else pa.int64()) if numbers else pa.large_string()
+
+    def _expect_numbers(self) -> None:
+        for name, header, kind in self._types(SCORE.name):
+            if not any(check(kind) for check in (pa.types.is_integer, pa.types.is_floating, pa.types.is_null)):
+                message = (
+                    f"{name}: column {quote(header)}: expected numbers as scores in a table read by batches, found "
+                    f"{kind}; write the column as numbers, or leave out --stream"
+                )
+                raise InputError(message)
+
+
+def _opened(name: str) -> Any:
+    try:
+        with open(name, "rb") as file:
+            magic = file.read(4)
+        if magic != b"PAR1":
+            message = f"{name}: expected a Parquet file, the one format that is read by batches; leave out --stream"
+            raise InputError(message)
+        # As Arrow opens files, it holds all that it has read of one until the end.
+        return pyarrow.parquet.ParquetFile(name, pre_buffer=False, buffer_size=BUFFER)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(say_unreadable(name, error)) from error
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(kind)
+
+
+def _scores(part: Any, name: str | None) -> FloatArray:
+    """Return scores, NaN where there is none; what was NaN in the file becomes infinite, and so refused."""
+    if name is None:
+        return np.full(part.num_rows, np.nan)
+    column = part.column(name).cast(pa.float64())
+    found = np.array(column.to_numpy(zero_copy_only=False), np.float64)
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    found[np.isnan(found) & ~missing] = np.inf
+    found[missing] = np.nan
+    return found

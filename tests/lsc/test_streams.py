@@ -1,0 +1,151 @@
+"""Calibration by batches: the qualities, groups and ranks of the calibration in memory, whatever the batch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+
+import lsc
+from lsc.solver import newton
+from reviewgraph import InputError, read_reviews, stream_reviews
+from reviewgraph.cli import main
+
+
+def conference(
+    seed: int, n_reviewers: int = 14, load: int = 4, noise: float = 0.5, apart: int = 1, step: int = 50
+) -> dict[str, Any]:
+    """Draw linear reviewers in groups whose items begin ``step`` apart; some scores are constant or planned."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for group in range(apart):
+        truth = rng.normal(size=12)
+        for j in range(n_reviewers):
+            mine = rng.permutation(12)[: 1 if j == 3 else load]
+            slope, offset = rng.uniform(0.2, 2.0), rng.normal()
+            score = slope * (truth[mine] + noise * rng.standard_normal(mine.size)) + offset
+            score = np.full(mine.size, 2.5) if j == 5 else score
+            planned = [None if j == 7 and place == 0 else y for place, y in enumerate(score.tolist())]
+            rows += [(100 * group + j, step * group + i, y) for i, y in zip(mine.tolist(), planned, strict=True)]
+    order = rng.permutation(len(rows))
+    return {name: [rows[r][place] for r in order] for place, name in enumerate(("reviewer", "item", "score"))}
+
+
+def written(folder: Path, rows: dict[str, Any]) -> str:
+    path = str(folder / "scores.parquet")
+    pa.parquet.write_table(pa.table(rows), path, row_group_size=11)
+    return path
+
+
+@pytest.mark.parametrize("hypothesis", ["linear", "offset"])
+@pytest.mark.parametrize("noise", [0.5, 0.0])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_qualities_are_those_in_memory(tmp_path: Path, hypothesis: str, noise: float, seed: int) -> None:
+    path = written(tmp_path, conference(seed, noise=noise, apart=1 + seed % 2, load=5))
+    whole = lsc.calibrate(read_reviews(path, lower_is_better=seed == 2), hypothesis)
+    for batch in (7, 10_000) if hypothesis == "linear" and noise else (1, 7, 10_000):
+        with stream_reviews(path, batch=batch, lower_is_better=seed == 2) as stream:
+            found = lsc.calibrate_stream(stream, hypothesis)
+            columns = found.to_columns()
+            small = list(found.parts(5))
+        assert found.quality == pytest.approx(whole.quality, abs=1e-8, nan_ok=True)
+        assert found.average == pytest.approx(whole.average, abs=1e-12, nan_ok=True)
+        assert found.group.tolist() == whole.group.tolist()
+        assert found.objective == pytest.approx(whole.objective, abs=1e-9)
+        assert found.status is whole.status
+        assert {name: list(values) for name, values in whole.to_columns().items() if name in ("item", "group")} == {
+            name: columns[name] for name in ("item", "group")
+        }
+        assert [entry for part in small for entry in part["rank"]] == columns["rank"]
+
+
+def test_the_long_way_and_the_wide_lookup_are_the_same_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, conference(5, n_reviewers=9, load=2))
+    whole = lsc.calibrate(read_reviews(path))
+    monkeypatch.setattr(newton, "QUICK", 1)
+    monkeypatch.setattr("lsc.solver.streamed.FAR", 3)
+    again = lsc.calibrate(read_reviews(path))
+    with stream_reviews(path, batch=7) as stream:
+        found = lsc.calibrate_stream(stream)
+    assert found.quality == pytest.approx(again.quality, abs=1e-8, nan_ok=True)
+    assert found.objective == pytest.approx(whole.objective, abs=1e-9)
+
+
+def test_refusals(tmp_path: Path) -> None:
+    path = written(tmp_path, {"reviewer": [1, 2], "item": [1, 1]})
+    with stream_reviews(path) as stream:
+        with pytest.raises(InputError, match="expected scores, found none"):
+            lsc.calibrate_stream(stream)
+        with pytest.raises(InputError, match=r"expected linear or offset .* found 'convex'"):
+            lsc.calibrate_stream(stream, "convex")
+
+
+def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path(written(tmp_path, conference(1, apart=2))).name
+    runner, words = CliRunner(), ["calibrate", path, "--method", "lsc", "-o"]
+    assert runner.invoke(main, [*words, "whole.csv"]).exit_code == 0
+    done = runner.invoke(main, [*words, "stream.csv", "--stream"])
+    assert done.exit_code == 0, done.output
+    assert "no review connects the 2 groups" in " ".join(done.output.split())
+    whole, found = (read_table(tmp_path / name) for name in ("whole.csv", "stream.csv"))
+    assert [row[0] for row in whole] == [row[0] for row in found]
+    assert [row[3] for row in whole] == [row[3] for row in found]
+    assert '"items": null' in runner.invoke(main, [*words[:-1], "--stream", "--json"]).output
+    for more, expected in (
+        (["calibrate", path, "--stream"], "--method lsc"),
+        ([*words[:-1], "--stream", "--html", "a.html"], "--html"),
+        (["check", path, "--stream", "--fragile"], "--fragile"),
+    ):
+        refused = runner.invoke(main, more)
+        assert (refused.exit_code, expected in refused.output) == (2, True), refused.output
+
+
+def read_table(path: Path) -> list[list[str]]:
+    return [line.split(",") for line in path.read_text("utf-8").splitlines()]
+
+
+def test_the_check_says_of_a_level_what_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path(written(tmp_path, conference(1, apart=2, load=6, step=11))).name  # one item in common
+    for level, status in (("connected", 0), ("double", 2)):
+        done = CliRunner().invoke(main, ["check", path, "--stream", "--require", level])
+        assert done.exit_code == status, done.output
+    apart = Path(written(tmp_path, conference(1, apart=2))).name
+    done = CliRunner().invoke(main, ["check", apart, "--stream", "--require", "survives-review", "-o", "pieces.csv"])
+    assert done.exit_code == 1, done.output
+    assert "2 pieces" in done.output
+    assert len((tmp_path / "pieces.csv").read_text("utf-8").splitlines()) == 1 + 28 + 24
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_a_limit_on_memory_that_the_reviews_alone_would_break(tmp_path: Path) -> None:
+    """Beyond what is loaded there is room for a batch and for what there is one of a reviewer or item, but no more."""
+    pair = np.unique(np.random.default_rng(0).integers(0, 2_000_000, 400_000))
+    rows = {"reviewer": pair // 2_000, "item": pair % 2_000, "score": (pair % 7).astype(float)}
+    path = str(tmp_path / "large.parquet")
+    pa.parquet.write_table(pa.table(rows), path, row_group_size=10_000)
+    code = (
+        "import resource, sys\n"
+        "from reviewgraph import stream_reviews, check_stream\n"
+        "from reviewgraph.kernels.compiling import POLICY\n"
+        "with stream_reviews(sys.argv[2]) as s, POLICY.at_once():\n    check_stream(s)\n"
+        "import reviewgraph.reading, reviewgraph.formats.arrow\n"
+        "now = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "limit = now + (12 << 20)\nresource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
+        "with stream_reviews(sys.argv[1], batch=10_000) as s:\n    print(check_stream(s).pieces, s.n_reviews)\n"
+        "try:\n    reviewgraph.reading.read_reviews(sys.argv[1])\n"
+        "except (MemoryError, reviewgraph.InputError):\n    print('none')"
+    )
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
+    small = written(tmp_path, conference(1))
+    done = subprocess.run([sys.executable, "-c", code, path, small], capture_output=True, text=True, env=env)
+    assert done.stdout.split() == ["1", str(pair.size), "none"], done.stderr

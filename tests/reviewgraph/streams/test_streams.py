@@ -1,0 +1,205 @@
+"""Tables read by batches: the same rows, labels, refusals and pieces as in memory, whatever the batch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from reviewgraph import InputError, check, check_stream, connected_components, read_reviews, stream_reviews
+from reviewgraph.components import covers_all
+from reviewgraph.levels import LEVELS
+from reviewgraph.streams.sources import Source
+from reviewgraph.streams.spill import Spill
+
+
+def written(folder: Path, *, name: str = "scores.parquet", **columns: Any) -> str:
+    path = folder / name
+    pa.parquet.write_table(pa.table(columns), path, row_group_size=5)
+    return str(path)
+
+
+def drawn(seed: int, n: int = 60, kind: str = "numbers") -> dict[str, Any]:
+    """Draw rows in any order: gaps in the ids, planned reviews, pairs planned in one row and scored in another."""
+    rng = np.random.default_rng(seed)
+    who, what = rng.integers(0, 20, n), rng.integers(0, 25, n)
+    score: list[float | None] = rng.integers(1, 6, n).astype(float).tolist()
+    first: set[tuple[int, int]] = set()
+    for row, pair in enumerate(zip(who.tolist(), what.tolist(), strict=True)):
+        if pair in first or rng.random() < 0.1:
+            score[row] = None
+        first.add(pair)
+    if kind == "far":
+        who, what = who * 10**15, what * 10**14 - 10**15
+    labels: dict[str, Any] = {"reviewer": who, "item": what}
+    if kind == "text":
+        labels = {"reviewer": [f"r{j}" for j in who], "item": [f"{'xy'[i % 2]}{i:03}" for i in what]}
+    if kind == "dictionary":
+        labels["reviewer"] = pa.array([f"r{j}" for j in who]).dictionary_encode()
+    return {**labels, "score": pa.array(score, pa.float64())}
+
+
+@pytest.mark.parametrize("kind", ["numbers", "far", "text", "dictionary"])
+@pytest.mark.parametrize("batch", [1, 7, 60])
+def test_rows_and_labels_are_those_read_at_once(tmp_path: Path, kind: str, batch: int) -> None:
+    path, told, heard = written(tmp_path, **drawn(3, kind=kind)), [], []
+    reviews = read_reviews(path, lower_is_better=True, note=told.append)
+    with stream_reviews(path, lower_is_better=True, batch=batch, note=heard.append) as stream:
+        assert heard == told
+        assert stream.reviewers[:] == list(reviews.reviewers)
+        assert stream.items[:] == list(reviews.items)
+        assert [stream.items[i] for i in range(stream.n_items)] == list(reviews.items)
+        chunks = list(stream.chunks())
+        assert np.concatenate([chunk.item for chunk in chunks]).tolist() == reviews.item.tolist()
+        assert np.concatenate([chunk.score for chunk in chunks]) == pytest.approx(reviews.score, abs=0, nan_ok=True)
+        assert stream.loads.tolist() == reviews.loads.tolist()
+        assert stream.reviews_per_item.tolist() == reviews.reviews_per_item.tolist()
+        assert stream.n_scored == reviews.scored.sum()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_pieces_and_levels_agree_with_the_check_in_memory(tmp_path: Path, seed: int) -> None:
+    path = written(tmp_path, **drawn(seed, 10 + 10 * seed))
+    reviews = read_reviews(path)
+    pieces, report = connected_components(reviews), check(reviews, fragile=False)
+    place = np.empty(len(pieces), int)
+    place[pieces.largest_first] = np.arange(1, len(pieces) + 1)
+    for batch in (1, 7, 1000):
+        with stream_reviews(path, batch=batch) as stream:
+            found = check_stream(stream)
+        assert found.labels.tolist() == place[pieces.labels].tolist()
+        assert found.item_labels.tolist() == place[pieces.item_labels].tolist()
+        assert found.least_degrees_of_freedom <= report.degrees_of_freedom
+        assert found.least_cover <= report.structure.doubly_connected.largest_cover
+        for level in LEVELS:
+            assert found.known[level.name] in (None, level.holds(report.structure))
+        assert found.known["connected"] is report.structure.is_connected
+
+
+def test_a_growing_cover_proves_the_strongest_level(tmp_path: Path) -> None:
+    who = np.repeat(np.arange(30), 4)
+    path = written(tmp_path, reviewer=who, item=(who + np.tile(np.arange(4), 30)) % 20)
+    assert covers_all(check(read_reviews(path)).structure.doubly_connected)
+    with stream_reviews(path, batch=9) as stream:
+        found = check_stream(stream)
+    assert found.level == "double"
+    assert not found.undecided
+    assert found.to_dict()["degrees_of_freedom"] == 0
+
+
+@pytest.mark.parametrize("policy", ["last", "mean"])
+def test_repeated_pairs_count_as_in_memory(tmp_path: Path, policy: Any) -> None:
+    rng = np.random.default_rng(1)
+    rows = {"reviewer": rng.integers(0, 4, 40), "item": rng.integers(0, 5, 40), "score": rng.normal(size=40)}
+    path = written(tmp_path, **rows)
+    whole = read_reviews(path, duplicates=policy)
+    for batch in (1, 7, 40):
+        with stream_reviews(path, duplicates=policy, batch=batch) as stream:
+            score = np.concatenate([chunk.score for chunk in stream.chunks()])
+        assert score.tolist() == whole.score.tolist()
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "twice": {"reviewer": [1, 1, 2, 1], "item": [3, 3, 3, 3], "score": [None, 5.0, 1.0, 6.0]},
+    "nobody": {"reviewer": ["a", None, " ", "b"], "item": [1, 1, 1, None], "score": [1.0, 2.0, 3.0, 4.0]},
+    "infinite": {"reviewer": [1, 2, 3], "item": [1, 1, 1], "score": [1.0, np.inf, 2.0]},
+    "columns": {"reviewer": [1], "score": [1.0]},
+    "empty": {"reviewer": pa.array([], pa.int64()), "item": pa.array([], pa.int64())},
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_refusals_are_those_of_reading_at_once(tmp_path: Path, case: str) -> None:
+    path = written(tmp_path, **BAD[case])
+    with pytest.raises(InputError) as whole:
+        read_reviews(path)
+    for batch in (1, 100):
+        with pytest.raises(InputError) as found, stream_reviews(path, batch=batch):
+            pass
+        assert str(found.value) == str(whole.value)
+
+
+def test_what_is_not_read_by_batches_is_said(tmp_path: Path) -> None:
+    text = tmp_path / "a.csv"
+    text.write_text("reviewer,item\n1,2\n")
+    grades = written(tmp_path, name="g.parquet", reviewer=[1], item=[1], score=["A"])
+    floats = written(tmp_path, name="f.parquet", reviewer=[1.5], item=[1])
+    for path, expected in ((str(text), "a Parquet file"), (grades, "numbers as scores"), (floats, "whole numbers")):
+        with pytest.raises(InputError, match=f"expected .*{expected}.* --stream"), stream_reviews(path):
+            pass
+
+
+def test_two_files_are_one_table_and_rows_are_named_by_file(tmp_path: Path) -> None:
+    one = written(tmp_path, reviewer=[7, 8], item=["p", "q"], score=[1, 2])
+    two = written(tmp_path, name="more.parquet", reviewer=["7", "9"], item=["q", "q"], score=[3.5, 4.0])
+    whole = read_reviews(one, two)
+    with stream_reviews(one, two, batch=1) as stream:
+        assert stream.reviewers[:] == list(whole.reviewers)
+        assert np.concatenate([chunk.score for chunk in stream.chunks()]).tolist() == whole.score.tolist()
+    again = written(tmp_path, name="again.parquet", reviewer=[8], item=["q"], score=[5])
+    expected = r"scores\.parquet: row 2 and .*again\.parquet: row 1"
+    with pytest.raises(InputError, match=expected), stream_reviews(one, again):
+        pass
+
+
+def test_reading_holds_a_batch_and_not_what_was_read_before(tmp_path: Path) -> None:
+    rng, rows, path = np.random.default_rng(0), 200_000, str(tmp_path / "random.parquet")
+    columns = {
+        "reviewer": rng.integers(0, 2**60, rows),
+        "item": rng.integers(0, 2**60, rows),
+        "score": rng.random(rows),
+    }
+    pa.parquet.write_table(pa.table(columns), path, row_group_size=5_000)
+    source, before = Source([path], {}, print), pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in source.batches(5_000)]
+    assert max(held) < 24 * rows / 4
+
+
+def test_a_full_disk_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        def seek(self, at: int) -> None: ...
+
+        def close(self) -> None: ...
+
+        def write(self, data: memoryview) -> None:
+            raise OSError(28, "No space left on device")
+
+    with Spill("f8") as spill:
+        spill.file.close()
+        monkeypatch.setattr(spill, "file", Full())
+        with pytest.raises(InputError, match=r"No space left on device.*TMPDIR"):
+            spill.append(np.zeros(3))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the open files of a process")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_process_leaves_no_file(tmp_path: Path, number: int) -> None:
+    path = written(tmp_path, reviewer=np.arange(10), item=np.arange(10))
+    code = (
+        "import sys; from reviewgraph import stream_reviews\n"
+        "with stream_reviews(sys.argv[1]) as s:\n    print('open', flush=True); sys.stdin.read()"
+    )
+    room = tmp_path / "room"
+    room.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, path],
+        **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE),
+        env={**os.environ, "TMPDIR": str(room)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"open\n"
+    held = [os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{process.pid}/fd")]
+    process.send_signal(number)
+    process.communicate(timeout=20)
+    assert any(str(room) in name for name in held)
+    assert list(room.iterdir()) == []
+    assert tempfile.gettempdir() != str(room)
