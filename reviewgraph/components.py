@@ -16,7 +16,7 @@ from reviewgraph.errors import CertificateError
 from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import STEP
 from reviewgraph.kernels.covers import merge_covers, single_covers
-from reviewgraph.kernels.pairs import merge_pairs, no_merges, nothing_reached, rank_neighbours
+from reviewgraph.kernels.pairs import merge_pairs, no_merges, nothing_reached, rank_neighbours, ranks_within
 from reviewgraph.kernels.union_find import union_pairs
 from reviewgraph.labels import Shuffled, ranks
 from reviewgraph.results import Result
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from reviewgraph.kernels.pairs import Merges
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
+
+
+#: Ways of two steps that are looked at before it is asked whether the rest is worth compiling for.
+WAYS = 200_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,6 +179,9 @@ def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = Fals
     class_of = tie_classes(counted) if use_scores else np.arange(counted.n_items)
     merges, parent = no_merges(counted.n_reviewers), np.arange(counted.n_reviewers)
     count = _merge_pairs(counted, level, parent, merges)
+    if count == counted.n_reviewers - 1:  # a single component is left
+        one = np.zeros(counted.n_reviewers, np.int64)
+        return Components(one, np.empty(0, np.int64), np.column_stack(merges)[:count], counted)
     covers = single_covers(
         *(counted.reviewer_start, counted.item, counted.item_start, counted.reviewer_by_item, class_of, parent)
     )
@@ -186,9 +193,15 @@ def _merge_pairs(reviews: Reviews, level: IntArray, parent: IntArray, merges: Me
     """Join reviewers who share two items, in the form that suits the ways of two steps there are to look at."""
     M, N = reviews.n_reviewers, reviews.n_items
     graph = rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
+    reached = nothing_reached(M + N, scored=level.size > 0)
+    # A few hubs often join everybody: what is left is weighed when they are done.
     ways = np.minimum(reviews.loads[reviews.reviewer], reviews.reviews_per_item[reviews.item]).sum()
-    run = merge_pairs.form(STEP * float(ways))
-    return run(graph, nothing_reached(M + N, scored=level.size > 0), M, parent, merges)
+    split = ranks_within(graph, WAYS) if ways > WAYS else 0
+    count = merge_pairs.form(STEP * float(min(ways, WAYS)))(graph, reached, M, parent, merges, 0, M + N, split)
+    if split and count < M - 1:
+        run = merge_pairs.form(STEP * float(ways - WAYS))
+        count = run(graph, reached, M, parent, merges, count, split, 0)
+    return count
 
 
 def is_recovery_resilient(reviews: ReviewsLike, *, use_scores: bool = False) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DELIMITERS = (",", "\t", ";", "|")
 
 #: Bytes from which loading Arrow (half a second) is repaid; the csv module reads about 10 MB a second.
-LARGE = 8_000_000
+LARGE = 1_500_000
 #: What may be a cell that :func:`~reviewgraph.formats.writing.guarded` has written.
 _GUARD = re.compile(rb"'[=+\-@\t\r]")
 #: Rows that are held as text at a time.

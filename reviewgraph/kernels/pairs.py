@@ -93,6 +93,15 @@ def rank_neighbours(reviewer: IntArray, item: IntArray, n_reviewers: int, n_item
     return Ranked(vertex, first, key[order] % max(size, 1), level[order % max(n_reviews, 1)])
 
 
+def ranks_within(graph: Ranked, ways: int) -> int:
+    """Return the rank from which on vertices, as tops of cycles, have about so many ways of two steps in all."""
+    degree = np.diff(graph.first)
+    steps = np.concatenate([[0], np.cumsum(degree[graph.neighbour])])
+    of_top = steps[graph.first[1:]] - steps[graph.first[:-1]]
+    passed = np.cumsum(of_top[::-1])
+    return int(max(of_top.size - 1 - np.searchsorted(passed, ways), 0))
+
+
 def nothing_reached(size: int, *, scored: bool) -> Reached:
     """No way found yet, for ``size`` vertices."""
     last_top, first_middle = np.full((2, size), -1, np.int64)
@@ -133,12 +142,18 @@ def record(merges: Merges, row: int, a: int, b: int, u: int, v: int) -> None:
 
 
 @kernel(in_lists=True)
-def merge_pairs(graph: Ranked, reached: Reached, n_reviewers: int, parent: IntArray, merges: Merges) -> int:
-    """Join reviewers with two items in common; returns the number of merges."""
+def merge_pairs(
+    graph: Ranked, reached: Reached, n_reviewers: int, parent: IntArray, merges: Merges, count: int, high: int, low: int
+) -> int:
+    """Join reviewers with two items in common, by the cycles whose tops have ranks from ``high`` - 1 down to ``low``.
+
+    The first ``count`` merges are continued; returns the number of merges. Ranks from all down to 0, at once or one
+    stretch after the other, find all merges; once all reviewers are joined there are no more.
+    """
     vertex, first, neighbour, level = graph.vertex, graph.first, graph.neighbour, graph.level
     last_top, first_middle = reached.last_top, reached.first_middle
-    scored, count, upper, lower = len(level) > 0, 0, 0, 0
-    for top in range(len(vertex) - 1, -1, -1):
+    scored, upper, lower = len(level) > 0, 0, 0
+    for top in range(high - 1, low - 1, -1):
         top_is_item = vertex[top] >= n_reviewers
         heeds_levels = scored and not top_is_item
         # All ways top - middle - end downwards in rank: the cycle's other vertices rank below its top.

@@ -18,7 +18,11 @@ def merged(reviews: Reviews, level: np.ndarray, form: str) -> tuple[np.ndarray, 
     graph = pairs.rank_neighbours(reviews.reviewer, reviews.item, M, N, level)
     parent, merges = np.arange(M), pairs.no_merges(M)
     reached = pairs.nothing_reached(M + N, scored=level.size > 0)
-    count = getattr(pairs.merge_pairs, form)(graph, reached, M, parent, merges)
+    split = pairs.ranks_within(graph, 4)
+    assert 0 <= split < max(M + N, 1)
+    run, count = getattr(pairs.merge_pairs, form), 0
+    for high, low in ((M + N, split), (split, 0)):
+        count = run(graph, reached, M, parent, merges, count, high, low)
     return parent, np.column_stack(merges)[:count]
 
 
