@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -87,7 +86,7 @@ def _replace(files: Mapping[str, Iterable[bytes]]) -> None:
         for target, data in files.items():
             if os.path.isdir(target):
                 raise IsADirectoryError(None, f"{os.path.basename(target)} is a folder")
-            drafts[target] = os.path.join(os.path.dirname(target), f".reviewgraph-{secrets.token_hex(6)}.part")
+            drafts[target] = os.path.join(os.path.dirname(target), f".reviewgraph-{os.urandom(6).hex()}.part")
             _write(drafts[target], data, target)
         # One name is taken over in one step; of several, those left would tell of something else.
         for target in files if len(files) > 1 else ():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-import secrets
 import shutil
 import unicodedata
 from collections.abc import Iterable
@@ -101,7 +100,7 @@ def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, 
     """
     expect_folder(path)
     target = os.path.realpath(path)
-    draft, before = (os.path.join(os.path.dirname(target), f".reviewgraph-{secrets.token_hex(6)}.part") for _ in "ab")
+    draft, before = (os.path.join(os.path.dirname(target), f".reviewgraph-{os.urandom(6).hex()}.part") for _ in "ab")
     try:
         os.mkdir(draft)
         for label, text in texts:

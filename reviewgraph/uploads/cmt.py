@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import quoteattr
-
 from reviewgraph.uploads.upload import Outgoing, Upload, expect_emails
 
 
@@ -25,6 +23,8 @@ def write(outgoing: Outgoing) -> str:
       </submission>
     </assignments>
     """
+    from xml.sax.saxutils import quoteattr  # brings much of the network library along
+
     expect_emails(outgoing, "cmt")
     lines = ["<assignments>"]
     for item, reviewers in outgoing.by_item().items():
