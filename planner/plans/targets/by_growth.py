@@ -84,6 +84,7 @@ def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascadi
             cascading.prune(found)
             ledger.offer(found.pairs)
             return found
+        ledger.part = found.pairs
         if not ledger.in_time:
             break
         if attempt == 0 and not _can_reach(task):
