@@ -86,11 +86,14 @@ def plan_extra_reviews(
 
     ::
 
-        minimise    the number of new (reviewer, item) pairs, then their cost, then the largest extra load
+        minimise    the number of new (reviewer, item) pairs, then their cost
         subject to  conflicts, spare loads, limits an item, fixed pairs, affinities above a floor;
                     no new review by a colleague of somebody who reviews the item, nor one that breaks another rule;
                     existing and new reviews together are at the level target, every item reviewed,
                     min_reviews times or more and by whom rules ask for, where that is asked for
+
+    Among plans as short and as cheap, one with a smaller largest extra load is preferred where the search meets one;
+    that none has a smaller one is not claimed, ``optimal`` or not.
 
     Parameters
     ----------
@@ -118,7 +121,8 @@ def plan_extra_reviews(
         A budget, fixed pairs included. If it is too small, the plan holds the reviews that let the largest group
         cover most items, and among those the ones with the least expected error; see :attr:`Plan.reach`.
     time_limit
-        Seconds. The best plan so far is returned when they are over, and on Ctrl-C.
+        Seconds, those for bringing the constraints together among them. The best plan so far is returned when they are
+        over, and on Ctrl-C; the part of the way that was found where there is no plan yet.
     seed
         Seed or generator of the search; what is found before the time limit depends on it alone.
     use_scores

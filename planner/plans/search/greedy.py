@@ -128,7 +128,7 @@ def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
             if forest.join(pairs, step):
                 ledger.part = as_pairs(forest.chosen)
     found = as_pairs(forest.chosen)
-    return found, _nothing_bound(oracle, found)
+    return found, len(found) == wanted and _nothing_bound(oracle, found)
 
 
 class _Forest:
