@@ -98,10 +98,17 @@ def _is_local(task: Task) -> int:
     return int(task.start.size >= LOCAL_FROM)
 
 
-def prune(search: Search) -> None:
-    """Remove reviews that are not needed; the target stays reached."""
-    task = search.task
-    task.form(cascade.prune)(task.start, search.state, task.space, search.board, search.moves, search.keep)
+def prune(search: Search, clock: Clock) -> None:
+    """Remove reviews that are not needed, as far as there is time; the target stays reached."""
+    task, size = search.task, search.moves.made
+    shift = task.form(cascade.roll)(search.board.dice, size) if size else 0
+    search.keep[:size] = 1
+    for turn in range(size):
+        if clock.over():
+            break
+        form = task.form(cascade.unmark)
+        form(task.start, search.state, task.space, search.moves, search.keep, shift, turn, turn + 1)
+    task.form(cascade.drop_moves)(search.board, search.moves, search.keep)
 
 
 def improve(search: Search, rounds: int) -> bool:

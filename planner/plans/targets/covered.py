@@ -84,7 +84,8 @@ def best_few(
     """
     if not task.needs.total:
         return budget.best_few(task, target, whole, allowed, clock)
-    chosen = whole if clock.over() else cover(task, _starts(target, task, clock), clock).pairs
+    # Without a budget this is what time has left: another programme would find no more than is known.
+    chosen = whole if allowed is None else cover(task, _starts(target, task, clock), clock).pairs
     if chosen is None:
         chosen = no_pairs() if whole is None else whole
     if allowed is not None and len(chosen) >= allowed:

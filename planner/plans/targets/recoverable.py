@@ -103,7 +103,8 @@ def _cascade(oracle: Oracle, ledger: Ledger) -> None:
     found, done = cascading.begin(task, task.start.room, 0, clock=ledger.clock)
     if not done:
         return
-    cascading.prune(found)
+    ledger.offer(found.pairs)
+    cascading.prune(found, ledger.clock)
     pairs, place = found.pairs, 0
     while place < len(pairs) and len(pairs) > ledger.lower_bound and ledger.in_time:
         fewer = np.delete(pairs, place, axis=0)
