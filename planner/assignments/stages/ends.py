@@ -121,7 +121,7 @@ class Ends:
         if not reached:
             why = how_it_ended(problem, assigned, self.clock, proved=self.proved)
         elif self.exposed:
-            why = why_fragile(problem, self.aim, self.exposed, proved=self.proved)
+            why = why_fragile(problem, self.aim, self.exposed, self.clock, proved=self.proved)
         if fairness is not None and below:
             why = f"{why} {why_below(self._composed(fairness))}".strip()
         return Assignment(

@@ -62,8 +62,8 @@ def _compile_kernels() -> float:
     """Compile what the search runs many times, on a toy problem; returns the seconds this took, once a process."""
     start = time.monotonic()
     wishes = Wishes(2, 4, 0, (), (), None, None, (), True)
-    # Two blocks that nothing links: forcing pairs is compiled, too.
-    toy = build(scored_pairs(np.kron(np.eye(2), np.ones((2, 4))), None, None), wishes)
+    # Two blocks that nothing links, and more pairs than are settled exactly: forcing and mending are compiled, too.
+    toy = build(scored_pairs(np.kron(np.eye(2), np.ones((3, 6))), None, None), wishes)
     with POLICY.at_once():
         Run(toy, aim_named("double"), 1, 0, Clock(60.0), lambda words, done=None: None).result()
     return time.monotonic() - start
