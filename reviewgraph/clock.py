@@ -6,11 +6,16 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import ParamSpec
+from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class TimeOver(Exception):
+    """Time ended within a step that has no result by halves: whoever keeps what is known so far goes on with that."""
 
 
 class Clock:
@@ -32,6 +37,34 @@ class Clock:
     def over(self) -> bool:
         """Whether to stop now."""
         return self.stopped() or time.monotonic() > self.deadline
+
+    def check(self) -> None:
+        """Go on only if there is time.
+
+        Raises
+        ------
+        TimeOver
+            If the clock is over.
+        """
+        if self.over():
+            raise TimeOver
+
+    def watch(self, things: Iterable[T]) -> Iterator[T]:
+        """Give things one by one, as long as there is time.
+
+        Raises
+        ------
+        TimeOver
+            If the clock is over before the next one.
+
+        Examples
+        --------
+        >>> list(Clock(None).watch("ab"))
+        ['a', 'b']
+        """
+        for thing in things:
+            self.check()
+            yield thing
 
     def stopped(self) -> bool:
         """Whether somebody pressed Ctrl-C, which stops the clocks within this one, too."""

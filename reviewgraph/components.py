@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reviewgraph.arrays import distinct
 from reviewgraph.errors import CertificateError
 from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import STEP
@@ -86,9 +87,9 @@ class Components(Result):
     @cached_property
     def _compressed(self) -> tuple[IntArray, IntArray]:
         n_items = max(self.reviews.n_items, 1)
-        pairs = np.unique(self.labels[self.reviews.reviewer] * n_items + self.reviews.item)
+        pairs = distinct(self.labels[self.reviews.reviewer] * n_items + self.reviews.item)
         if self.item_labels.size:
-            pairs = np.unique(self.item_labels * n_items + np.arange(self.reviews.n_items))
+            pairs = distinct(self.item_labels * n_items + np.arange(self.reviews.n_items))
         start = np.zeros(len(self) + 1, np.int64)
         start[1:] = np.cumsum(np.bincount(pairs // n_items, minlength=len(self)))
         return start, pairs % n_items

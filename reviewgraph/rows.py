@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from reviewgraph.arrays import BoolArray, FloatArray, IntArray, frozen
+from reviewgraph.arrays import BoolArray, FloatArray, IntArray, frozen, occurs
 from reviewgraph.errors import DuplicateReview, InputError
 from reviewgraph.formats.problems import quote
 from reviewgraph.labels import Label
@@ -123,7 +123,7 @@ def first_repeated(known: IntArray, added: IntArray) -> int | None:
     """
     again = np.ones(added.size, np.bool_)
     again[np.unique(added, return_index=True)[1]] = False
-    places = np.flatnonzero(again | np.isin(added, known))
+    places = np.flatnonzero(again | occurs(added, np.sort(known)))
     return int(places[0]) if places.size else None
 
 

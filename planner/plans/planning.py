@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from planner.plans.search.keeping import keep_level
 from planner.plans.targets import covered, target_named
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
-from reviewgraph.clock import Clock
+from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.framed import as_reviews
 from reviewgraph.levels import Double
 from reviewgraph.mentions import said_under
@@ -85,11 +86,14 @@ def plan_extra_reviews(
 
     ::
 
-        minimise    the number of new (reviewer, item) pairs, then their cost, then the largest extra load
+        minimise    the number of new (reviewer, item) pairs, then their cost
         subject to  conflicts, spare loads, limits an item, fixed pairs, affinities above a floor;
                     no new review by a colleague of somebody who reviews the item, nor one that breaks another rule;
                     existing and new reviews together are at the level target, every item reviewed,
                     min_reviews times or more and by whom rules ask for, where that is asked for
+
+    Among plans as short and as cheap, one with a smaller largest extra load is preferred where the search meets one;
+    that none has a smaller one is not claimed, ``optimal`` or not.
 
     Parameters
     ----------
@@ -117,7 +121,8 @@ def plan_extra_reviews(
         A budget, fixed pairs included. If it is too small, the plan holds the reviews that let the largest group
         cover most items, and among those the ones with the least expected error; see :attr:`Plan.reach`.
     time_limit
-        Seconds. The best plan so far is returned when they are over, and on Ctrl-C.
+        Seconds, those for bringing the constraints together among them. The best plan so far is returned when they are
+        over, and on Ctrl-C; the part of the way that was found where there is no plan yet.
     seed
         Seed or generator of the search; what is found before the time limit depends on it alone.
     use_scores
@@ -202,6 +207,7 @@ def plan_extra_reviews(
     asked = target is not None or goal.needs_level
     chosen = target_named(target or Double.name)
     check_limits(max_reviews, time_limit)
+    whole = Clock(time_limit)
     check_target(chosen, use_scores=use_scores)
     check_rules(rules)
     asks = bool(min_reviews) or senior is not None or any(isinstance(rule, AtLeast) for rule in rules)
@@ -227,7 +233,6 @@ def plan_extra_reviews(
         gone=gone,
     )
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
-    whole = Clock(time_limit)
     budget = None if max_reviews is None else max_reviews - len(known.fixed)
     share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
     ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
@@ -241,7 +246,8 @@ def plan_extra_reviews(
     rng, keeping = np.random.default_rng(seed), None
     try:
         if asked:
-            covered.fill(chosen, task, ledger, rng)
+            with suppress(TimeOver):
+                covered.fill(chosen, task, ledger, rng)
         if missing is not None and not ledger.infeasible and not ledger.out_of_reach:
             keeping = keep_level(task, chosen, ledger, missing, keep, rng, whole)
     except KeyboardInterrupt:
@@ -315,7 +321,8 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
 def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     """Make the best plan within a budget, or of what was found in time."""
     until = Clock(max(clock.left(), LEAST_FOR_BUDGET))
-    pairs, sure = covered.best_few(target, task, ledger.pairs, ledger.budget, until)
+    known = ledger.part if ledger.pairs is None else ledger.pairs
+    pairs, sure = covered.best_few(target, task, known, ledger.budget, until)
     if covered.holds(target, task, pairs):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
     reasons = [*ledger.reasons, partial.why_partial(target, ledger), *partial.still_short(task, pairs)]

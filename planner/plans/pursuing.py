@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from planner.plans.model.tables import no_pairs
 from planner.plans.objectives.choosing import choose
 from planner.plans.objectives.favouring import favoured
 from planner.plans.objectives.purchasing import bought, purchase
+from reviewgraph.clock import TimeOver
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,7 +69,8 @@ def pursue(
 def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generator) -> IntArray:
     """Return reviews that a plan for the level alone would ask for, as far as a short search finds any."""
     ledger = Ledger(clock.share(min(1.0, CONNECTING / max(clock.left(), CONNECTING))))
-    target.fill(task, ledger, rng)
+    with suppress(TimeOver):
+        target.fill(task, ledger, rng)
     return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs)]
 
 

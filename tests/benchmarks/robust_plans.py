@@ -19,6 +19,7 @@ from planner.plans.model.keeping import estimate
 from planner.plans.model.tables import with_extra
 from planner.plans.targets import target_named
 from reviewgraph import Reviews
+from reviewgraph.clock import Clock
 
 #: Most random reviews tried, losses drawn at each look, and the probability wanted.
 MOST, LOOKS, WANTED = 800, 200, 0.95
@@ -45,7 +46,7 @@ def at_random(table: Reviews, missing: float, rng: np.random.Generator) -> str:
     pairs = np.column_stack([order // size, order % size])
 
     def kept(count: int) -> bool:
-        found = estimate(target_named("double"), with_extra(table, pairs[:count]), missing, LOOKS, rng)
+        found = estimate(target_named("double"), with_extra(table, pairs[:count]), missing, LOOKS, rng, Clock(None))
         return found.probability >= WANTED
 
     if not kept(MOST):

@@ -73,6 +73,8 @@ class Ends:
         it.
     fewest, lost_first
         Found on the way: fewest pairs of each kind that is to be few, and the affinity that this costs.
+    proved
+        Found on the way: whether it is proved that no assignment reaches what is asked for.
     scale, unconstrained, rivals, teams
         Found on the way: steps of rounding in a unit of affinity, the most affinity without rules and level, couples of
         rivals that it has, and the best assignment under the rules.
@@ -92,6 +94,7 @@ class Ends:
     not_exchanged: str = ""
     least_loss: float | None = None
     exposed: tuple[Label, ...] = ()
+    proved: bool = False
     fewest: tuple[int, ...] = ()
     lost_first: float = 0.0
     scale: float = 0.0
@@ -116,9 +119,9 @@ class Ends:
             status = AssignmentStatus.LEVEL_MISSED
         why = ""
         if not reached:
-            why = how_it_ended(problem, assigned, self.clock)
+            why = how_it_ended(problem, assigned, self.clock, proved=self.proved)
         elif self.exposed:
-            why = why_fragile(problem, self.aim, self.exposed)
+            why = why_fragile(problem, self.aim, self.exposed, self.clock, proved=self.proved)
         if fairness is not None and below:
             why = f"{why} {why_below(self._composed(fairness))}".strip()
         return Assignment(

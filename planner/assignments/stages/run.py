@@ -15,6 +15,8 @@ from planner.assignments.fair.matching import best_with_good, sole
 from planner.assignments.findings.exchanged import Exchanges
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
+from planner.assignments.model.network import flip
+from planner.assignments.stages.deciding import decide
 from planner.assignments.stages.ends import Ends
 from planner.assignments.steps.flow import whole, whole_costs
 from planner.assignments.steps.grouping import Core
@@ -60,7 +62,8 @@ def _compile_kernels() -> float:
     """Compile what the search runs many times, on a toy problem; returns the seconds this took, once a process."""
     start = time.monotonic()
     wishes = Wishes(2, 4, 0, (), (), None, None, (), True)
-    toy = build(scored_pairs(np.zeros((4, 8)), None, None), wishes)
+    # Two blocks that nothing links, and more pairs than are settled exactly: forcing and mending are compiled, too.
+    toy = build(scored_pairs(np.kron(np.eye(2), np.ones((3, 6))), None, None), wishes)
     with POLICY.at_once():
         Run(toy, aim_named("double"), 1, 0, Clock(60.0), lambda words, done=None: None).result()
     return time.monotonic() - start
@@ -148,6 +151,8 @@ class Run(Ends):
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
         if apart:
             return self.infeasible(apart)
+        if not reached and self.fair is None:
+            reached = self._decided(linker, survive=False)
         critical = None
         if reached and decided:
             linker.release(lambda pairs: core.holds_after(pairs, core.total))
@@ -162,6 +167,20 @@ class Run(Ends):
         if unchanged:
             self.least_loss = 0.0
         return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
+
+    def _decided(self, linker: Linker, *, survive: bool) -> bool:
+        """Leave the search's word for that of an exact method, where few pairs are allowed; whether the level holds."""
+        core = linker.core
+        found = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive)
+        self.proved = found.proved
+        if found.chosen is None:
+            return False
+        # What was forced on the way to less is forced no more.
+        core.net.locked[linker.forced] = False
+        linker.forced = []
+        flip(core.net, np.flatnonzero(found.chosen != core.net.assigned))
+        core.regroup()
+        return True
 
     def _linker(self, start: Start) -> Linker:
         """Start from an assignment, with potentials, and a bound on what the level must cost where it has one."""
@@ -188,6 +207,9 @@ class Run(Ends):
         problem, core, values = self.problem, linker.core, np.unique(self.problem.affinity)
         if core.total < FEWEST or not core.net.assigned.any():
             return
+        if self.clock.over():
+            self.not_exchanged = "time was over"
+            return
         if problem.n_items > better.MOST_ITEMS:
             self.not_exchanged = f"there are more than {better.MOST_ITEMS:,} papers"
             return
@@ -210,14 +232,24 @@ class Run(Ends):
 
     def _hardened(self, linker: Linker) -> tuple[Label, ...]:
         self.say(_LOOKING)
+        core = linker.core
+        if self.fair is None and self._decided(linker, survive=True):
+            return self._labels(missing_without(core, self.clock))
+        if self.proved:
+            missing = missing_without(core, self.clock)
+            self.exposed = self._labels(np.where(self.aim.exposed(core.table()), missing, 0))
+            return self._labels(missing)
         self.exposed = self._labels(harden(linker, np.random.default_rng(self.seed)))
-        return self._labels(missing_without(linker.core))
+        return self._labels(missing_without(linker.core, self.clock))
 
     def _critical(self, linker: Linker) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
             return None
+        if self.clock.over():
+            return None
         self.say(_LOOKING)
-        return self._labels(missing_without(linker.core))
+        missing = missing_without(linker.core, self.clock)
+        return None if self.clock.over() and missing.any() else self._labels(missing)
 
     def _labels(self, missing: IntArray) -> tuple[Label, ...]:
         return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))

@@ -20,6 +20,7 @@ import numpy as np
 from planner.assignments.model.network import flip
 from planner.assignments.steps.covariance import covariance
 from planner.assignments.steps.exchanges import candidates, gains, make_best
+from reviewgraph.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from planner.assignments.steps.exchanges import Swaps
     from planner.assignments.steps.grouping import Core
     from reviewgraph.assumptions import Assumptions
-    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import FloatArray
 
@@ -78,9 +78,12 @@ def improve(
     net, lost, start = core.net, 0.0, core.net.assigned.copy()
     now = covariance(net, core.required, assumptions)
     before = now.variances
+    longest = 0.0
     for _ in range(ROUNDS):
-        if clock.over():
+        # A round has no result by halves: none is begun that is not likely to end in time.
+        if clock.over() or clock.left() < longest:
             break
+        round_ = Clock(None)
         # Draw exchanges, judge each alone, and make those that gain most for what they lose.
         part = SPENT * (budget - lost)
         most = max(int(MOVED * net.assigned.sum() / 2), 1)
@@ -97,6 +100,7 @@ def improve(
         fall, now = 1.0 - then.total / now.total, then
         if fall < LEAST:
             break
+        longest = max(longest, round_.elapsed())
     # What nobody would notice is worth nothing: then the assignment of most affinity stands.
     if lost > 0 and now.variances.mean() > (1.0 - WORTH) * before.mean():
         flip(net, np.flatnonzero(start != net.assigned))

@@ -43,12 +43,12 @@ def least_loss(linker: Linker, problem: Problem, scale: float) -> float:
     search = _Bounds(linker, problem, reduced, order)
     # Four times as many cheap pairs each time, until they are enough for the level.
     high = 1
-    while high < order.size and search.out_of_reach(high):
+    while high < order.size and not linker.clock.over() and search.out_of_reach(high):
         high *= 4
     # Bisection: the level is out of reach with ``search.cheap`` pairs and in reach with ``high``.
     for _ in range(STEPS):
         middle = (search.cheap + min(high, order.size)) // 2
-        if middle <= search.cheap:
+        if middle <= search.cheap or linker.clock.over():
             break
         if not search.out_of_reach(middle):
             high = middle

@@ -37,11 +37,13 @@ def harden(linker: Linker, rng: np.random.Generator) -> IntArray:
     reviews; mending these may expose others, who join them in the next round.
     """
     core, exposed = linker.core, np.zeros(linker.net.n_held.size, np.bool_)
+    if linker.clock.over():
+        return Watch(core).missing()
     given = linker.net.locked.copy()
     given[linker.forced] = False
     for _ in range(ROUNDS):
         found = core.aim.exposed(core.table())
-        missing = np.where(found, missing_without(core), 0)
+        missing = np.where(found, missing_without(core, linker.clock), 0)
         if not missing.any() or linker.clock.over():
             return missing
         exposed |= found
@@ -53,7 +55,7 @@ def harden(linker: Linker, rng: np.random.Generator) -> IntArray:
         core.regroup()
         if found.all():
             break
-    return np.where(core.aim.exposed(core.table()), missing_without(core), 0)
+    return np.where(core.aim.exposed(core.table()), missing_without(core, linker.clock), 0)
 
 
 class Robust:

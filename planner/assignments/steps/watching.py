@@ -12,6 +12,7 @@ from planner.assignments.steps.grouping import seeds_of
 
 if TYPE_CHECKING:
     from planner.assignments.steps.grouping import Core
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
 #: Disjoint seeds to grow from.
@@ -77,14 +78,16 @@ class Watch:
         return reached(core.net, self.groups, self.grown, core.required, seed, core.aim.shared, without, self.used)
 
 
-def missing_without(core: Core) -> IntArray:
+def missing_without(core: Core, clock: Clock) -> IntArray:
     """Count required items outside the best component after each reviewer in turn drops out, shape (M,); exact.
 
     Growth from seeds in the core, one reviewer after another, clears most reviewers; the others get the full
-    closure. Takes O(M E).
+    closure. Takes O(M E). Once the clock is over, what growth says stands for the rest: at least what is missing.
     """
     left = Watch(core).missing()
     for reviewer in np.flatnonzero(left > 0).tolist():
+        if clock.over():
+            break
         left[reviewer] = truly_missing(core, reviewer)
     return left
 

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 #: Names listed before the rest is only counted.
 NAMED = 6
+#: What two solvers say where few pairs are allowed.
+NO_OTHER = (
+    "Proved impossible: no choice of the allowed pairs within demands, loads and rules does. Raise demands or loads, "
+    "or allow more pairs."
+)
 
 
 def why_infeasible(problem: Problem) -> str:
@@ -109,22 +114,23 @@ def _reach(problem: Problem, shared: int, cap: int) -> int:
     return reach
 
 
-def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label]) -> str:
+def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Clock, *, proved: bool = False) -> str:
     """Say who is critical still, and prove that somebody must be where that can be proved."""
+    unknown = NO_OTHER if proved else "Whether it must is not known: raise demands or loads."
     codes = [j for j, label in enumerate(problem.reviewers) if label in set(critical)]
     if not aim.may_survive:
-        proof = why_single(problem) or "Whether it must is not known: raise demands or loads."
+        proof = why_single(problem) or unknown
         return f"The level hangs on single reviews of {counted(len(codes), 'reviewer')} still. {proof}"
-    proof = why_critical(problem, aim, codes) or "Whether it must is not known: raise demands or loads."
+    proof = why_critical(problem, aim, codes, clock) or unknown
     return f"The level hangs on {counted(len(codes), 'reviewer')} still. {proof}"
 
 
-def why_critical(problem: Problem, aim: Aim, critical: Iterable[int]) -> str:
+def why_critical(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clock) -> str:
     """Prove, where counting or the closure over all allowed pairs does, that no assignment survives any one reviewer.
 
     Nobody may be the only reviewer of a paper. Whoever has most reviews, k, takes k - 2 from what the others can
     join (k - 1 where one shared paper is enough). And without a reviewer even all allowed pairs must be enough;
-    that need only be tried for those who are critical now.
+    that need only be tried for those who are critical now, as long as there is time.
     """
     N, shared = int(problem.required.sum()), aim.shared
     single = why_single(problem)
@@ -137,7 +143,7 @@ def why_critical(problem: Problem, aim: Aim, critical: Iterable[int]) -> str:
             f"Proved impossible: without the busiest reviewer the others can join {reach} of {N} papers at most, "
             f"because a reviewer of k papers joins at most {aim.joins} further ones. Raise demands or loads."
         )
-    return _hangs_on(problem, aim, critical)
+    return _hangs_on(problem, aim, critical, clock)
 
 
 def why_single(problem: Problem) -> str:
@@ -151,9 +157,11 @@ def why_single(problem: Problem) -> str:
     )
 
 
-def _hangs_on(problem: Problem, aim: Aim, critical: Iterable[int]) -> str:
+def _hangs_on(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clock) -> str:
     """Name a reviewer without whom even the assignment of all allowed pairs would miss the level."""
     for j in critical:
+        if clock.over():
+            return ""
         if joined_by_all(problem, aim, without=j) < int(problem.required.sum()):
             return (
                 f"Proved impossible: reviewer {REVIEWERS[j]} stays critical, because without this reviewer "
@@ -185,7 +193,7 @@ def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
     return largest_cover(aim, table, problem.required)
 
 
-def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock) -> str:
+def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock, *, proved: bool = False) -> str:
     """Say why the search ended and what the assignment has all the same."""
     kept = assigned & problem.required[problem.item]
     codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
@@ -193,7 +201,9 @@ def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock) -> str:
     report = check(Reviews.from_codes(problem.reviewer[kept], codes, reviewers=M, items=N))
     has = f"{report.level}, no more" if report.level else "not even connected"
     end = (
-        "It was interrupted"
+        NO_OTHER[:-1]
+        if proved
+        else "It was interrupted"
         if clock.interrupted
         else "The time was over"
         if clock.over()

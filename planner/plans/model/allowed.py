@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.tables import no_pairs, with_extra
+from reviewgraph.arrays import occurs
 from reviewgraph.recoverable import degrees_of_freedom
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def allowed_pairs(rules: Constraints, table: Reviews, spare: IntArray) -> IntArr
     """Shape (K, 2): pairs that are allowed and no reviews yet."""
     found = [no_pairs()]
     for j in np.flatnonzero(spare > 0).tolist():
-        items = np.setdiff1d(rules.readable(j), table.items_of(j))
+        items = np.setdiff1d(rules.readable(j), table.items_of(j), assume_unique=True)
         found.append(np.column_stack([np.full(items.size, j), items]))
     return np.concatenate(found)
 
@@ -33,7 +34,7 @@ def short_pairs(task: Task) -> IntArray:
         items = task.constraints.readable(j)
         found.append(np.column_stack([np.full(items.size, j), items])[short[items]])
     pairs = np.concatenate(found)
-    pairs = pairs[~np.isin(pairs[:, 0] * task.n_items + pairs[:, 1], taken)]
+    pairs = pairs[~occurs(pairs[:, 0] * task.n_items + pairs[:, 1], np.sort(taken))]
     return pairs[task.constraints.places.open(pairs)]
 
 
@@ -42,11 +43,12 @@ def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: Int
 
     p new reviews by a reviewer of d < 2 reviews make at most p - (2 - d) links.
     """
-    pairs = allowed_pairs(rules, table, spare)
-    count = np.bincount(pairs[:, 0], minlength=spare.size)
+    count = np.zeros(spare.size, np.int64)
+    for j in np.flatnonzero(spare > 0).tolist():
+        count[j] = np.setdiff1d(rules.readable(j), table.items_of(j), assume_unique=True).size
     useful = np.maximum(np.minimum(spare, count) - np.maximum(2 - table.loads, 0), 0)
-    chosen = np.isin(pairs[:, 0], short) & (table.loads[pairs[:, 0]] >= 2)
-    others = np.ones(spare.size, np.bool_)
-    others[short[table.loads[short] >= 2]] = False
-    before, after = degrees_of_freedom(table), degrees_of_freedom(with_extra(table, pairs[chosen]))
+    chosen, others = short[table.loads[short] >= 2], np.ones(spare.size, np.bool_)
+    others[chosen] = False
+    pairs = allowed_pairs(rules, table, np.where(others, 0, spare))
+    before, after = degrees_of_freedom(table), degrees_of_freedom(with_extra(table, pairs))
     return before - after, int(useful[others].sum())

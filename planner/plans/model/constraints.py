@@ -12,6 +12,7 @@ import numpy as np
 from planner.plans.model.people import People, people
 from planner.plans.model.prices import Prices, prices
 from planner.plans.model.tables import as_pairs, with_extra, with_reviewers
+from reviewgraph.arrays import distinct, occurs
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
 from reviewgraph.formats.side.fields import SPARE, WILLING
@@ -102,7 +103,7 @@ class Constraints:
     @cached_property
     def _barred(self) -> IntArray:
         own = self.reviews.reviewer * self.reviews.n_items + self.reviews.item
-        return np.union1d(own, self.conflicts)
+        return distinct(own, self.conflicts)
 
     def readable(self, reviewer: int) -> IntArray:
         """Items that a reviewer may be given, ascending, loads and limits of this moment included."""
@@ -172,7 +173,7 @@ def constrain(
             loads[table.reviewer_code[label]] = min(load, UNLIMITED)
     loads[np.isin(np.arange(loads.size), codes_among(lost.reviewers, table.reviewers))] = 0
     limit = UNLIMITED if max_per_item is None else _whole(max_per_item, "max_per_item")
-    closed = np.union1d(_closed(table, pairs_of(conflicts, "conflicts")), lost.keys(table))
+    closed = distinct(_closed(table, pairs_of(conflicts, "conflicts")), lost.keys(table))
     kept = _fixed(table, pairs_of(fixed, "fixed"), closed)
     if asked is not None:
         loads = _of_willing(table, loads, asked, kept)
@@ -186,9 +187,9 @@ def constrain(
         min_reviews=_whole(min_reviews, "min_reviews"),
     )
     # What the floor and rules bar is a conflict, but for pairs that were fixed all the same.
-    barred = np.union1d(worth.barred(np.flatnonzero(loads > 0), N), who.beside(with_extra(table, kept)))
-    barred = np.setdiff1d(barred, kept[:, 0] * N + kept[:, 1])
-    return Constraints(table, loads, np.full(N, limit, np.int64), np.union1d(closed, barred), kept, worth, who)
+    barred = distinct(worth.barred(np.flatnonzero(loads > 0), N), who.beside(with_extra(table, kept)))
+    barred = barred[~occurs(barred, np.sort(kept[:, 0] * N + kept[:, 1]))]
+    return Constraints(table, loads, np.full(N, limit, np.int64), distinct(closed, barred), kept, worth, who)
 
 
 def _of_willing(table: Reviews, loads: IntArray, asked: Mapping[Label, Any], fixed: IntArray) -> IntArray:
@@ -201,13 +202,13 @@ def _of_willing(table: Reviews, loads: IntArray, asked: Mapping[Label, Any], fix
 def _closed(table: Reviews, pairs: Columns) -> IntArray:
     """Return the pairs in conflict that we know, as ``reviewer * N + item``, ascending."""
     reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "conflicts")
-    return np.unique((reviewer * table.n_items + item)[(reviewer >= 0) & (item >= 0)])
+    return distinct((reviewer * table.n_items + item)[(reviewer >= 0) & (item >= 0)])
 
 
 def _fixed(table: Reviews, pairs: Columns, closed: IntArray) -> IntArray:
     """Return the fixed pairs that are no reviews yet, shape (F, 2), in the order given."""
     reviewer, item = match_pairs(pairs, table.reviewer_code, table.item_code, "fixed", unknown="refused")
-    clash = np.flatnonzero(np.isin(reviewer * table.n_items + item, closed))
+    clash = np.flatnonzero(occurs(reviewer * table.n_items + item, closed))
     if clash.size:
         names = table.reviewers[int(reviewer[clash[0]])], table.items[int(item[clash[0]])]
         message = (

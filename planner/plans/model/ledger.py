@@ -79,6 +79,8 @@ class Ledger:
         Reviews that are allowed beyond the fixed ones; None if any number is.
     pairs
         The best plan, shape (P, 2), without the fixed reviews; None as long as there is none.
+    part
+        Reviews that go a part of the way, should there be no time for a plan; None if there are none.
     bounds
         Lower bounds in the order in which they were found, each larger than those before.
     cheapest
@@ -97,6 +99,7 @@ class Ledger:
     report: Callable[[PlanProgress], object] | None = None
     budget: int | None = None
     pairs: IntArray | None = None
+    part: IntArray | None = None
     bounds: list[Bound] = field(default_factory=list)
     cheapest: bool = False
     infeasible: bool = False

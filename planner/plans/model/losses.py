@@ -14,6 +14,7 @@ import numpy as np
 
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
+from reviewgraph.arrays import distinct
 from reviewgraph.components import is_recovery_resilient
 from reviewgraph.fragility.double import critical_reviewers, critical_reviews
 
@@ -141,14 +142,14 @@ def with_rows_lost(task: Task, pairs: IntArray, lost: BoolArray, spare: IntArray
     """
     table, rules, N = task.table(pairs), task.constraints, max(task.n_items, 1)
     # What is lost was asked for all the same: nobody may read it again, and it counts where a rule limits people.
-    barred = np.union1d(table.reviewer[lost] * N + table.item[lost], rules.people.beside(table))
+    barred = distinct(table.reviewer[lost] * N + table.item[lost], rules.people.beside(table))
     left = task.spare - np.bincount(pairs[:, 0], minlength=task.spare.size) if spare is None else spare
     after = replace(
         rules,
         reviews=table.subset(~lost),
         spare=left,
         room=task.room - np.bincount(pairs[:, 1], minlength=task.room.size),
-        conflicts=np.union1d(rules.conflicts, barred),
+        conflicts=distinct(rules.conflicts, barred),
         fixed=no_pairs(),
         people=rules.people.without(table.subset(lost)),
     )

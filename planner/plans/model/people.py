@@ -11,7 +11,7 @@ import numpy as np
 from planner.panels.groups import Ruled, merged, ruled_by, rules_of, short_forms
 from planner.panels.rules import NO_MOST
 from planner.plans.model.places import Places, places
-from reviewgraph.arrays import spread
+from reviewgraph.arrays import distinct, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,7 +156,7 @@ class People:
         size = np.bincount(panels.group, minlength=panels.n_groups)
         item, group = np.nonzero(self.free(table) <= 0)
         barred = member[spread((np.cumsum(size) - size)[group], size[group])]
-        return np.unique(barred * table.n_items + np.repeat(item, size[group]))
+        return distinct(barred * table.n_items + np.repeat(item, size[group]))
 
 
 def _most_of(members: IntArray, mine: BoolArray) -> IntArray:

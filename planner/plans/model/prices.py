@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph.arrays import occurs
 from reviewgraph.errors import InputError
 from reviewgraph.formats.side.fields import AFFINITY, COST
 from reviewgraph.sides.given import numbered_pairs
@@ -59,6 +60,16 @@ class Prices:
         value = self.value_of(pair)
         return value if self.best is None else self.best - value
 
+    def costs(self, pairs: IntArray) -> FloatArray:
+        """Shape (K,): costs of pairs ``reviewer * N + item``."""
+        if not self.code.size:
+            value = np.full(pairs.size, self.default)
+        else:
+            place = np.minimum(np.searchsorted(self.code, pairs), self.code.size - 1)
+            value = np.where(self.code[place] == pairs, self.value[place], self.default)
+        found: FloatArray = value if self.best is None else self.best - value
+        return found
+
     @cached_property
     def unit(self) -> float:
         """What solvers count costs in: a millionth of their size, a thousandth of that where they have more digits.
@@ -76,7 +87,7 @@ class Prices:
 
     def whole(self, pairs: IntArray) -> IntArray:
         """Costs of pairs ``reviewer * N + item`` in units, as solvers and their certificates count them."""
-        return np.array([round(self.cost_of(pair) / self.unit) for pair in pairs.tolist()], np.int64)
+        return np.rint(self.costs(pairs) / self.unit).astype(np.int64)
 
     def affinity_of(self, pair: int) -> float | None:
         """Affinity of a pair, 0 where none is given; None where values are costs."""
@@ -99,7 +110,7 @@ class Prices:
             )
             raise InputError(message)
         every = (reviewers[:, np.newaxis] * n_items + np.arange(n_items)).ravel()
-        return np.setdiff1d(every, self.code[self.value >= self.floor])
+        return every[~occurs(every, self.code[self.value >= self.floor])]
 
 
 #: Digits that solvers see of costs behind the first of the largest, where they have no more.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from planner.plans.model.tables import as_pairs, no_pairs
 from planner.plans.search.exchanges import sharpened
 from planner.plans.search.judge import Judge
+from reviewgraph.clock import TimeOver
 
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
@@ -40,13 +41,14 @@ def best_few(
     task, target
         What is planned.
     whole
-        A plan that reaches the target with more reviews, if one is known.
+        A plan that reaches the target with more reviews, or the part of one that there was time for, if known.
     allowed
         Reviews at most; None where time ran out without a plan.
     clock
         When to end.
     """
-    most = min(task.start.room, AT_MOST if allowed is None else allowed)
+    known = 0 if whole is None else len(whole)
+    most = min(task.start.room, max(AT_MOST, known) if allowed is None else allowed)
     judge = Judge(task, target)
     if task.candidates_up_to <= LISTED and _sets(len(judge.allowed), most) <= SETS:
         return _try_all(judge, most, clock)
@@ -54,7 +56,7 @@ def best_few(
     try:
         found = _grown(judge, whole, most, clock)
         found = sharpened(judge, found, most, clock)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, TimeOver):
         pass
     return found, False
 
@@ -111,5 +113,6 @@ def _grown(judge: Judge, whole: IntArray | None, most: int, clock: Clock) -> Int
     options = [no_pairs()]
     if whole is not None:
         options.append(whole[target.order(task, whole)][:most])
-    options += target.starts(task, most, clock)
+    if whole is None or not clock.over():
+        options += target.starts(task, most, clock)
     return max(options, key=judge.papers)

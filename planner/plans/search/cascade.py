@@ -281,10 +281,19 @@ def prune(start: Structure, state: Structure, space: Growth, board: Board, moves
     size = moves.length[COUNT]
     if size == 0:
         return
-    shift, n_items = roll(board.dice, size), start.first.size
     keep[:size] = 1
+    unmark(start, state, space, moves, keep, roll(board.dice, size), 0, size)
+    drop_moves(board, moves, keep)
+
+
+@kernel
+def unmark(
+    start: Structure, state: Structure, space: Growth, moves: Moves, keep: IntArray, shift: int, first: int, last: int
+) -> None:
+    """Mark reviews in ``keep`` by 0 that the others do without, from the turn ``first`` up to ``last``."""
+    size, n_items = moves.length[COUNT], start.first.size
     # The reviews marked in ``keep`` reach the target; one that they do without stays out for good.
-    for turn in range(size):
+    for turn in range(first, last):
         place = (turn + shift) % size
         keep[place] = 0
         restore(state, start)
@@ -299,7 +308,6 @@ def prune(start: Structure, state: Structure, space: Growth, board: Board, moves
                 settle(state, space)
         if most < n_items:
             keep[place] = 1
-    drop_moves(board, moves, keep)
 
 
 @kernel

@@ -13,16 +13,16 @@ import numpy as np
 from planner.plans.model.growth import Structure, copy_structure
 from planner.plans.model.moves import new_moves
 from planner.plans.search import cascade
+from reviewgraph.clock import Clock
 
 if TYPE_CHECKING:
     from planner.plans.model.moves import Board, Moves
     from planner.plans.model.task import Task
-    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
 
-#: Reviews added between two looks at the clock.
-AT_ONCE = 16
+#: Reviews added between two looks at the clock at most, and seconds after which to look before the next one.
+AT_ONCE, LOOK = 16, 0.02
 #: Entries from which a cascade grows the largest block only, after its first step.
 LOCAL_FROM = 20_000
 
@@ -83,12 +83,13 @@ def begin(task: Task, length: int, seed: int, noise: int = 0, clock: Clock | Non
     clock
         Looked at now and then; the cascade stops when it is over.
     """
-    search = new_search(task, length, seed)
+    search, step = new_search(task, length, seed), 1
     extend = task.form(cascade.cascade)
     while True:
-        size = search.moves.made
-        most = min(size + AT_ONCE, length)
+        size, pace = search.moves.made, Clock(LOOK)
+        most = min(size + step, length)
         done = extend(search.state, task.space, search.board, search.moves, noise, _is_local(task), most)
+        step = 1 if pace.over() else min(2 * step, AT_ONCE)
         if done or search.moves.made < most or most == length or (clock is not None and clock.over()):
             return search, bool(done)
 
@@ -97,10 +98,17 @@ def _is_local(task: Task) -> int:
     return int(task.start.size >= LOCAL_FROM)
 
 
-def prune(search: Search) -> None:
-    """Remove reviews that are not needed; the target stays reached."""
-    task = search.task
-    task.form(cascade.prune)(task.start, search.state, task.space, search.board, search.moves, search.keep)
+def prune(search: Search, clock: Clock) -> None:
+    """Remove reviews that are not needed, as far as there is time; the target stays reached."""
+    task, size = search.task, search.moves.made
+    shift = task.form(cascade.roll)(search.board.dice, size) if size else 0
+    search.keep[:size] = 1
+    for turn in range(size):
+        if clock.over():
+            break
+        form = task.form(cascade.unmark)
+        form(task.start, search.state, task.space, search.moves, search.keep, shift, turn, turn + 1)
+    task.form(cascade.drop_moves)(search.board, search.moves, search.keep)
 
 
 def improve(search: Search, rounds: int) -> bool:

@@ -56,6 +56,8 @@ def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
         found = _solve(task, pairs[few], goal[few], clock)
         if found.pairs is not None:
             return found._replace(cheapest=False)
+        if clock.over():
+            return Cover(None, False, False)
     found = _solve(task, pairs, goal, clock)
     return found._replace(cheapest=found.cheapest and not len(preferred))
 
@@ -64,7 +66,7 @@ def _prices(task: Task, pairs: IntArray) -> FloatArray:
     rules = task.constraints
     if not rules.cost:
         return np.zeros(len(pairs))
-    return np.array([rules.cost_of(j, i) for j, i in pairs.tolist()])
+    return rules.cost.costs(pairs[:, 0] * task.n_items + pairs[:, 1])
 
 
 def _prefer(task: Task, pairs: IntArray, price: FloatArray, preferred: IntArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.reach import information, inside, numbers_a_reviewer, qualities
-from planner.plans.model.tables import as_pairs
+from planner.plans.model.tables import no_pairs
 
 if TYPE_CHECKING:
     from planner.plans.search.judge import Judge
@@ -26,12 +26,14 @@ NULL = 1e-9
 
 def sharpened(judge: Judge, pairs: IntArray, most: int, clock: Clock) -> IntArray:
     """Exchange reviews, and add what the budget leaves, as long as the error falls and the group stays as large."""
-    value = judge.worth(pairs)
-    if value[0] > EXCHANGE_UP_TO:
+    if clock.over() or judge.papers(pairs) > EXCHANGE_UP_TO:
         return pairs
+    value = judge.worth(pairs)
     for _ in range(PASSES):
         before = value
         for place in [*range(len(pairs)), *[-1] * (most - len(pairs))]:
+            if clock.over():
+                return pairs
             rest = np.delete(pairs, place, axis=0) if place >= 0 else pairs
             for pair in _promising(judge, rest, pairs, clock):
                 changed = np.insert(rest, place if place >= 0 else len(rest), pair, axis=0)
@@ -77,13 +79,16 @@ def _offered(judge: Judge, rest: IntArray, group: IntArray, least: int) -> IntAr
     member = np.zeros(task.n_items, np.bool_)
     member[group] = True
     load = np.bincount(table.reviewer[member[table.item]], minlength=table.n_reviewers)
-    found = []
+    found = [no_pairs()]
     for j in np.flatnonzero((load >= least) & (left.spare > 0)).tolist():
         free = member & (left.room > 0)
         free[table.items_of(j)] = False
         items = task.constraints.readable(j)
-        found += [(j, i) for i in items[free[items]].tolist() if not left.full(j, i)]
-    pairs = as_pairs(found)
+        items = items[free[items]]
+        if left.places.any:
+            items = items[[not left.full(j, i) for i in items.tolist()]]
+        found.append(np.column_stack([np.full(items.size, j), items]))
+    pairs = np.concatenate(found)
     return pairs[:: len(pairs) // PAIRS + 1]
 
 

@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.plans.model.oracle import AT_ONCE
 from planner.plans.model.tables import as_pairs, no_pairs, pieces
+from reviewgraph.components import connected_components
 from reviewgraph.kernels.compiling import kernel
 from reviewgraph.kernels.pebbles import Game, contract, gather, new_game, play
-from reviewgraph.kernels.union_find import find, union
+from reviewgraph.kernels.union_find import find
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from planner.plans.model.ledger import Ledger
     from planner.plans.model.oracle import Oracle
+    from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray
+    from reviewgraph.reviews import Reviews
 
 
 @kernel
@@ -75,13 +82,13 @@ def offer(
     return found
 
 
-def greedy_recoverable(oracle: Oracle, wanted: int) -> tuple[IntArray, bool]:
+def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[IntArray, bool]:
     """Return up to ``wanted`` independent reviews, and whether no load or limit stopped a cheaper one.
 
-    Reviewers of fewer than two reviews are left out.
+    Reviewers of fewer than two reviews are left out. The ledger learns how far it is; where its time is over,
+    the reviews are fewer.
     """
     task = oracle.task
-    order = _by_cost(oracle)
     table = task.table(no_pairs())
     live = np.flatnonzero(table.loads >= 2)
     body_of = np.full(table.n_reviewers, -1, np.int64)
@@ -90,48 +97,80 @@ def greedy_recoverable(oracle: Oracle, wanted: int) -> tuple[IntArray, bool]:
     keep = body_of[table.reviewer] >= 0
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum(table.loads[live])])
     task.form(play)(game, start, np.ascontiguousarray(table.item[keep]), np.empty(0, np.bool_))
-    pairs = oracle.allowed[order]
-    pairs = pairs[body_of[pairs[:, 0]] >= 0]
-    body, item, owner = body_of[pairs[:, 0]], np.ascontiguousarray(pairs[:, 1]), np.ascontiguousarray(pairs[:, 0])
-    taken, room, found = np.zeros(len(pairs), np.int64), task.room.copy(), 0
+    chosen, room, found = [no_pairs()], task.room.copy(), 0
     groups = task.places()
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
-        found += task.form(offer)(game, body, item, taken, step, room, owner, *groups, wanted - found)
-        if found >= wanted:
-            break
-    return pairs[taken > 0], _nothing_bound(oracle, pairs[taken > 0])
+        for pairs in _in_turn(oracle, live):
+            if found >= wanted or not ledger.in_time:
+                break
+            owner, item = (np.ascontiguousarray(side) for side in pairs.T)
+            taken = np.zeros(len(pairs), np.int64)
+            found += task.form(offer)(game, body_of[owner], item, taken, step, room, owner, *groups, wanted - found)
+            chosen.append(pairs[taken > 0])
+            ledger.part = np.concatenate(chosen)
+    pairs = np.concatenate(chosen)
+    return pairs, found >= wanted and _nothing_bound(oracle, pairs)
 
 
-def greedy_connected(oracle: Oracle) -> tuple[IntArray, bool]:
-    """Return reviews that join pieces, a spanning forest, and whether no load or limit stopped a cheaper one."""
+def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
+    """Return reviews that join pieces, a spanning forest, and whether no load or limit stopped a cheaper one.
+
+    The ledger learns how far it is; where its time is over, the forest is a part of one.
+    """
     task = oracle.task
     table = task.table(no_pairs())
-    M, wanted = table.n_reviewers, pieces(table) - 1
-    parent = np.arange(M + task.n_items)
-    for j, i in zip(table.reviewer.tolist(), table.item.tolist(), strict=True):
-        union.python(parent, j, M + i)
-    active = table.loads > 0
-    pairs = oracle.allowed[_by_cost(oracle)]
-    left = task.left(no_pairs())
-    chosen: list[tuple[int, int]] = []
+    active, wanted = np.flatnonzero(table.loads > 0), pieces(table) - 1
+    forest = _Forest(task, table)
     for step in _steps(task.spare, bool(task.constraints.cost), wanted):
-        for j, i in pairs.tolist():
-            if len(chosen) == wanted:
+        for pairs in _in_turn(oracle, active):
+            if len(forest.chosen) == wanted or not ledger.in_time:
                 break
-            if active[j] and step[j] > 0 and left.open(j, i) and union.python(parent, j, M + i):
-                chosen.append((j, i))
+            if forest.join(pairs, step):
+                ledger.part = as_pairs(forest.chosen)
+    found = as_pairs(forest.chosen)
+    return found, len(found) == wanted and _nothing_bound(oracle, found)
+
+
+class _Forest:
+    """Pieces that grow together: those of reviewers and of items by number, and the reviews that joined them."""
+
+    def __init__(self, task: Task, table: Reviews) -> None:
+        found = connected_components(table)
+        self.who, self.what = found.labels.copy(), found.item_labels.copy()
+        self.left, self.chosen = task.left(no_pairs()), list[tuple[int, int]]()
+
+    def join(self, pairs: IntArray, step: IntArray) -> bool:
+        """Take those of some pairs that join two pieces, in order, within loads that are used up; whether any did."""
+        before, (reviewer, item) = len(self.chosen), pairs.T
+        full = np.zeros(len(pairs), np.bool_)
+        while True:
+            apart = (self.who[reviewer] != self.what[item]) & (step[reviewer] > 0) & (self.left.room[item] > 0) & ~full
+            if not apart.any():
+                return len(self.chosen) > before
+            place = int(np.argmax(apart))
+            j, i = pairs[place].tolist()
+            if self.left.open(j, i):
+                self.chosen.append((j, i))
                 step[j] -= 1
-                left.take(j, i)
-    found = as_pairs(chosen)
-    return found, _nothing_bound(oracle, found)
+                self.left.take(j, i)
+                one, other = self.who[j], self.what[i]
+                self.who[self.who == other] = one
+                self.what[self.what == other] = one
+            else:
+                full[place] = True
 
 
-def _by_cost(oracle: Oracle) -> IntArray:
-    """Order of the candidates: cheapest first, then by index."""
-    if not oracle.task.constraints.cost:
-        return np.arange(len(oracle.allowed))
-    price = np.array([oracle.task.constraints.cost_of(*pair) for pair in oracle.allowed.tolist()])
-    return np.argsort(price, kind="stable")
+def _in_turn(oracle: Oracle, reviewers: IntArray) -> Iterator[IntArray]:
+    """Give the candidates of some reviewers, some at once: cheapest first, then by index."""
+    cost = oracle.task.constraints.cost
+    some = reviewers[oracle.task.spare[reviewers] > 0]
+    if not cost:
+        yield from oracle.candidates.chunks(some)
+        return
+    pairs = np.concatenate([no_pairs(), *oracle.candidates.chunks(some)])
+    order = np.argsort(cost.costs(pairs[:, 0] * oracle.task.n_items + pairs[:, 1]), kind="stable")
+    for first in range(0, order.size, AT_ONCE):
+        yield pairs[order[first : first + AT_ONCE]]
 
 
 def _steps(spare: IntArray, costs: bool, wanted: int) -> list[IntArray]:

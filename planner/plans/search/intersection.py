@@ -63,7 +63,7 @@ def intersect(oracle: Oracle, clock: Clock) -> Answer | None:
     """
     task = oracle.task
     # A limit an item would be a third matroid; and weights must not overflow along an exchange path.
-    if (task.room < len(oracle.allowed)).any() or task.n_items < 2:
+    if (task.room < task.spare.size).any() or task.n_items < 2:
         return None
     ground = _ground(oracle)
     if ground is None or int(np.abs(ground.weight).max()) * 4 * task.spare.size**2 > FAR // 4:
@@ -99,19 +99,25 @@ def _cost(oracle: Oracle, pairs: IntArray) -> int:
 
 def _ground(oracle: Oracle) -> Ground | None:
     """Write the candidates as vectors, one column for each recoverable block and item."""
-    table = oracle.task.table(no_pairs())
+    task = oracle.task
+    table = task.table(no_pairs())
     found = recoverability(table)
     label, covers, n_items = found.block_labels, found.block_covers, table.n_items
     rank = found.degrees_of_freedom
-    if not covers or rank == 0:
+    if not covers or rank == 0 or 2 * len(covers) > UNKNOWNS:
         return None
-    pairs = oracle.allowed[label[oracle.allowed[:, 0]] >= 0]
     inside = np.zeros((len(covers), n_items), np.bool_)
     for block, cover in enumerate(covers):
         inside[block, cover] = True
-    pairs = pairs[~inside[label[pairs[:, 0]], pairs[:, 1]]]
-    classes, column = np.unique(label[pairs[:, 0]] * n_items + pairs[:, 1], return_inverse=True)
     unknowns = 2 * len(covers) + int((~inside.any(axis=0)).sum())
+    chunks, listed = [no_pairs()], 0
+    for pairs in oracle.candidates.chunks(np.flatnonzero((task.spare > 0) & (label >= 0))):
+        chunks.append(pairs[~inside[label[pairs[:, 0]], pairs[:, 1]]])
+        listed += len(chunks[-1])
+        if unknowns > UNKNOWNS or rank * rank * listed > WORK:
+            return None
+    pairs = np.concatenate(chunks)
+    classes, column = np.unique(label[pairs[:, 0]] * n_items + pairs[:, 1], return_inverse=True)
     if unknowns > UNKNOWNS or rank * rank * max(classes.size, len(pairs)) > WORK or not len(pairs):
         return None
     x = np.random.default_rng(0).integers(1, PRIME, n_items)
@@ -142,7 +148,7 @@ def _solutions(inside: BoolArray, x: IntArray) -> tuple[IntArray, IntArray, IntA
 
 def _within(ground: Ground, cap: IntArray, clock: Clock) -> Answer | None:
     """Return the cheapest base within some loads, or who proves that there is none; None if time runs out."""
-    coordinates, base = _cheapest_base(ground, cap)
+    coordinates, base = _cheapest_base(ground, cap, clock)
     none = np.empty(0, np.int64)
     if len(base) < ground.rank:
         return Answer(None, none, np.unique(ground.owner))
@@ -164,10 +170,10 @@ def _within(ground: Ground, cap: IntArray, clock: Clock) -> Answer | None:
         _exchange(coordinates, base, ground, enter, by, out, end)
 
 
-def _cheapest_base(ground: Ground, cap: IntArray) -> tuple[IntArray, list[int]]:
+def _cheapest_base(ground: Ground, cap: IntArray, clock: Clock) -> tuple[IntArray, list[int]]:
     """Greedy; among reviews of one cost those by the least loaded are first, if their loads allow them."""
     work, base, load = ground.vectors.copy(), list[int](), np.zeros(cap.size, np.int64)
-    for row in range(ground.rank):
+    for row in clock.watch(range(ground.rank)):
         useful: BoolArray = (work[row:] != 0).any(axis=0)
         free = useful[ground.column] & (cap[ground.owner] > 0)
         if not free.any():

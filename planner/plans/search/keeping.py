@@ -49,12 +49,15 @@ def keep_level(
     rng
         Draws the losses.
     clock
-        When to end; the two estimates take some seconds of their own in large tables.
+        When to end; the two estimates are made from fewer draws then.
     """
     search = _Search(task, target, missing, wanted, rng, clock.share(SHARE))
     ledger.pairs = search.grown(ledger.pairs if ledger.pairs is not None else no_pairs(), ledger.budget)
     ledger.tell()
-    before, after = (estimate(target, task.table(pairs), missing, DRAWS, rng) for pairs in (no_pairs(), ledger.pairs))
+    # Half of the time that is left for each.
+    half = clock.share(0.5)
+    before = estimate(target, task.table(no_pairs()), missing, DRAWS, rng, half)
+    after = estimate(target, task.table(ledger.pairs), missing, DRAWS, rng, clock)
     return Keeping(missing, wanted, before, after)
 
 

@@ -79,7 +79,7 @@ class Mender:
         found, done = cascading.begin(left, left.start.room, seed, blur, self.clock)
         if not done:
             return None
-        cascading.prune(found)
+        cascading.prune(found, self.clock)
         return found.pairs
 
     def pruned(self, pairs: IntArray) -> IntArray:

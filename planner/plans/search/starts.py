@@ -29,15 +29,15 @@ def cascades(task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
             return
 
 
-def joined_pieces(task: Task, most: int) -> IntArray:
-    """Join the largest piece to the next largest that may be joined, one review each."""
+def joined_pieces(task: Task, most: int, clock: Clock) -> IntArray:
+    """Join the largest piece to the next largest that may be joined, one review each, as long as there is time."""
     pieces = connected_components(with_extra(task.constraints.reviews, task.constraints.fixed))
     left = task.left(no_pairs())
     sizes = np.diff(pieces.cover_start)
     order = np.argsort(-sizes, kind="stable").tolist()
     main, chosen = order[:1], list[tuple[int, int]]()
     for piece in order[1:]:
-        if len(chosen) == most:
+        if len(chosen) == most or clock.over():
             break
         pair = _link(task, pieces.labels, pieces.item_labels, main, piece, left)
         if pair is not None:

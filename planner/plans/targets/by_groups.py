@@ -100,7 +100,7 @@ def _offer(task: Task, reduction: Reduction, paths: list[Path | None], ledger: L
     task.form(cascade.follow)(found.state, task.space, found.board, found.moves, left, right)
     if not _complete(found, len(ledger.pairs) - 1, ledger):
         return None
-    cascading.prune(found)
+    cascading.prune(found, ledger.clock)
     ledger.offer(found.pairs)
     return found
 

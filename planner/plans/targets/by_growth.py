@@ -81,9 +81,11 @@ def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascadi
     for attempt in range(ATTEMPTS):
         found, done = cascading.begin(task, task.start.room, int(rng.integers(2**31)), 4 * attempt, ledger.clock)
         if done:
-            cascading.prune(found)
+            ledger.offer(found.pairs)
+            cascading.prune(found, ledger.clock)
             ledger.offer(found.pairs)
             return found
+        ledger.part = found.pairs
         if not ledger.in_time:
             break
         if attempt == 0 and not _can_reach(task):

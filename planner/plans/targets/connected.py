@@ -70,9 +70,10 @@ class ConnectedTarget(SearchedTarget):
         missing = max(1, pieces(task.table(no_pairs())) - 1)
         words = f"{missing + 1} pieces need {missing} {noun(missing, 'link')}"
         bound = Bound(missing, "pieces", words if task.n_items > 1 else "the paper is not reviewed")
-        pairs, free = greedy_connected(oracle)
+        pairs, free = greedy_connected(oracle, ledger)
         if take_greedy(oracle, ledger, bound, pairs, free=free):
             return
+        ledger.clock.check()
         if ledger.pairs is None and not oracle.possible():
             ledger.infeasible = True
             return
@@ -80,7 +81,7 @@ class ConnectedTarget(SearchedTarget):
 
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         """Join the largest pieces."""
-        yield joined_pieces(task, most)
+        yield joined_pieces(task, most, clock)
 
 
 class ConnectedOracle(Oracle):
@@ -92,6 +93,18 @@ class ConnectedOracle(Oracle):
         """Count the pieces that hold items."""
         table = self.task.table(pairs)
         return pieces(table) <= 1 and bool((table.reviews_per_item > 0).all())
+
+    def possible(self) -> bool:
+        """Let each reviewer join all that he may be given; takes M (M + N) for M reviewers and N items."""
+        table = self.task.table(no_pairs())
+        found, read = connected_components(table), table.reviews_per_item > 0
+        who, what = found.labels.copy(), found.item_labels.copy()
+        for j in np.flatnonzero(self.task.spare > 0).tolist():
+            items = self.candidates.of(j)
+            read[items] = True
+            joined = np.append(what[items], who[j])
+            who[np.isin(who, joined)] = what[np.isin(what, joined)] = who[j]
+        return bool(np.unique(what).size <= 1 and read.all())
 
     def cuts(self, pairs: IntArray) -> Iterator[Cut]:
         """Reviews between pieces must be one fewer than the pieces."""

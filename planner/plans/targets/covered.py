@@ -10,6 +10,7 @@ top. Small tables go to the integer programme of :mod:`planner.plans.proof.hitti
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from planner.plans.proof.shortage import why_uncovered
 from planner.plans.search import budget
 from planner.plans.search.covering import cover
 from planner.plans.targets.exactly import settle
-from reviewgraph.clock import Clock
+from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -
             "and rules on reviewers, though each of these alone would allow it"
         ]
         return
+    ledger.part = first.pairs
     if ledger.out_of_reach:
         return
     # Most affinity among the fewest reviews, if these happen to reach the level: then nothing is left to say.
@@ -78,13 +80,14 @@ def best_few(
 ) -> tuple[IntArray, bool]:
     """As :func:`planner.plans.search.budget.best_few`; where items are short of reviews these come first.
 
-    If not all of them fit in, items of fewest reviews are served first.
+    If not all of them fit in, items of fewest reviews are served first. Where time is over, what is known is taken.
     """
     if not task.needs.total:
         return budget.best_few(task, target, whole, allowed, clock)
-    chosen = cover(task, _starts(target, task, clock), clock).pairs
+    # Without a budget this is what time has left: another programme would find no more than is known.
+    chosen = whole if allowed is None else cover(task, _starts(target, task, clock), clock).pairs
     if chosen is None:
-        chosen = no_pairs()
+        chosen = no_pairs() if whole is None else whole
     if allowed is not None and len(chosen) >= allowed:
         order = np.argsort(task.table(no_pairs()).reviews_per_item[chosen[:, 1]], kind="stable")
         return chosen[order][:allowed], False
@@ -112,12 +115,16 @@ def _bound(task: Task) -> Bound:
 
 def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     """Offer the level on top of the needs, and the needs on top of the level; prove what the level takes."""
+    ledger.clock.check()
     chosen = cover(task, _starts(target, task, ledger.clock), ledger.clock).pairs
     if chosen is not None:
+        ledger.part = chosen
         _complete(target, task, ledger, chosen, rng)
+    ledger.clock.check()
     level = new_task(task.constraints.without_needs(), task.start.room, use_scores=task.use_scores)
     alone = _part(ledger, ALONE)
-    target.fill(level, alone, rng)
+    with suppress(TimeOver):
+        target.fill(level, alone, rng)
     if alone.infeasible:
         ledger.infeasible, ledger.short, ledger.explained = True, alone.short, alone.explained
         ledger.reasons += alone.reasons
@@ -125,6 +132,7 @@ def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
     for bound in alone.bounds:
         ledger.prove(bound)
     if alone.pairs is not None and not ledger.closed:
+        ledger.clock.check()
         rest = cover(_on(task, alone.pairs), no_pairs(), ledger.clock).pairs
         if rest is not None:
             _offer(target, task, ledger, np.concatenate([alone.pairs, rest]))
@@ -163,7 +171,8 @@ def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng:
             ledger.offer(np.concatenate([chosen, part.pairs]))
 
     part.report = found
-    target.fill(_on(task, chosen), part, rng)
+    with suppress(TimeOver):
+        target.fill(_on(task, chosen), part, rng)
     if part.pairs is not None:
         _offer(target, task, ledger, np.concatenate([chosen, part.pairs]))
 

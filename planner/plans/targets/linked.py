@@ -32,7 +32,7 @@ def take_greedy(oracle: Oracle, ledger: Ledger, bound: Bound, pairs: IntArray, *
 
 def settle_exactly(oracle: Oracle, ledger: Ledger) -> None:
     """Run the integer programme with rank cuts, where it is small enough."""
-    if len(oracle.allowed) > EXACT_UP_TO:
+    if oracle.candidates.more_than(EXACT_UP_TO):
         return
     # What the greedy thought the cheapest is so only where the programme says it.
     ledger.cheapest = False

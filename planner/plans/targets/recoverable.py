@@ -60,9 +60,10 @@ class RecoverableTarget(SearchedTarget):
         if nothing_to_do(oracle, ledger):
             return
         bound = bounds.missing_links(task.table(no_pairs()), task.constraints, task.spare)
-        pairs, free = greedy_recoverable(oracle, bound.value)
+        pairs, free = greedy_recoverable(oracle, bound.value, ledger)
         if take_greedy(oracle, ledger, bound, pairs, free=free) or _is_short(oracle, ledger, np.empty(0, np.int64)):
             return
+        ledger.clock.check()
         if ledger.pairs is None and not oracle.possible():
             ledger.infeasible = True
             return
@@ -102,7 +103,8 @@ def _cascade(oracle: Oracle, ledger: Ledger) -> None:
     found, done = cascading.begin(task, task.start.room, 0, clock=ledger.clock)
     if not done:
         return
-    cascading.prune(found)
+    ledger.offer(found.pairs)
+    cascading.prune(found, ledger.clock)
     pairs, place = found.pairs, 0
     while place < len(pairs) and len(pairs) > ledger.lower_bound and ledger.in_time:
         fewer = np.delete(pairs, place, axis=0)

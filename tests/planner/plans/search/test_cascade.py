@@ -13,6 +13,7 @@ from planner.plans.model.growth import copy_structure, find_block
 from planner.plans.model.task import Task, new_task
 from planner.plans.search import cascade, cascading
 from planner.plans.search.order import by_effect
+from reviewgraph.clock import Clock
 from tests.planner.plans.naive_plans import closed, is_double
 from tests.planner.plans.plan_cases import Case, cases
 
@@ -55,7 +56,7 @@ def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed:
     assert done == is_double(covers_of(task, pairs), task.n_items)
     if not done:
         return
-    cascading.prune(search)
+    cascading.prune(search, Clock(None))
     kept = search.pairs.tolist()
     for place in range(len(kept)):
         assert not is_double(covers_of(task, kept[:place] + kept[place + 1 :]), task.n_items)

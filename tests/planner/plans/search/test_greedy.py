@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.plans.model.constraints import constrain
+from planner.plans.model.ledger import Ledger
 from planner.plans.model.tables import no_pairs, with_extra, with_reviewers
 from planner.plans.model.task import new_task
 from planner.plans.search.greedy import greedy_connected, greedy_recoverable
@@ -13,6 +14,7 @@ from planner.plans.search.prime_field import PRIME, clear, null_space
 from planner.plans.targets.connected import ConnectedOracle
 from planner.plans.targets.recoverable import RecoverableOracle
 from reviewgraph import Reviews
+from reviewgraph.clock import Clock
 from reviewgraph.recoverable import degrees_of_freedom
 from tests.planner.plans.naive_plans import is_connected
 from tests.planner.plans.plan_cases import Case, cases
@@ -23,7 +25,7 @@ from tests.planner.plans.plan_cases import Case, cases
 def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> None:
     task = new_task(constrain(case.reviews, **case.options), 64)
     oracle, table = RecoverableOracle(task), task.table(no_pairs())
-    pairs, _ = greedy_recoverable(oracle, 100)
+    pairs, _ = greedy_recoverable(oracle, 100, Ledger(Clock(None)))
     missing = degrees_of_freedom(table)
     assert missing - degrees_of_freedom(task.table(pairs)) == len(pairs)
     load = np.bincount(pairs[:, 0], minlength=task.spare.size)
@@ -38,7 +40,7 @@ def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> Non
 @settings(max_examples=100)
 def test_links_of_pieces_make_a_forest(case: Case) -> None:
     task = new_task(constrain(case.reviews, **case.options), 64)
-    pairs, _ = greedy_connected(ConnectedOracle(task))
+    pairs, _ = greedy_connected(ConnectedOracle(task), Ledger(Clock(None)))
     table = task.table(pairs)
     covers = [sum(1 << i for i in table.items_of(j).tolist()) for j in range(table.n_reviewers)]
     if ConnectedOracle(task).reaches(pairs):
@@ -89,4 +91,4 @@ def test_tables_by_code_are_tables_by_label(case: Case) -> None:
 @pytest.mark.parametrize("size", [0, 1])
 def test_no_candidates_no_reviews(size: int) -> None:
     task = new_task(constrain(Reviews.from_pairs([(0, 0)][:size], reviewers=[0], items=[0]), spare=0), 8)
-    assert greedy_connected(ConnectedOracle(task))[0].shape == (0, 2)
+    assert greedy_connected(ConnectedOracle(task), Ledger(Clock(None)))[0].shape == (0, 2)

@@ -1,0 +1,152 @@
+"""Searches look at the clock: whenever it is over, or Ctrl-C comes, what is known by then is handed out and holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from planner import plan_extra_reviews, verify_plan
+from planner.plans import planning
+from planner.plans.model.constraints import constrain
+from planner.plans.model.ledger import Ledger
+from planner.plans.model.oracle import Candidates
+from planner.plans.model.prices import Prices
+from planner.plans.model.status import PlanStatus
+from planner.plans.model.tables import no_pairs
+from planner.plans.model.task import new_task
+from planner.plans.search.exchanges import sharpened
+from planner.plans.search.greedy import greedy_connected, greedy_recoverable
+from planner.plans.search.intersection import intersect
+from planner.plans.search.judge import Judge
+from planner.plans.targets import target_named
+from planner.plans.targets.connected import ConnectedOracle
+from planner.plans.targets.recoverable import RecoverableOracle
+from reviewgraph import Reviews
+from reviewgraph.arrays import distinct, occurs
+from reviewgraph.clock import Clock, TimeOver
+from tests.planner.plans.plan_cases import Case, cases
+
+
+class Looks(Clock):
+    """A clock that is over after so many looks; or somebody presses Ctrl-C then."""
+
+    def __init__(self, looks: int, *, ctrl_c: bool = False) -> None:
+        super().__init__(None)
+        self.looks, self.ctrl_c = looks, ctrl_c
+
+    def over(self) -> bool:
+        self.looks -= 1
+        if self.looks < 0 and self.ctrl_c:
+            self.ctrl_c = False
+            raise KeyboardInterrupt
+        return self.looks < 0
+
+    def left(self) -> float:
+        return 1.0 if self.looks > 0 else 0.0
+
+    def share(self, part: float) -> Clock:
+        return self
+
+
+def groups(count: int, size: int = 3) -> Reviews:
+    """Groups of as many reviewers as papers, in which everybody reviews everything."""
+    rows = [(f"r{g}{j}", f"p{g}{i}") for g in range(count) for j in range(size) for i in range(size)]
+    return Reviews.from_pairs(rows)
+
+
+@pytest.mark.parametrize("ctrl_c", [False, True])
+@pytest.mark.parametrize("target", ["double", "recoverable", "connected", "survives-reviewer"])
+@pytest.mark.parametrize(
+    "options",
+    [{"spare": 1}, {"spare": 2, "max_reviews": 2}, {"min_reviews": 4, "spare": 2}],
+    ids=["", "budget", "needs"],
+)
+def test_a_plan_that_was_stopped_holds(
+    monkeypatch: pytest.MonkeyPatch, target: str, options: dict[str, Any], ctrl_c: bool
+) -> None:
+    reviews = groups(4)
+    for looks in (0, 1, 2, 4, 8, 16):
+        monkeypatch.setattr(
+            planning, "Clock", lambda seconds, looks=looks: Looks(looks if seconds else 0, ctrl_c=ctrl_c)
+        )
+        plan = plan_extra_reviews(reviews, target, **options)
+        assert plan.status is not PlanStatus.INFEASIBLE
+        verify_plan(plan)
+
+
+@pytest.mark.parametrize("target", ["recoverable", "connected"])
+def test_what_was_linked_by_then_is_handed_out(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    monkeypatch.setattr("planner.plans.model.oracle.AT_ONCE", 1)
+    for ctrl_c in (False, True):
+        monkeypatch.setattr(planning, "Clock", lambda seconds, c=ctrl_c: Looks(4 if seconds else 0, ctrl_c=c))
+        plan = plan_extra_reviews(groups(80, 2), target, spare=1)
+        assert plan.status is PlanStatus.LEVEL_MISSED
+        assert plan.count > 0
+
+
+def test_the_greedy_stops_and_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.plans.model.oracle.AT_ONCE", 1)
+    task = new_task(constrain(groups(9)), 64)
+    for oracle, greedy in (
+        (ConnectedOracle(task), greedy_connected),
+        (RecoverableOracle(task), lambda oracle, ledger: greedy_recoverable(oracle, 16, ledger)),
+    ):
+        whole, _ = greedy(oracle, Ledger(Clock(None)))
+        found = [no_pairs()]
+        for looks in range(6):
+            ledger = Ledger(Looks(looks))
+            pairs, free = greedy(oracle, ledger)
+            assert pairs.tolist() == whole[: len(pairs)].tolist()
+            assert not free or len(pairs) == len(whole)
+            assert (no_pairs() if ledger.part is None else ledger.part).tolist() == pairs.tolist()
+            found.append(pairs)
+        assert [len(pairs) for pairs in found] == sorted(len(pairs) for pairs in found)
+        assert len(found[1]) == 0 < len(found[-1]) < len(whole)
+
+
+def test_exchanges_and_matroids_stop() -> None:
+    task = new_task(constrain(groups(4), spare=1), 64)
+    pairs = np.array([[0, 3]])
+    assert sharpened(Judge(task, target_named("recoverable")), pairs, 4, Looks(0)) is pairs
+    with pytest.raises(TimeOver):
+        intersect(RecoverableOracle(task), Looks(2))
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
+    task = new_task(constrain(case.reviews, **case.options), 64)
+    root, rules, count = task.block_labels(task.start), task.constraints, task.start.size
+    covered = set(zip(root[task.start.block[:count]].tolist(), task.start.item[:count].tolist(), strict=True))
+    expected = [
+        [j, i]
+        for j in range(task.spare.size)
+        for i in rules.readable(j).tolist()
+        if task.spare[j] > 0
+        and task.room[i] > 0
+        and (task.needs.each[i] > 0 or (int(root[task.home[j]]), i) not in covered)
+    ]
+    candidates = Candidates(task)
+    assert np.concatenate([no_pairs(), *candidates.chunks()]).tolist() == expected
+    assert all(candidates.more_than(most) == (len(expected) > most) for most in (0, 1, len(expected)))
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_pieces_that_may_be_joined_are_told_without_a_list(case: Case) -> None:
+    oracle = ConnectedOracle(new_task(constrain(case.reviews, **case.options), 64))
+    assert oracle.possible() == oracle.reaches(oracle.allowed)
+
+
+def test_arrays_are_looked_up_as_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    prices = Prices(np.array([2, 5, 9]), np.array([1.5, -2.0, 4.0]), 1.0)
+    for table in (prices, Prices(prices.code, prices.value, 0.0, 4.0), Prices()):
+        assert table.costs(np.arange(12)).tolist() == [table.cost_of(pair) for pair in range(12)]
+    for size in (0, 1, 50):
+        values, others = rng.integers(0, 30, size), rng.integers(0, 30, 20)
+        assert distinct(values, others).tolist() == sorted({*values.tolist(), *others.tolist()})
+        assert occurs(others, distinct(values)).tolist() == [one in values for one in others.tolist()]
