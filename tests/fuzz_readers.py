@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import gc
 import json
 import multiprocessing
 import os
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 import traceback
+import types
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -226,6 +228,9 @@ def guided(inputs: int, minutes: float, seed: int, keep: Path) -> Findings:
                 return atheris.Mutate(data, longest)
             return (data[:1] + damaged(data[1:], draw))[:longest]
 
+        for function in gc.get_objects():
+            if isinstance(function, types.FunctionType) and (function.__module__ or "").startswith("reviewgraph."):
+                atheris.instrument_func(function)
         atheris.Setup(
             [sys.argv[0], str(corpus), "-max_len=100000", f"-seed={seed}", "-verbosity=0", "-rss_limit_mb=4000"],
             one,
