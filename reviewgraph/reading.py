@@ -25,7 +25,7 @@ from reviewgraph.formats.headers import (
 )
 from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
-from reviewgraph.formats.problems import Problems, quote, quote_all
+from reviewgraph.formats.problems import Problems, cut, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
 from reviewgraph.formats.systems.people import STUDENT
@@ -221,7 +221,7 @@ def _ask_score(table: Table) -> None:
         return
     message = (
         f"{table.name}: {table.source.what}: no score column is known; it may be any of {quote_all(unused)}: say which "
-        f'one, for example --columns "score={unused[0]}", or that there is none with --columns score='
+        f'one, for example --columns "score={cut(unused[0])}", or that there is none with --columns score='
     )
     raise InputError(message)
 

@@ -16,6 +16,7 @@ from lsc.experiments.published import PEER_GRADING
 from lsc.experiments.running import measure
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import Role
+from reviewgraph.formats.problems import quote_all
 from reviewgraph.formats.side.fields import Field
 from reviewgraph.formats.side.reading import read_columns
 from reviewgraph.formats.values import parse_number
@@ -110,7 +111,11 @@ def _grades(path: str, limit: Mapping[str, float]) -> list[tuple[tuple[str, ...]
     rows = _read(path, ("taskid", "reviewerid", "groupid"), "grade")
     unknown = sorted({labels[0] for labels, _ in rows} - limit.keys())
     if unknown:
-        message = f"{path}: expected tasks that maxgrades.csv knows, found {', '.join(unknown)}"
+        message = f"{path}: expected tasks that maxgrades.csv knows, found {quote_all(unknown)}"
+        raise InputError(message)
+    nothing = sorted({labels[0] for labels, _ in rows if not limit[labels[0]] > 0})
+    if nothing:
+        message = f"{path}: expected a maxgrade above 0 for each task, found none for {quote_all(nothing)}"
         raise InputError(message)
     return [(labels, SPREAD * (grade / limit[labels[0]] - 0.5)) for labels, grade in rows]
 

@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 from reviewgraph._version import __version__
-from reviewgraph.cli.ending import INTERRUPTED, answered_interrupts, ended_by_failure, ended_by_streams
+from reviewgraph.cli.ending import (
+    INTERRUPTED,
+    REFUSED,
+    answered_interrupts,
+    discard_the_rest,
+    ended_by_failure,
+    ended_by_streams,
+)
 from reviewgraph.cli.output import say
 
 GROUP = "reviewgraph.commands"
@@ -17,10 +24,24 @@ GROUP = "reviewgraph.commands"
 class Commands(click.Group):
     """A group whose commands are the entry points of :data:`GROUP`."""
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line, and end with its status where nobody can be told why, for stderr is full too."""
+        try:
+            return super().main(*args, **options)
+        except OSError as error:
+            if error.filename is not None or not options.get("standalone_mode", True):
+                raise
+            discard_the_rest()
+            raise SystemExit(REFUSED) from None
+
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         """Read the command line, and print help where that is asked for."""
-        with ended_by_streams():
-            return super().make_context(*args, **options)
+        try:
+            with ended_by_streams():
+                return super().make_context(*args, **options)
+        except KeyboardInterrupt:
+            say("Interrupted, no result.")
+            raise SystemExit(INTERRUPTED) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command.

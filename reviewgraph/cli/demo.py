@@ -8,7 +8,7 @@ import click
 
 from reviewgraph.cli.ending import INTERRUPTED
 from reviewgraph.cli.options import examples
-from reviewgraph.cli.output import Refusal, say, show, write_whole
+from reviewgraph.cli.output import Refusal, refusing, say, show, write_whole
 from reviewgraph.words import counted
 
 NAME = "reviewgraph-demo.csv"
@@ -19,6 +19,7 @@ COMMANDS = (("check", NAME), ("plan", NAME), ("calibrate", NAME, "--select", "10
 
 @click.command(epilog=examples(("See what the commands do:", "demo")))
 @click.pass_context
+@refusing
 def demo(ctx: click.Context) -> None:
     """Copy a small example table into this folder, never over a file that is there; check it, plan, calibrate."""
     from pathlib import Path

@@ -14,6 +14,8 @@ import click
 
 from reviewgraph.cli.output import say
 
+#: Exit status where something is refused, or cannot be read or written.
+REFUSED = 2
 #: Exit status after Ctrl-C, as shells have it; 1 would say that a level is missed.
 INTERRUPTED = 130
 #: Exit status where nobody reads on, as shells tell of tools that the signal ends.
@@ -64,18 +66,18 @@ def ended_by_streams() -> Iterator[None]:
         yield
     except BrokenPipeError:
         # The status that click ends with here would say that a level is missed.
-        _discard_the_rest()
+        discard_the_rest()
         raise SystemExit(NOT_READ) from None
     except OSError as error:
         if error.filename is not None:
             raise
-        _discard_the_rest()
+        discard_the_rest()
         with contextlib.suppress(OSError):
             say(f"Error: the output cannot be written ({error.strerror or error})")
-        raise SystemExit(2) from None
+        raise SystemExit(REFUSED) from None
 
 
-def _discard_the_rest() -> None:
+def discard_the_rest() -> None:
     """Let what a stream cannot get rid of go nowhere, so that the interpreter does not fail on it when it ends."""
     for stream in (sys.stdout, sys.stderr):
         try:

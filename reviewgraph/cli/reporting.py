@@ -71,15 +71,21 @@ class Reporting:
 
         codes = None
         if self.anonymous:
-            codes = Codes(reviews.reviewers, reviews.items, _known(self.key_path))
+            codes = Codes(reviews.reviewers, reviews.items, read_key(self.key_path))
             result = codes.applied(result)
             write_whole(self.key_path, csv_text(codes.key(reviews.titles)))
             say(f"{self.key_path}: the key to the codes; keep it, and do not pass it on")
         write_whole(self.path, html(compose(result, codes)))
 
 
-def _known(path: str) -> Mapping[tuple[str, str], str]:
-    """Return the codes of a key that is there already, so that the reports of a conference agree."""
+def read_key(path: str) -> Mapping[tuple[str, str], str]:
+    """Return the codes of a key that is there already, so that the reports of a conference agree.
+
+    Raises
+    ------
+    InputError
+        If what is there is no key, or cannot be read.
+    """
     if not os.path.exists(path):
         return {}
     # Labels come back as they were: one that begins like a formula stands there behind an apostrophe.
@@ -89,6 +95,9 @@ def _known(path: str) -> Mapping[tuple[str, str], str]:
             return {(row["kind"], unguarded(row["label"])): row["code"] for row in rows}
     except (KeyError, UnicodeDecodeError, csv.Error) as error:
         message = f"{path}: expected a key with the columns kind, code, label; found none; move the file away"
+        raise InputError(message) from error
+    except OSError as error:
+        message = f"{path}: the key to the codes cannot be read ({error.strerror or error})"
         raise InputError(message) from error
 
 

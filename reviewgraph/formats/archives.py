@@ -12,6 +12,7 @@ from pathlib import Path
 from reviewgraph.errors import InputError
 from reviewgraph.formats.encodings import read_bytes
 from reviewgraph.formats.limits import MEMBERS, UNPACKED
+from reviewgraph.formats.problems import cut
 
 #: What an archive begins with, and an empty one.
 _MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
@@ -67,8 +68,8 @@ def open_zip(name: str, data: bytes) -> Members:
         archive = zipfile.ZipFile(io.BytesIO(data))
         entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     except Exception as error:  # a damaged directory surfaces as whatever the code that meets it raises
-        message = f"{name}: damaged ({error}), though it begins like a spreadsheet or a zip archive: save the sheet as "
-        message += "CSV, or pack the archive anew"
+        message = f"{name}: damaged ({cut(error)}), though it begins like a spreadsheet or a zip archive: save "
+        message += "the sheet as CSV, or pack the archive anew"
         raise InputError(message) from error
     UNPACKED.expect(name, sum(entry.file_size for entry in entries))
 
@@ -77,7 +78,8 @@ def open_zip(name: str, data: bytes) -> Members:
             try:
                 return archive.read(entry)
             except Exception as error:  # damaged, encrypted, or packed in a way that Python does not know
-                message = f"{name}: {entry.filename} cannot be unpacked ({error}); pack the archive anew"
+                why = f"{cut(entry.filename)} cannot be unpacked ({cut(error)})"
+                message = f"{name}: {why}; pack the archive anew"
                 raise InputError(message) from error
 
         return read

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from reviewgraph.arrays import IntArray
 from reviewgraph.errors import InputError
-from reviewgraph.formats.limits import COLUMNS
+from reviewgraph.formats.limits import COLUMNS, PARQUET, TIMES
+from reviewgraph.formats.problems import cut, quote
 from reviewgraph.formats.tables import Column, Rows, Table
 
 if TYPE_CHECKING:
@@ -40,7 +43,8 @@ def read_plain(
     header_lines
         Lines to pass over.
     """
-    start = next(islice(_NEWLINE.finditer(data), header_lines - 1, None)).end() if header_lines else 0
+    ends = islice(_NEWLINE.finditer(data), header_lines - 1, None) if header_lines else iter(())
+    start = next((end.end() for end in ends), len(data) if header_lines else 0)
     if header_lines and data.startswith(codecs.BOM_UTF8, start):
         return None  # Arrow would take it for the mark of the file; it is part of the first label
     names = [f"c{place}" for place in range(width)]
@@ -75,16 +79,30 @@ def _count_lines(data: bytes, start: int) -> int:
 
 def _encoded(column: Any) -> Column:
     """Return a column of Arrow in dictionary form, nulls as empty text."""
-    whole = column.combine_chunks().dictionary_encode()
+    stored = pa.types.is_dictionary(column.type)
+    whole = (column.unify_dictionaries() if stored else column.dictionary_encode()).combine_chunks()
     values = _texts(whole.dictionary)
-    if not whole.null_count:
-        # Not to_numpy, which imports pandas where it is installed and so would triple the time of a small table.
-        codes = np.frombuffer(whole.indices.buffers()[1], np.int32, len(whole), 4 * whole.indices.offset)
-        return Column(codes.astype(np.int64), values)
-    if "" not in values:
-        values.append("")
-    empty = values.index("")
-    return Column(np.array([empty if code is None else code for code in whole.indices.to_pylist()], np.int64), values)
+    if stored or whole.null_count or not len(whole):
+        return _compact(whole.indices.fill_null(len(values)), [*values, ""])
+    return Column(_numbers(whole.indices), values)
+
+
+def _compact(indices: Any, values: Sequence[str]) -> Column:
+    """Return a column whose values are distinct and each in use, which those that stand in a file need not be."""
+    codes = _numbers(indices)
+    used = np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist()
+    index: dict[str, int] = {}
+    place = np.zeros(len(values), np.int64)
+    place[used] = [index.setdefault(values[code], len(index)) for code in used]
+    return Column(place[codes], list(index))
+
+
+def _numbers(indices: Any) -> IntArray:
+    # Not to_numpy, which imports pandas where it is installed and so would triple the time of a small table.
+    if not len(indices):
+        return np.empty(0, np.int64)
+    found = np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
+    return found.astype(np.int64)
 
 
 def _texts(values: Any) -> list[str]:
@@ -107,12 +125,16 @@ class Parquet(Table):
     decimal_comma = False
 
     def __init__(self, name: str, data: bytes) -> None:
-        self.name = name
-        try:
-            self.file = pyarrow.parquet.ParquetFile(pa.BufferReader(pa.py_buffer(data)))
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(say_unreadable(name, error)) from error
-        self.header: list[str] = list(self.file.schema_arrow.names)
+        self.name, self.data = name, data
+        with _refused(name):
+            file = pyarrow.parquet.ParquetFile(pa.BufferReader(pa.py_buffer(data)))
+            self.schema = file.schema_arrow
+            self.header: list[str] = list(self.schema.names)
+            # Texts stay in the dictionaries that the file has: a long one that stands in many rows is held once.
+            texts = [field.name for field in self.schema if _is_text(field.type)]
+            self.file = pyarrow.parquet.ParquetFile(
+                pa.BufferReader(pa.py_buffer(data)), metadata=file.metadata, read_dictionary=texts
+            )
         COLUMNS.expect(name, len(self.header))
 
     def place(self, line: int) -> str:
@@ -121,30 +143,60 @@ class Parquet(Table):
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         """Return the columns at these positions."""
-        try:
+        for place in positions:
+            self._expect_text_or_number(self.schema.field(place))
+        with _refused(self.name):
+            self._expect_bounded(positions)
             table = self.file.read(columns=[self.header[place] for place in positions])
-            columns = [self._text(table.column(self.header[place]), self.header[place]) for place in positions]
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise InputError(say_unreadable(self.name, error)) from error
+            columns = [_encoded(_plain(table.column(self.header[place]))) for place in positions]
         return Rows(columns, range(1, table.num_rows + 1))
 
-    def _text(self, column: Any, header: str) -> Column:
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            column = column.cast(kind.value_type)
-            kind = kind.value_type
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind):
-            column = column.cast(pa.large_string())
-        elif not any(
-            is_kind(kind)
-            for is_kind in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    def _expect_text_or_number(self, field: Any) -> None:
+        if _is_text(field.type) or any(
+            is_kind(field.type)
+            for is_kind in (
+                *(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean),
+                pa.types.is_null,
+            )
         ):
-            message = f"{self.name}: column {header!r}: expected text or numbers, found {kind}"
-            raise InputError(message)
-        return _encoded(column)
+            return
+        message = f"{self.name}: column {quote(field.name)}: expected text or numbers, found {field.type}"
+        raise InputError(message)
+
+    def _expect_bounded(self, positions: Sequence[int]) -> None:
+        """Refuse what would take far more memory than the file has bytes: by what it says of itself, undecoded."""
+        # What it says of each column is looked at by Arrow alone: asked for it from here, damaged ones end the process.
+        found = self.file.metadata
+        unpacked = sum(found.row_group(number).total_byte_size for number in range(found.num_row_groups))
+        # A cell takes eight bytes here, however few it has in the file.
+        most = max(PARQUET.most, TIMES * len(self.data))
+        PARQUET._replace(most=most).expect(self.name, max(unpacked, 8 * len(positions) * found.num_rows))
+
+
+def _is_text(kind: Any) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _plain(column: Any) -> Any:
+    """Return a column without a dictionary of numbers, and one of nothing as text."""
+    kind = column.type
+    if pa.types.is_dictionary(kind) and not _is_text(kind):
+        return column.cast(kind.value_type)
+    return column.cast(pa.large_string()) if pa.types.is_null(kind) else column
+
+
+@contextlib.contextmanager
+def _refused(name: str) -> Iterator[None]:
+    """Refuse a damaged file, which surfaces as whatever the code that meets it raises."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(say_unreadable(name, error)) from error
 
 
 def say_unreadable(name: str, error: Exception) -> str:
     """Return what to say of a Parquet file that Arrow cannot read."""
-    lines = str(error).splitlines()
-    return f"{name}: the Parquet file cannot be read ({lines[0] if lines else 'damaged'}); write it anew, or use CSV"
+    return f"{name}: the Parquet file cannot be read ({cut(error)}); write it anew, or use CSV"

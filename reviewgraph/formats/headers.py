@@ -6,9 +6,10 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.problems import quote, quote_all
+from reviewgraph.formats.problems import cut, quote, quote_all
 
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
@@ -84,6 +85,7 @@ FILE, PART = ":", "#"
 ROW_NUMBERS = ("id", "#")
 
 
+@lru_cache(maxsize=1 << 12)
 def normalise(header: str) -> str:
     """Return a header as it is compared: lower case, words joined by underscores.
 
@@ -185,7 +187,7 @@ def require_named(
             continue
         if wanted.strip() and not any(named(header, wanted) for header in headers):
             every = dict.fromkeys(text for header in headers for text in header)
-            message = f"--columns {role}={wanted}: there is no column {quote(wanted)}; found {quote_all(every)}"
+            message = f"--columns {role}={cut(wanted)}: there is no column {quote(wanted)}; found {quote_all(every)}"
             raise InputError(message)
 
 
@@ -222,7 +224,7 @@ def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
     >>> naming("", ITEM), naming("fit.csv:", ITEM, "#")
     ('--columns item=NAME', "--columns 'fit.csv:item=#'")
     """
-    return f"--columns {shlex.quote(f'{prefix or str()}{role.name}={name}')}"
+    return f"--columns {shlex.quote(f'{prefix or str()}{role.name}={cut(name)}')}"
 
 
 def _by_synonym(

@@ -39,6 +39,8 @@ CELLS = Limit("cells of a sheet", 20_000_000, _SHORTER)
 MEMBERS = Limit("files in an archive or a folder", 10_000, "give the one file that holds the table")
 #: What an archive or a spreadsheet, which is one, may unpack to.
 UNPACKED = Limit("bytes unpacked", 256 << 20, "unpack it and give the one file that holds the table, or save it as CSV")
+#: What a Parquet file may unpack to: this, or so many times its own size.
+PARQUET, TIMES = Limit("bytes unpacked", 256 << 20, "write the table anew, or as CSV"), 100
 #: Objects within objects; the systems' own files have five.
 DEPTH = Limit("levels of objects within objects", 100, "give the file as the system exports it")
 #: Bytes of what is no plain file, such as a pipe: a device may have no end.

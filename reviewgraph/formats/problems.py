@@ -12,6 +12,9 @@ LISTED = 10
 #: Characters of a cell that a message quotes.
 QUOTED = 40
 
+#: Characters of an error of others that a message says.
+SAID = 200
+
 
 def quote(text: str) -> str:
     """Return the text in quotes for a message, cut where it is long.
@@ -20,6 +23,16 @@ def quote(text: str) -> str:
     "'pppppppppppppppppppppppppppppppppppppppp...' (10,000 characters)"
     """
     return repr(text) if len(text) <= QUOTED else f"{text[:QUOTED] + '...'!r} ({len(text):,} characters)"
+
+
+def cut(error: object) -> str:
+    r"""Return what the system or a library says of an error, in one line that is cut where it is long.
+
+    >>> cut(ValueError("no such thing\nin line 3")), len(cut("x" * 1_000))
+    ('no such thing', 203)
+    """
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[0] if len(lines[0]) <= SAID else f"{lines[0][:SAID]}..."
 
 
 def quote_all(texts: Iterable[str], most: int = 20) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.limits import DEPTH
+from reviewgraph.formats.problems import cut, quote
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 # An object, or a list of objects, lists or texts; a header of CSV may begin with a bracket, but not so.
 _JSON = re.compile(r'\ufeff?\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
 _XML = re.compile(r"\ufeff?\s*<[?!A-Za-z]")
+#: What may be half a character; there are others behind it, mostly.
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 #: Bytes in which the beginning is looked for.
 _LOOKED_AT = 1 << 12
 
@@ -54,14 +58,19 @@ def read_json(name: str, data: bytes) -> Any:
         except json.JSONDecodeError as error:
             if error.msg != "Extra data":
                 raise
-            found = [_loads(line) for line in text.splitlines() if line.strip()]
+            found = [_loads(line) for line in text.split("\n") if line.strip()]
+        if _HALF.search(text):
+            json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        message = f"{name}: the JSON is damaged (a surrogate without its other half); export the file again"
+        raise InputError(message) from error
     except json.JSONDecodeError as error:
         message = f"{name}:{error.lineno}: the JSON is damaged ({error.msg}); export the file again"
         raise InputError(message) from error
     except RecursionError as error:
         raise InputError(_say_deep(name)) from error
     except ValueError as error:
-        message = f"{name}: the JSON is damaged ({error}); export the file again"
+        message = f"{name}: the JSON is damaged ({cut(error)}); export the file again"
         raise InputError(message) from error
     _expect_shallow(name, found)
     return found
@@ -79,8 +88,8 @@ def _refuse_constant(word: str) -> NoReturn:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
-        message = f"the name {twice!r} stands twice in one object"
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        message = f"the name {quote(twice)} stands twice in one object"
         raise ValueError(message)
     return found
 
@@ -126,7 +135,7 @@ def read_xml(name: str, data: bytes) -> Element:
         message += "export the file again, or save it as CSV"
         raise InputError(message) from error
     except (ParseError, ValueError, LookupError) as error:  # the latter two: encodings that do not exist
-        message = f"{name}: the XML is damaged ({error}); export the file again, or save it as CSV"
+        message = f"{name}: the XML is damaged ({cut(error)}); export the file again, or save it as CSV"
         raise InputError(message) from error
     return root
 

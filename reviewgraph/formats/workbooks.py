@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import as_text
 from reviewgraph.formats.limits import CELLS, COLUMNS, ROWS
+from reviewgraph.formats.problems import cut
 from reviewgraph.formats.trees import attribute, children, plain_tag
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def read_xlsx(name: str, data: bytes) -> list[Sheet]:
     except InputError:
         raise
     except Exception as error:  # a damaged part surfaces as whatever the code that meets it raises
-        message = f"{name}: the spreadsheet is damaged ({type(error).__name__}: {error}); save it anew, or as CSV"
+        message = f"{name}: the spreadsheet is damaged ({type(error).__name__}: {cut(error)}); save it anew, or as CSV"
         raise InputError(message) from error
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import named, normalise
-from reviewgraph.formats.problems import quote, quote_all
+from reviewgraph.formats.problems import cut, quote, quote_all
 from reviewgraph.formats.tables import Column, Rows, Source, Table
 from reviewgraph.words import counted, shortened
 
@@ -193,7 +193,7 @@ class Recognised(Table):
                 names = ", ".join(_explained(name, explained) for name in found[role])
                 message = (
                     f"{self.name}: {export.what}: the {role} may be any of the columns {names}; "
-                    f'say which one, for example --columns "{role}={found[role][0]}"'
+                    f'say which one, for example --columns "{role}={cut(found[role][0])}"'
                 )
                 raise InputError(message)
         chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}

@@ -68,6 +68,11 @@ def _notes(content: Any) -> list[dict[str, Any]]:
     return [note for note in found if not note.get("ddate") and isinstance(note.get("content"), dict)]
 
 
+def _name(entry: Any) -> str | None:
+    """Return what a note is called; None where that is no text."""
+    return entry if isinstance(entry, str) else None
+
+
 def _value(entry: Any) -> Any:
     """Return a value of a note's content, which API 2 wraps."""
     return entry.get("value") if isinstance(entry, dict) else entry
@@ -76,16 +81,16 @@ def _value(entry: Any) -> Any:
 def _reviews(name: str, content: Any) -> Grid | None:
     """Return the review notes, with those fields of their content that begin with a number or are usual scores."""
     notes = _notes(content)
-    reviews = {note.get("id", number): note for number, note in enumerate(notes) if _is_review(note)}
+    reviews = {_name(note.get("id")) or number: note for number, note in enumerate(notes) if _is_review(note)}
     if not reviews:
         return None
-    titles = {note.get("id"): _value(note["content"].get("title")) for note in notes if _is_submission(note)}
+    titles = {_name(note.get("id")): _value(note["content"].get("title")) for note in notes if _is_submission(note)}
     fields = {key for note in reviews.values() for key, entry in note["content"].items() if _may_score(key, entry)}
     records = [
         {
             "forum": note.get("forum"),
             "signature": note.get("signatures"),
-            "title": titles.get(note.get("forum")),
+            "title": titles.get(_name(note.get("forum"))),
             "submitted_at": note.get("cdate") or note.get("tcdate"),
             **{key: _value(entry) for key, entry in note["content"].items() if key in fields},
         }

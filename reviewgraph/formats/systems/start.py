@@ -9,7 +9,8 @@ from reviewgraph.formats.grids import Grid, Line
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 
 NAME = "start"
-_LINE = re.compile(r"\s*[^\s:,;]+:(?:[^\s:,;]+:?)*\s*")
+# Each part ends with its colon, so that there is one way to match: with two, a long line takes forever.
+_LINE = re.compile(r"\s*(?:[^\s:,;]+:)+(?:[^\s:,;]+)?\s*")
 #: A submission without users is one that nobody reviews.
 _USED = Rule("user", bool)
 #: What the numbers of a matrix of bids say.

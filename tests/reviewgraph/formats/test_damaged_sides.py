@@ -12,6 +12,7 @@ import pytest
 from reviewgraph import InputError
 from reviewgraph.formats import side
 from reviewgraph.formats.authors import read_authors
+from tests.damages import FAIR, ROUGH, cells_emptied, inside, lines_twice, without_lines
 from tests.reviewgraph.formats.exports import (
     BIDS,
     CONFLICTS,
@@ -28,7 +29,6 @@ from tests.reviewgraph.formats.exports import (
     note_of,
     profile,
 )
-from tests.reviewgraph.formats.test_mutations import FAIR, ROUGH, cells_emptied, inside, lines_twice, without_lines
 
 #: More in a nightly run.
 MUTATIONS = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 30

@@ -1,0 +1,246 @@
+"""Every reader of files that there is, whole files for each, and what it may do with any file: answer, or refuse."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import io
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from lsc.experiments.peer_grading import read_hamburg
+from reviewgraph.cli.folders import INDEX, expect_folder
+from reviewgraph.cli.reporting import read_key
+from reviewgraph.errors import InputError
+from reviewgraph.formats import delimited, side
+from reviewgraph.formats.authors import read_authors
+from reviewgraph.formats.writing import csv_text
+from reviewgraph.reading import read_reviews
+from reviewgraph.submitted import read_dates
+from tests.reviewgraph.formats.exports import EVERY, SCORES, as_csv
+from tests.reviewgraph.formats.test_damaged_sides import SIDES
+
+#: Characters of the longest message that anyone would read.
+LONGEST = 5_000
+PAIRS = [[who, paper] for who, paper in SCORES]
+
+
+class Case(NamedTuple):
+    """A reader, and the name and the bytes of a file that it reads."""
+
+    reader: str
+    name: str
+    data: bytes
+
+
+def rows_of(reviews: Any) -> list[tuple[Any, ...]]:
+    """Return the reviews of a table as plain values, NaN as None."""
+    found = reviews.to_dict()
+    rows = zip(found["reviewer"], found["item"], found["score"], strict=True)
+    return [(who, paper, None if score != score else score) for who, paper, score in rows]
+
+
+def _reviews(path: str, **options: Any) -> None:
+    """Read reviews, and read what we would write of them: nothing may have changed on the way."""
+    reviews = read_reviews(path, **options)
+    found = reviews.to_dict()
+    copy = Path(f"{path}.copy.csv")
+    copy.write_bytes(csv_text({name: found[name] for name in ("reviewer", "item", "score")}).encode())
+    again = read_reviews(copy, columns={"reviewer": "reviewer", "item": "item", "score": "score"}, format="table")
+    if sorted(rows_of(again), key=repr) != sorted(rows_of(reviews), key=repr):
+        message = "reviews change when they are written and read again"
+        raise AssertionError(message)
+
+
+def _large(path: str) -> None:
+    """Read reviews as a file of many megabytes is read: the answer, or the message, is that of a small one."""
+    told = []
+    for least in (delimited.LARGE, 0):
+        with patch.object(delimited, "LARGE", least):
+            try:
+                told.append((rows_of(read_reviews(path, duplicates="last")), None))
+            except InputError as error:
+                told.append(([], str(error)))
+    if told[0] != told[1]:
+        message = "reviews of a large file are others than those of a small one"
+        raise AssertionError(message)
+
+
+def _grades(path: str, part: str) -> None:
+    """Read a course of which one file is this one."""
+    folder = Path(path).with_suffix(".course")
+    folder.mkdir(exist_ok=True)
+    for name, data in COURSE.items():
+        (folder / name).write_bytes(Path(path).read_bytes() if name == part else data)
+    read_hamburg(str(folder))
+
+
+def _index(path: str) -> None:
+    """Look at a folder of sheets whose index this is."""
+    folder = Path(path).with_suffix(".sheets")
+    folder.mkdir(exist_ok=True)
+    (folder / INDEX).write_bytes(Path(path).read_bytes())
+    expect_folder(str(folder))
+
+
+COURSE = {
+    "peer.csv": as_csv(["taskid", "reviewerid", "groupid", "grade"], [["1a", "r", "g", 3], ["1a", "s", "g", 4]]),
+    "ta.csv": as_csv(["taskid", "reviewerid", "groupid", "grade"], [["1a", "t", "g", 3]]),
+    "maxgrades.csv": as_csv(["taskid", "maxgrade"], [["1a", 5]]),
+}
+
+
+def _named(options: Mapping[str, Any]) -> str:
+    """Return how a reader of reviews with options is called."""
+    told = json.dumps(options, default=str, separators=(",", ":"))
+    return "reviews" + (f", {told}" if options else "")
+
+
+#: What reads a file, by its name; whatever it returns is an answer.
+READERS: dict[str, Callable[[str], object]] = {
+    **{_named(export.options): partial(_reviews, **export.options) for export in EVERY},
+    "reviews, last of several": partial(_reviews, duplicates="last"),
+    "reviews, lower is better": partial(_reviews, lower_is_better=True, duplicates="mean"),
+    "reviews, large": _large,
+    "dates of reviews": read_dates,
+    "items of reviews": lambda path: read_reviews(path, items=path),
+    **{
+        f"side, {name.removeprefix('read_')}": getattr(side, name)
+        for name in vars(side)
+        if name.startswith("read_") and name != "read_chosen"
+    },
+    **{f"side, {name}": partial(side.read_chosen, name=name) for name in ("senior", "willing")},
+    "authors": read_authors,
+    "key of codes": read_key,
+    "index of sheets": _index,
+    **{f"course, {name}": partial(_grades, part=name) for name in COURSE},
+}
+
+
+def parquet(columns: Mapping[str, Any], **options: Any) -> bytes:
+    data = io.BytesIO()
+    pyarrow.parquet.write_table(pa.table(columns), data, **options)
+    return data.getvalue()
+
+
+def _parquets() -> list[bytes]:
+    who, paper, score = (
+        [pair[0] for pair in SCORES],
+        [int(pair[1]) for pair in SCORES],
+        [float(s) for s in SCORES.values()],
+    )
+    base = {"reviewer": who, "paper": paper, "score": score}
+    day = datetime.datetime(2026, 5, 1)
+    return [
+        parquet(base),
+        parquet(base, compression="zstd", row_group_size=2, write_page_index=True),
+        parquet(base, compression="gzip", use_dictionary=False, data_page_version="2.0"),
+        parquet({**base, "score": [None, *score[1:]], "reviewer": pa.array(who).dictionary_encode()}),
+        parquet({**base, "score": [decimal.Decimal(f"{one:.2f}") for one in score], "when": [day] * len(who)}),
+        parquet(
+            {**base, "reviewer": pa.array(who, pa.large_string()), "flag": [True] * len(who), "none": [None] * len(who)}
+        ),
+        parquet({**base, "reviewer": pa.array([one.encode() for one in who])}),
+        parquet({name: values[:0] for name, values in base.items()}),
+    ]
+
+
+def _plain() -> list[Case]:
+    """Tables with the columns of each side file, whole, with all that may stand in them."""
+    third = {"affinity": "affinity", "probabilities": "probability", "cost": "cost", "weights": "weight", "bids": "bid"}
+    second = {"capacity": "spare", "missing": "probability", "hypotheses": "hypothesis", "institutions": "institution"}
+    cases = [
+        Case(f"side, {kind}", "pairs.csv", as_csv(["reviewer", "paper"], PAIRS))
+        for kind in ("conflicts", "assigned", "gone")
+    ]
+    cases += [
+        Case(
+            f"side, {kind}",
+            "pairs.csv",
+            as_csv(["reviewer", "paper", name], [[*pair, n] for n, pair in enumerate(PAIRS)]),
+        )
+        for kind, name in third.items()
+    ]
+    people = sorted({who for who, _ in PAIRS})
+    cases += [
+        Case(
+            f"side, {kind}",
+            "people.csv",
+            as_csv(["reviewer", name], [[who, "linear" if kind == "hypotheses" else 1] for who in people]),
+        )
+        for kind, name in second.items()
+    ]
+    roster = as_csv(
+        ["reviewer", "load", "min_load", "institution", "senior", "willing"],
+        [[who, 3, 1, "X", "yes", "no"] for who in people],
+    )
+    cases += [
+        Case(f"side, {kind}", "people.csv", roster)
+        for kind in ("reviewers", "roster", "attributes", "senior", "willing", "institutions")
+    ]
+    papers = sorted({paper for _, paper in PAIRS})
+    items = as_csv(["item", "demand", "title"], [[paper, 2, f"T, {paper}"] for paper in papers])
+    cases.append(Case("side, items", "papers.csv", items))
+    for kind, name in (("references", "quality"), ("truth", "truth")):
+        cases.append(Case(f"side, {kind}", "papers.csv", as_csv(["item", name], [[paper, 0.5] for paper in papers])))
+    dates = [[*pair, score, "2026-05-01 10:00"] for pair, score in zip(PAIRS, SCORES.values(), strict=True)]
+    cases.append(Case("dates of reviews", "dates.csv", as_csv(["reviewer", "paper", "score", "submitted_at"], dates)))
+    cases.append(Case("items of reviews", "reviews.csv", as_csv(["reviewer", "paper", "score", "submitted_at"], dates)))
+    key = [["reviewer", "A", "ann"], ["paper", "P1", "'=3"], ["title", "P1", 'a "title",\nin two lines']]
+    cases.append(Case("key of codes", "page.html.key.csv", as_csv(["kind", "code", "label"], key)))
+    cases.append(Case("index of sheets", INDEX, as_csv(["item", "file"], [["p1", "p1.html"]])))
+    cases += [Case(f"course, {name}", name, data) for name, data in COURSE.items()]
+    for data in _parquets():
+        cases += [Case(reader, "table.parquet", data) for reader in ("reviews", "side, reviewers", "side, conflicts")]
+    return cases
+
+
+def _exported() -> list[Case]:
+    """Exports of all systems, by the reader that has their options."""
+    several = as_csv(["reviewer", "paper", "score"], [[*pair, score] for pair in PAIRS for score in (1, 2)])
+    texts = [export for export in EVERY if export.name.endswith(".csv") and not export.options]
+    found = [Case(name, "several.csv", several) for name in READERS if name.startswith("reviews, l")]
+    return [
+        *(Case(_named(export.options), export.name, export.data) for export in EVERY),
+        *found,
+        *(Case("reviews, large", export.name, export.data) for export in texts),
+    ]
+
+
+def _sided() -> list[Case]:
+    found = []
+    for one in SIDES:
+        reader, name, data = one.values
+        found.append(Case("authors" if reader is read_authors else f"side, {reader.__name__[5:]}", name, data))
+    return found
+
+
+#: Whole files of every format and system, each with a reader that answers it.
+CASES = [*_exported(), *_sided(), *_plain()]
+
+
+def read(reader: str, path: str) -> bool:
+    """Return whether a reader answers; False where it refuses the file in one message.
+
+    Raises
+    ------
+    Exception
+        Whatever else it does: that is a finding.
+    """
+    try:
+        READERS[reader](path)
+    except InputError as error:
+        told = str(error)
+        if not told or len(told) > LONGEST or "\n\n" in told:
+            message = f"a message of {len(told)} characters"
+            raise AssertionError(message) from error
+        told.encode()  # it can be printed
+        return False
+    return True

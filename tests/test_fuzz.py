@@ -1,0 +1,47 @@
+"""A short run of damaged files through every reader, and all that ever failed once more."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz_readers import CORPUS, drawn, outcome
+from tests.readers import CASES, READERS, Case
+
+#: More in a nightly run.
+INPUTS = 5_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 250
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="alarms of POSIX")
+
+
+def test_every_reader_has_a_whole_file_that_it_reads(tmp_path: Path) -> None:
+    answered = {case.reader for case in CASES if outcome(case, tmp_path) == "answered"}
+    assert answered == set(READERS)
+
+
+def test_damaged_files_are_answered_or_refused(tmp_path: Path) -> None:
+    found = {number: outcome(drawn(0, number), tmp_path) for number in range(INPUTS)}
+    assert {number: said for number, said in found.items() if said not in ("answered", "refused")} == {}
+    assert set(found.values()) == {"answered", "refused"}
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.iterdir()), ids=lambda path: path.name)
+def test_what_once_failed_is_answered_or_refused(tmp_path: Path, path: Path) -> None:
+    data = path.read_bytes()
+    found = {reader: outcome(Case(reader, path.name, data), tmp_path) for reader in READERS}
+    assert set(found.values()) <= {"answered", "refused"}, found
+
+
+def test_a_finding_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: str) -> None:
+        raise TypeError(path)
+
+    def hang(path: str) -> None:
+        while True:
+            pass
+
+    for reader, told in ((fail, "TypeError"), (hang, "hang")):
+        monkeypatch.setitem(READERS, "broken", reader)
+        assert outcome(Case("broken", "a.csv", b"x"), tmp_path, seconds=0.05).startswith(told)
