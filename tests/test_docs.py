@@ -139,7 +139,7 @@ def test_commands_that_pages_tell_to_type_exist_with_their_options(page: Path) -
         assert name in COMMANDS, name
         command = COMMANDS[name]
         given = [word for word in words if not word.startswith("[")]
-        parser = command.make_parser(click.Context(command, info_name=name))
+        parser = command.make_parser(click.Context(command, info_name=name, **command.context_settings))
         parser.parse_args(given)
 
 
