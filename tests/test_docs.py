@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -113,3 +114,36 @@ def test_every_command_and_option_is_documented(name: str) -> None:
     for option in COMMANDS[name].params:
         for word in option.opts if isinstance(option, click.Option) else []:
             assert f"`{word}" in common + section, f"docs/reference/command.md does not explain {word} of {name}"
+
+
+FENCED = re.compile(r"^ *(`{3,})([^\n]*)\n(.*?)^ *\1 *$", re.M | re.S)
+INLINE = re.compile(r"(?<!`)`(reviewgraph [^`\n]*)`(?!`)")
+#: What a shell is to complete.
+UNFINISHED = {"reviewgraph plan --to ", "reviewgraph ch"}
+
+
+def typed(page: Path) -> list[list[str]]:
+    """Return the commands that a page tells to type, in blocks and in its text, as words."""
+    text = page.read_text("utf-8")
+    plain = [block for _, language, block in FENCED.findall(text) if language in ("", "bash", "text")]
+    lines = [line for block in plain for line in block.replace("\\\n", " ").splitlines()]
+    shown = [match[1] for line in lines if (match := re.match(r" *(?:\S*/)?(reviewgraph .*)", line))]
+    shown += [line for line in INLINE.findall(FENCED.sub("", text)) if line not in UNFINISHED]
+    words = [re.split(r" (?:&&|[|>#]) ?", line)[0] for line in shown]
+    return [shlex.split(line)[1:] for line in words if re.match(r"reviewgraph [a-z]", line)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_that_pages_tell_to_type_exist_with_their_options(page: Path) -> None:
+    for name, *words in typed(page):
+        assert name in COMMANDS, name
+        command = COMMANDS[name]
+        given = [word for word in words if not word.startswith("[")]
+        parser = command.make_parser(click.Context(command, info_name=name, **command.context_settings))
+        parser.parse_args(given)
+
+
+def test_commands_on_pages_are_found() -> None:
+    found = typed(ROOT / "README.md")
+    assert ["check", "pcassignments.csv", "upload.csv", "--require", "double"] in found
+    assert len([words for page in PAGES for words in typed(page)]) > 80

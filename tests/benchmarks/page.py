@@ -1,0 +1,129 @@
+"""Write docs/explanation/benchmarks.md: every speed and size this project set out to reach, and what was measured.
+
+``python -m tests.benchmarks.page [ROW ...] [--limit SECONDS]``. Each row runs in a process of its own: the first call
+there is the cold one, the fastest of the next ones the warm one, and what it is compared with runs in the same process.
+A row that is not named, or is not done within the limit, stands on the page as not run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.benchmarks.rows import MISSED, ROWS, Measured, Row
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "benchmarks.md"
+
+
+def alone(name: str, limit: float) -> Measured | None:
+    """Measure a row in a process of its own; None where it is not done in time.
+
+    Raises
+    ------
+    RuntimeError
+        If the row fails.
+    """
+    command = [sys.executable, "-m", "tests.benchmarks.page", "--inside", name]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=PAGE.parents[2])
+    except subprocess.TimeoutExpired:
+        return None
+    if run.returncode:
+        raise RuntimeError(run.stderr)
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def inside(name: str) -> None:
+    """Measure a row in this process and print it as JSON."""
+    found = ROWS[name].measure()
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 2**20
+    print(json.dumps(found | {"peak": peak}))
+
+
+def seconds(value: float | None) -> str:
+    """Return seconds in three digits."""
+    return "" if value is None else f"{value:.3g} s"
+
+
+def line(row: Row, found: Measured | None) -> str:
+    """Return a row of the table."""
+    if found is None:
+        return f"| {row.work} | {row.goal} | not run | | | | | | |"
+    anchor = f"{seconds(found['anchor'])} ({found['rival']})" if "anchor" in found else ""
+    times = f"{found['anchor'] / found['warm']:.3g} x" if "anchor" in found else ""
+    cells = [
+        seconds(found["cold"]),
+        seconds(found.get("warm")),
+        anchor,
+        times,
+        f"{found['peak']:.2f} GB",
+        row.verdict(found),
+    ]
+    return f"| {' | '.join([row.work, row.goal, *cells, found['words']])} |"
+
+
+def page(measured: dict[str, Measured | None], limit: float) -> str:
+    """Return the page."""
+    ran = {name: found for name, found in measured.items() if found is not None}
+    missed = [name for name, found in ran.items() if MISSED in ROWS[name].verdict(found)]
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "cvxpy", "clarabel"))
+    day = datetime.now(UTC).strftime("%Y-%m-%d")
+    table = "\n".join(line(row, measured.get(name)) for name, row in ROWS.items())
+    return f"""# Benchmarks
+
+What this project set out to reach, and what `python -m tests.benchmarks.page` measured on {day}: {len(ran)} of
+{len(ROWS)} rows ran, {len(ran) - len(missed)} reached their goal, {len(missed)} missed it. The command writes this
+page; do not edit it.
+
+Each row is a process of its own. *Cold* is the first call in it, *warm* the fastest of the next ones; compiled kernels
+are on disk. What we compare with runs once in the same process, on the same table, to its own accuracy, and *times* is
+its seconds over our warm ones: below 1 we lose. *Peak* is the memory of the largest process of the row, the one
+compared with included. A row was not run where it was not asked for, failed, or took longer than {limit:g} s.
+
+| work | goal | cold | warm | compared with | times | peak | verdict | what came out |
+|---|---|---|---|---|---|---|---|---|
+{table}
+
+Machine: {os.cpu_count()} processors ({platform.machine()}), load {os.getloadavg()[0]:.1f} at the end of the run, Python
+{platform.python_version()}, {packages}. A load above the number of
+processors says that other programs ran beside it, which slows all rows, and not all alike.
+"""
+
+
+def main() -> None:
+    """Measure rows and write the page."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all where none is named")
+    asked.add_argument("--limit", type=float, default=1800.0, metavar="SECONDS", help="for each row; half an hour")
+    asked.add_argument("--inside", choices=ROWS, help=argparse.SUPPRESS)
+    options = asked.parse_args()
+    if options.inside:
+        inside(options.inside)
+        return
+    unknown = sorted(set(options.rows) - set(ROWS))
+    if unknown:
+        asked.error(f"no such row: {', '.join(unknown)}; expected {', '.join(ROWS)}")
+    subprocess.run([sys.executable, "-c", "from tests.benchmarks.rows import compiled; compiled()"], check=True)
+    measured: dict[str, Measured | None] = {}
+    failures = 0
+    for name in options.rows or ROWS:
+        try:
+            measured[name] = alone(name, options.limit)
+        except RuntimeError as failure:
+            failures += 1
+            print(f"{name}: {failure}", file=sys.stderr)
+        print(line(ROWS[name], measured.get(name)), flush=True)
+    PAGE.write_text(page(measured, options.limit), encoding="utf-8")
+    raise SystemExit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

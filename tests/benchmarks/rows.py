@@ -1,0 +1,287 @@
+"""The speeds and sizes this project set out to reach: how each is measured, and when it is reached.
+
+A row measures a cold call and warm ones, and what it is compared with in the same process. ``tests.benchmarks.page``
+runs each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+#: What a row measured: cold and warm seconds; where there is one, the anchor's seconds and name; found, in words.
+Measured = dict[str, Any]
+
+
+class Row(NamedTuple):
+    """A piece of work, what it has to reach, and how it is measured and judged."""
+
+    work: str
+    goal: str
+    measure: Callable[[], Measured]
+    verdict: Callable[[Measured], str]
+
+
+def timed(call: Callable[[], Any], warm: int = 5) -> tuple[Any, Measured]:
+    """Call once cold and ``warm`` times more; return the last result and the seconds, the warm ones the least."""
+    seconds, result = [], None
+    for _ in range(1 + warm):
+        begun = time.perf_counter()
+        result = call()
+        seconds.append(time.perf_counter() - begun)
+    return result, {"cold": seconds[0], **({"warm": min(seconds[1:])} if warm else {})}
+
+
+def calibration(size: tuple[int, int, int], name: str) -> Measured:
+    """Calibrate, and solve the same programme by CVXPY with the faster of Clarabel and PIQP."""
+    import cvxpy
+
+    import lsc
+    from tests.benchmarks.test_calibrate import general, kinds, table
+
+    reviews = table(*size)
+    result, found = timed(lambda: lsc.calibrate(reviews, kinds(reviews, name)))
+    general(table(20, 20, 3), "linear")  # imports what CVXPY loads when first used
+    rivals = {}
+    for solver in ("CLARABEL", "PIQP"):
+        if solver in cvxpy.installed_solvers():
+            rivals[solver] = general(reviews, kinds(reviews, name), solver)
+    solver = min(rivals, key=lambda one: rivals[one][0])
+    seconds, objective = rivals[solver]
+    apart = abs(result.objective - objective) / objective
+    words = f"{result.status}, objectives {apart:.0e} apart; of {', '.join(rivals)}"
+    return found | {"anchor": seconds, "rival": f"CVXPY, {solver}", "words": words}
+
+
+def calibration_alone(name: str) -> Measured:
+    """Calibrate 90,000 reviews."""
+    import lsc
+    from tests.benchmarks.test_calibrate import uneven
+
+    reviews = uneven()
+    result, found = timed(lambda: lsc.calibrate(reviews, name), 2)
+    return found | {"words": f"{result.status}, {result.iterations} iterations"}
+
+
+def calibration_of_millions() -> Measured:
+    """Calibrate ten million reviews."""
+    import lsc
+    from tests.benchmarks.test_calibrate import ten_million
+
+    reviews = ten_million()
+    result, found = timed(lambda: lsc.calibrate(reviews), 0)
+    return found | {"words": f"{result.status}, {result.iterations} iterations"}
+
+
+def components() -> Measured:
+    """Find components; networkx projects the same graph."""
+    import networkx as nx
+
+    from reviewgraph import doubly_connected_components, to_networkx
+    from tests.benchmarks.test_graph_core import random_table
+
+    reviews = random_table(22_000, 20_000, 90_000)
+    groups, found = timed(lambda: doubly_connected_components(reviews))
+    graph = to_networkx(reviews)
+    reviewers = [node for node, side in graph.nodes(data="bipartite") if side == 0]
+    begun = time.perf_counter()
+    nx.bipartite.projected_graph(graph, reviewers, multigraph=True)
+    anchor = time.perf_counter() - begun
+    return found | {"anchor": anchor, "rival": "networkx, the projection alone", "words": f"{len(groups)} groups"}
+
+
+def three_levels() -> Measured:
+    """Find components, their certificates and the degrees of freedom."""
+    from reviewgraph import connected_components, doubly_connected_components, recoverability
+    from tests.benchmarks.test_graph_core import random_table
+
+    reviews = random_table(22_000, 20_000, 90_000)
+
+    def levels() -> int:
+        double = doubly_connected_components(reviews)
+        connected_components(reviews)
+        return recoverability(reviews, components=double).degrees_of_freedom
+
+    missing, found = timed(levels)
+    return found | {"words": f"{missing} degrees of freedom"}
+
+
+def power_law() -> Measured:
+    """Find components of ten million reviews, and of half of them."""
+    from reviewgraph import doubly_connected_components
+    from tests.benchmarks.test_graph_core import power_law
+
+    whole, part = power_law(10_000_000), power_law(5_000_000)
+    groups, found = timed(lambda: doubly_connected_components(whole), 1)
+    _, half = timed(lambda: doubly_connected_components(part), 1)
+    return found | {"words": f"{len(groups)} groups; half as many reviews {half['warm']:.3g} s warm"}
+
+
+def plan_of_a_thousand() -> Measured:
+    """Plan for 1,000 papers where the degrees of freedom bind."""
+    import numpy as np
+
+    from planner import plan_extra_reviews
+    from reviewgraph import random_assignment
+
+    reviews = random_assignment(1000, 1000, 3, np.random.default_rng(0))
+    plan, found = timed(lambda: plan_extra_reviews(reviews, time_limit=30), 0)
+    words = f"{plan.count} reviews, at least {plan.lower_bound}, {plan.status}"
+    return found | {"gap": plan.count / max(plan.lower_bound, 1) - 1, "words": words}
+
+
+def plans_of_few() -> Measured:
+    """Plan for up to 200 papers, one table of each shape."""
+    import numpy as np
+
+    from planner import plan_extra_reviews
+    from reviewgraph import random_assignment
+
+    shapes = [(N, M, k) for N in (50, 100, 200) for M in (N // 3, 2 * N // 3, N) for k in (3, 4, 5)]
+    begun, proved = time.perf_counter(), 0
+    for N, M, k in shapes:
+        plan = plan_extra_reviews(random_assignment(N, M, k, np.random.default_rng(0)), time_limit=60)
+        proved += plan.status == "optimal"
+    seconds = (time.perf_counter() - begun) / len(shapes)
+    return {"cold": seconds, "share": proved / len(shapes), "words": f"{proved} of {len(shapes)} proved, seconds each"}
+
+
+def assignment() -> Measured:
+    """Assign 20,000 papers."""
+    from planner import assign
+    from tests.benchmarks.test_assign import large
+
+    affinity = large(20_000, 100, 0, clustered=True)
+    result, found = timed(lambda: assign(affinity, demand=4, load=6, time_limit=150), 0)
+    return found | {"loss": result.price, "words": f"{result.status}, {result.price:.3f} % of the affinity lost"}
+
+
+def process(*words: str) -> Callable[[], Any]:
+    """Return what runs Python anew."""
+    return lambda: subprocess.run([sys.executable, *words], check=True, capture_output=True)
+
+
+COMMAND = ("-c", "import sys; sys.argv[0] = 'reviewgraph'; from reviewgraph.cli import main; main()")
+
+
+def help_text() -> Measured:
+    """Ask for help, and start Python with click and nothing else; each time a fresh process."""
+    _, found = timed(process(*COMMAND, "--help"), 9)
+    _, bare = timed(process("-c", "import click"), 9)
+    return found | {"anchor": bare["warm"], "rival": "Python that imports click", "words": "a fresh process each time"}
+
+
+def check_of_a_thousand() -> Measured:
+    """Check a file of 1,000 papers; each time a fresh process."""
+    import tempfile
+
+    import numpy as np
+
+    from reviewgraph import random_assignment
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "reviews.csv")
+        reviews = random_assignment(1000, 1000, 5, np.random.default_rng(0))
+        rows = zip(reviews.reviewer.tolist(), reviews.item.tolist(), strict=True)
+        file.write_text("reviewer,item\n" + "".join(f"r{j},p{i}\n" for j, i in rows), "utf-8")
+        _, found = timed(process(*COMMAND, "check", str(file)), 4)
+    return found | {"words": "a fresh process each time; 1,000 reviewers, 5,000 reviews"}
+
+
+REACHED, MISSED = "reached", "**missed**"
+
+
+def judged(holds: Callable[[Measured], bool]) -> Callable[[Measured], str]:
+    """Return the verdict on a goal."""
+    return lambda found: REACHED if holds(found) else MISSED
+
+
+def faster(times: float, then: float = 0.0) -> Callable[[Measured], str]:
+    """Return the verdict on the anchor's seconds over our warm ones, perhaps in two steps."""
+
+    def verdict(found: Measured) -> str:
+        ratio = found["anchor"] / found["warm"]
+        if times <= ratio < then:
+            return f"{times:g} x reached, {then:g} x {MISSED}"
+        return REACHED if ratio >= times else MISSED
+
+    return verdict
+
+
+def within(seconds: float, gigabytes: float = float("inf")) -> Callable[[Measured], str]:
+    """Return the verdict on the seconds of a call, warm where there is a warm one, and the memory of the process."""
+    return judged(lambda found: found.get("warm", found["cold"]) <= seconds and found["peak"] <= gigabytes)
+
+
+THOUSAND, FIVE_THOUSAND = (1000, 1000, 5), (5000, 4500, 4)
+CONFERENCE = "22,000 papers, 20,000 reviewers, 90,000 reviews"
+
+
+def programme(size: tuple[int, int, int], name: str, times: float, then: float = 0.0) -> Row:
+    """Return a row that calibrates within one class of hypotheses."""
+    work = f"LSC {name}, {size[0]:,} papers, {size[1]:,} reviewers, {size[2]} each"
+    goal = f"{times:g} x, then {then:g} x" if then else f"{times:g} x"
+    return Row(work, goal, lambda: calibration(size, name), faster(times, then))
+
+
+ROWS = {
+    "linear": programme(THOUSAND, "linear", 250),
+    "linear-5000": programme(FIVE_THOUSAND, "linear", 1000),
+    "monotone": programme(THOUSAND, "monotone", 40, 100),
+    "monotone-5000": programme(FIVE_THOUSAND, "monotone", 40, 100),
+    "convex": programme(THOUSAND, "convex", 30, 100),
+    "concave": programme(THOUSAND, "concave", 30, 100),
+    "mixed": programme(THOUSAND, "mixed", 30, 100),
+    "linear-22000": Row(f"LSC linear, {CONFERENCE}", "0.5 s", lambda: calibration_alone("linear"), within(0.5)),
+    "monotone-22000": Row(f"LSC monotone, {CONFERENCE}", "5 s", lambda: calibration_alone("monotone"), within(5)),
+    "linear-10-million": Row("LSC linear, 10 million reviews", "15 s, 4 GB", calibration_of_millions, within(15, 4)),
+    "components": Row(f"doubly connected components, {CONFERENCE}", "100 x", components, faster(100)),
+    "levels": Row(f"components, certificates and degrees of freedom, {CONFERENCE}", "1 s", three_levels, within(1)),
+    "power-law": Row(
+        "components, 10 million power-law reviews, a hub with 1 million",
+        "10 s, 4 GB, growth near linear",
+        power_law,
+        within(10, 4),
+    ),
+    "plan": Row(
+        "plan to double, 1,000 papers, 1,000 reviewers, 3 each",
+        "within 5 % of the lower bound, 30 s",
+        plan_of_a_thousand,
+        judged(lambda found: found["gap"] <= 0.05 and found["cold"] <= 31),
+    ),
+    "plan-200": Row(
+        "plan to double, up to 200 papers",
+        "mostly proved, 60 s",
+        plans_of_few,
+        judged(lambda found: found["share"] > 0.5),
+    ),
+    "assign": Row(
+        "assign to double, 20,000 papers, 20,000 reviewers, 100 candidates each",
+        "3 min, under 1 % of the affinity lost",
+        assignment,
+        judged(lambda found: found["cold"] <= 180 and found["loss"] < 1),
+    ),
+    "help": Row("reviewgraph --help", "0.15 s", help_text, within(0.15)),
+    "check": Row("reviewgraph check, 1,000 papers", "1 s", check_of_a_thousand, within(1)),
+}
+
+
+def compiled() -> None:
+    """Put the compiled kernels on disk, with tables too small to matter."""
+    import numpy as np
+
+    import lsc
+    from planner import assign, plan_extra_reviews
+    from reviewgraph import check
+    from tests.benchmarks.test_calibrate import CLASSES, kinds, table
+
+    reviews = table(40, 40, 3)
+    for name in CLASSES:
+        lsc.calibrate(reviews, kinds(reviews, name))
+    check(reviews)
+    plan_extra_reviews(reviews, time_limit=5)
+    assign(np.random.default_rng(0).random((40, 40)), demand=3, load=4)

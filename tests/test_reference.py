@@ -1,0 +1,167 @@
+"""The reference of the packages: every public name stands in it, explained, and no page names what is not there."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import lsc
+from tests.test_docs import PAGES
+from tests.test_house import documented, public
+
+DOCS = Path(__file__).parents[1] / "docs"
+PACKAGES = ("reviewgraph", "planner", "lsc")
+DIRECTIVE = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   :.*\n)*)", re.M)
+#: In the text of pages: names in Python of these packages, with or without a call, files left out.
+NAMED = re.compile(r"`((?:reviewgraph|planner|lsc)(?:\.\w+)+)(?:\(.*?\))?`")
+CLASSES = [
+    (package, name)
+    for package in PACKAGES
+    for name in public(package)
+    if inspect.isclass(getattr(importlib.import_module(package), name))
+]
+
+
+class Shown(NamedTuple):
+    """What a directive of the page shows: members of a module, these alone or without those."""
+
+    module: Any
+    only: list[str]
+    never: list[str]
+
+    def things(self) -> list[Any]:
+        """Return what stands on the page, as Sphinx chooses it: ``__all__``, or what the module itself defines."""
+        names = self.only or getattr(self.module, "__all__", None) or list(vars(self.module))
+        listed = bool(self.only) or hasattr(self.module, "__all__")
+        things = [getattr(self.module, name) for name in names if not name.startswith("_") and name not in self.never]
+        return [thing for thing in things if listed or getattr(thing, "__module__", None) == self.module.__name__]
+
+
+def listed(options: str, name: str) -> list[str]:
+    found = re.search(rf":{name}: (.*)", options)
+    return re.split(r",\s*", found[1].strip()) if found else []
+
+
+def shown(package: str) -> list[Shown]:
+    page = (DOCS / "reference" / f"{package}.md").read_text("utf-8")
+    found = DIRECTIVE.findall(page)
+    assert {kind for kind, *_ in found} == {"module"}
+    return [
+        Shown(importlib.import_module(target), listed(options, "members"), listed(options, "exclude-members"))
+        for _, target, options in found
+    ]
+
+
+def things(package: str) -> list[Any]:
+    return [thing for directive in shown(package) for thing in directive.things()]
+
+
+EVERYTHING = [thing for package in PACKAGES for thing in things(package)]
+
+
+def is_method(member: Any) -> bool:
+    kinds = (property, cached_property, classmethod, staticmethod)
+    return inspect.isfunction(member) or isinstance(member, kinds)
+
+
+def unexplained(kind: type) -> list[str]:
+    """Return the public members of a class that neither a docstring on a page nor a list of attributes explains."""
+    fields = {name for base in kind.__mro__ for name in documented(inspect.getdoc(base) or "")}
+    missing = []
+    for base in kind.__mro__:
+        if base.__module__.split(".")[0] not in PACKAGES:
+            continue
+        for name, member in vars(base).items():
+            if name.startswith("_") or name in fields:
+                continue
+            stands = any(base is thing for thing in EVERYTHING) or any(
+                name in vars(thing) and inspect.getdoc(vars(thing)[name])
+                for thing in EVERYTHING
+                if inspect.isclass(thing) and issubclass(kind, thing)
+            )
+            if is_method(member) and not (inspect.getdoc(member) and stands):
+                missing.append(f"{base.__qualname__}.{name}")
+    return missing
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_pages_show_public_names_as_they_are_imported(package: str) -> None:
+    modules = [directive.module.__name__ for directive in shown(package)]
+    assert package in modules
+    assert {f"lsc.{home}" for home in lsc._MODULES.values()} <= set(modules) or package != "lsc"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_stands_on_the_page_of_its_package(package: str) -> None:
+    module, there = importlib.import_module(package), things(package)
+    absent = [name for name in public(package) if not any(getattr(module, name) is thing for thing in there)]
+    assert absent == []
+    assert [name for name in public(package) if not inspect.getdoc(getattr(module, name))] == []
+
+
+@pytest.mark.parametrize(("package", "name"), CLASSES, ids=lambda part: part)
+def test_every_public_method_is_explained(package: str, name: str) -> None:
+    assert unexplained(getattr(importlib.import_module(package), name)) == []
+
+
+def test_a_method_without_a_word_is_found() -> None:
+    class Silent:
+        """A class.
+
+        Attributes
+        ----------
+        known
+            A field.
+        """
+
+        known: int = 0
+
+        def told(self) -> None: ...
+
+    Silent.__module__ = "lsc.nowhere"
+    Silent.__qualname__ = "Silent"
+    assert unexplained(Silent) == ["Silent.told"]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_page_names_nothing_that_is_not_there(package: str) -> None:
+    for directive in shown(package):
+        absent = [name for name in (*directive.only, *directive.never) if not hasattr(directive.module, name)]
+        assert absent == [], directive.module.__name__
+        assert directive.things(), f"{directive.module.__name__} shows nothing"
+
+
+def resolves(dotted: str) -> bool:
+    module, _, rest = dotted.partition(".")
+    thing: Any = importlib.import_module(module)
+    for name in rest.split("."):
+        try:
+            thing = getattr(thing, name)
+        except AttributeError:
+            # A field of a dataclass without a default, or a module that nothing has imported yet.
+            if inspect.isclass(thing) and name in inspect.get_annotations(thing):
+                continue
+            try:
+                thing = importlib.import_module(f"{thing.__name__}.{name}")
+            except (AttributeError, ModuleNotFoundError):
+                return False
+    return True
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_what_can_be_imported(page: Path) -> None:
+    named = {name for name in NAMED.findall(page.read_text("utf-8")) if not name.endswith((".csv", ".py"))}
+    assert [name for name in sorted(named) if not resolves(name)] == []
+
+
+def test_a_name_that_is_nowhere_is_found() -> None:
+    assert resolves("lsc.metrics.kendall")
+    assert resolves("reviewgraph.Report.level")
+    assert not resolves("lsc.metrics.no_such_measure")
+    assert not resolves("planner.nowhere.at_all")
