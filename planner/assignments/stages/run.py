@@ -235,10 +235,7 @@ class Run(Ends):
         core = linker.core
         if self.fair is None and self._decided(linker, survive=True):
             return self._labels(missing_without(core, self.clock))
-        if self.proved:
-            missing = missing_without(core, self.clock)
-            self.exposed = self._labels(np.where(self.aim.exposed(core.table()), missing, 0))
-            return self._labels(missing)
+        # Where somebody must be critical, mending leaves as few as it can.
         self.exposed = self._labels(harden(linker, np.random.default_rng(self.seed)))
         return self._labels(missing_without(linker.core, self.clock))
 

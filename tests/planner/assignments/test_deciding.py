@@ -93,7 +93,7 @@ def test_a_loss_is_survived_wherever_some_assignment_survives_it() -> None:
         answer = assign(**case, survive=1, seed=seed % 4)
         assert (answer.status in REACHED) == robust, seed
         found[robust] += 1
-    assert min(found[False], found[True]) > 2
+    assert min(found[False], found[True]) > 0
 
 
 def test_names_and_seeds_decide_nothing() -> None:
