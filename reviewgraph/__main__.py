@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 
@@ -21,11 +22,9 @@ def run() -> None:
 
     if not deaf:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        main(prog_name="reviewgraph")
-    finally:
-        # All is said and written; what is left is the end of the interpreter.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # All is said and written then; what is left is the end of the interpreter.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    main(prog_name="reviewgraph")
 
 
 def _end(*_: object) -> None:
