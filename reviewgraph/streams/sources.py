@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from reviewgraph.arrays import FloatArray
+from reviewgraph.arrays import FloatArray, IntArray
 from reviewgraph.errors import InputError
 from reviewgraph.formats.arrow import say_unreadable
 from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, columns_of, locate, require_named
@@ -28,10 +28,14 @@ BUFFER = 1 << 20
 
 
 class Batch(NamedTuple):
-    """Rows that stand one after the other: labels as Arrow has them, scores with NaN where a review is planned."""
+    """Rows that stand one after the other: labels as Arrow has them, scores with NaN where a review is planned.
+
+    ``no_number`` are the rows, from 0, whose score in the file is NaN, which is no way to say that there is none.
+    """
 
     labels: Mapping[str, Any]
     score: FloatArray
+    no_number: IntArray
 
 
 class Source:
@@ -93,7 +97,7 @@ class Source:
             try:
                 for part in file.iter_batches(rows, columns=list(dict.fromkeys(names.values()))):
                     labels = {role: _cast(part.column(names[role]), self.kinds[role]) for role in LABELS}
-                    yield Batch(labels, _scores(part, names.get(SCORE.name)))
+                    yield Batch(labels, *_scores(part, names.get(SCORE.name)))
             except (pa.ArrowException, OSError) as error:
                 raise InputError(say_unreadable(name, error)) from error
         pa.default_memory_pool().release_unused()
@@ -108,8 +112,12 @@ class Source:
             self._note(at, f"the {role} is empty", problems)
             if at:
                 problems.hint(f"If the {role} stands in another column, name it with --columns {role}=NAME")
-        bad = np.flatnonzero(np.isinf(batch.score))
-        self._note((first + bad).tolist(), say_bad_score("inf", (), False), problems)
+        for text, bad in (
+            ("nan", batch.no_number),
+            ("inf", np.flatnonzero(batch.score == np.inf)),
+            ("-inf", np.flatnonzero(batch.score == -np.inf)),
+        ):
+            self._note((first + bad).tolist(), say_bad_score(text, (), False), problems)
 
     def _note(self, rows: list[int], what: str, problems: Problems) -> None:
         if rows:  # all of one file
@@ -168,13 +176,13 @@ def _cast(column: Any, kind: Any) -> Any:
     return column.cast(kind)
 
 
-def _scores(part: Any, name: str | None) -> FloatArray:
-    """Return scores, NaN where there is none; what was NaN in the file becomes infinite, and so refused."""
+def _scores(part: Any, name: str | None) -> tuple[FloatArray, IntArray]:
+    """Return scores, NaN where there is none, and the rows whose score is NaN in the file."""
     if name is None:
-        return np.full(part.num_rows, np.nan)
+        return np.full(part.num_rows, np.nan), np.empty(0, np.int64)
     column = part.column(name).cast(pa.float64())
     found = np.array(column.to_numpy(zero_copy_only=False), np.float64)
     missing = column.is_null().to_numpy(zero_copy_only=False)
-    found[np.isnan(found) & ~missing] = np.inf
+    no_number = np.flatnonzero(np.isnan(found) & ~missing)
     found[missing] = np.nan
-    return found
+    return found, no_number

@@ -112,6 +112,8 @@ BAD: dict[str, dict[str, Any]] = {
     "twice": {"reviewer": [1, 1, 2, 1], "item": [3, 3, 3, 3], "score": [None, 5.0, 1.0, 6.0]},
     "nobody": {"reviewer": ["a", None, " ", "b"], "item": [1, 1, 1, None], "score": [1.0, 2.0, 3.0, 4.0]},
     "infinite": {"reviewer": [1, 2, 3], "item": [1, 1, 1], "score": [1.0, np.inf, 2.0]},
+    "minus": {"reviewer": [1, 2, 3], "item": [1, 1, 1], "score": [1.0, 2.0, -np.inf]},
+    "no number": {"reviewer": [1, 2, 3], "item": [1, 1, 1], "score": [1.0, np.nan, 2.0]},
     "columns": {"reviewer": [1], "score": [1.0]},
     "empty": {"reviewer": pa.array([], pa.int64()), "item": pa.array([], pa.int64())},
 }
