@@ -42,7 +42,7 @@ def table_rows(
     InputError, DuplicateReview
         As there.
     """
-    left, right = np.asarray(reviewer, np.int64).ravel(), np.asarray(item, np.int64).ravel()
+    left, right = whole_codes(reviewer, "reviewer"), whole_codes(item, "item")
     if duplicates not in get_args(Duplicates):
         message = f"duplicates: expected 'error', 'last' or 'mean', found {duplicates!r}"
         raise InputError(message)
@@ -64,6 +64,21 @@ def table_rows(
         order,
     )
     return frozen(rows[0]), frozen(rows[1]), frozen(rows[2]), frozen(rows[3])
+
+
+def whole_codes(codes: npt.ArrayLike, what: str) -> IntArray:
+    """Return codes as a vector of whole numbers.
+
+    Raises
+    ------
+    InputError
+        If they are of another kind: what is not whole stands for nobody.
+    """
+    found = np.asarray(codes).ravel()
+    if found.size and found.dtype.kind not in "iu":
+        message = f"{what}: expected codes, whole numbers from 0 on, found {found.dtype} such as {found[0]!r}"
+        raise InputError(message)
+    return found.astype(np.int64, copy=False)
 
 
 def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callable[[int], str]) -> None:

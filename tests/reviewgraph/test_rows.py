@@ -1,0 +1,15 @@
+"""Rows as they come, made fit for a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reviewgraph import InputError, Reviews
+
+
+@pytest.mark.parametrize("codes", [[0.7], [True], ["0"], [None]])
+def test_codes_are_whole_numbers(codes: Any) -> None:
+    with pytest.raises(InputError, match="item: expected codes, whole numbers from 0 on"):
+        Reviews.from_codes([0], codes, reviewers=["ann"], items=["p1", "p2"])
