@@ -83,12 +83,12 @@ def cut_of(mean: FloatArray, sd: FloatArray, n: int) -> float:
     for number in range(STEPS):
         above = (mean - cut) / sd
         excess = float(cdf(above).sum()) - n
+        if abs(excess) <= SETTLED * n:
+            break
         low, high = (cut, high) if excess > 0 else (low, cut)
         # Newton's step where it stays between the bounds; half-way elsewhere, and where errors of 0 make stairs.
         slope = float((np.exp(-0.5 * above * above) / sd).sum()) / math.sqrt(2.0 * math.pi)
         step = cut + excess / slope if slope > 0 else np.inf
-        if abs(excess) <= SETTLED * n:
-            break
         cut = step if low < step < high and number % 3 < 2 else 0.5 * (low + high)
     return cut
 

@@ -73,6 +73,11 @@ def stream_of(path: str | os.PathLike[str]) -> int | None:
     return int(number) if number else 1 if found[2] else 2
 
 
+def draft_beside(target: str) -> str:
+    """Return a new name in the folder of a file or folder; what a killed run left under such a name is never read."""
+    return os.path.join(os.path.dirname(target), f".reviewgraph-{os.urandom(6).hex()}.part")
+
+
 def _parts(content: Content) -> Iterable[bytes]:
     """Return content as bytes, part by part where it came so."""
     whole = (content,) if isinstance(content, str | bytes) else content
@@ -86,7 +91,7 @@ def _replace(files: Mapping[str, Iterable[bytes]]) -> None:
         for target, data in files.items():
             if os.path.isdir(target):
                 raise IsADirectoryError(None, f"{os.path.basename(target)} is a folder")
-            drafts[target] = os.path.join(os.path.dirname(target), f".reviewgraph-{os.urandom(6).hex()}.part")
+            drafts[target] = draft_beside(target)
             _write(drafts[target], data, target)
         # One name is taken over in one step; of several, those left would tell of something else.
         for target in files if len(files) > 1 else ():

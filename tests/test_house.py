@@ -10,14 +10,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import networkx as nx
 import pytest
+from click.testing import CliRunner
 
 import reviewgraph
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph import levels
+from reviewgraph.cli import GROUP, first_sentence, main
 from tests.arrows import circles, imports, module_name, room_of, undrawn
 from tests.draw_rooms import PICTURE, picture
 from tests.rooms import ROOMS
@@ -238,6 +241,21 @@ def loaded(statement: str) -> list[str]:
 def test_importing_the_packages_loads_nothing_heavy() -> None:
     assert loaded("import numpy") == ["numpy"]
     assert loaded("import reviewgraph, planner, lsc") == []
+
+
+def test_help_lists_every_command_as_its_docstring_begins_without_loading_it() -> None:
+    shown = " ".join(CliRunner().invoke(main, ["--help"]).stdout.split())
+    points = entry_points(group=GROUP)
+    assert len(points) == 8
+    for point in points:
+        sentence = first_sentence(point)
+        assert sentence
+        assert f" {point.name} {sentence}" in shown
+        assert " ".join(point.load().help.split()).startswith(sentence)
+    script = "try:\n    main(['--help'])\nexcept SystemExit:\n    print('planner.commands.plan' in sys.modules)"
+    fresh = [sys.executable, "-c", f"import sys\nfrom reviewgraph.cli import main\n{script}"]
+    run = subprocess.run(fresh, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "False"
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from importlib.abc import InspectLoader
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from types import CodeType
 from typing import Any
 
 import click
@@ -57,18 +61,39 @@ class Commands(click.Group):
                 say("Interrupted, no result.")
                 ctx.exit(INTERRUPTED)
 
+    @cached_property
     def _found(self) -> dict[str, EntryPoint]:
+        # Every call of entry_points looks through all that is installed.
         return {point.name: point for point in entry_points(group=GROUP)}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the work: check, plan, assign, calibrate, verify, then the others."""
         first = ("demo", "check", "plan", "assign", "calibrate", "verify")
-        return sorted(self._found(), key=lambda name: (first.index(name) if name in first else len(first), name))
+        return sorted(self._found, key=lambda name: (first.index(name) if name in first else len(first), name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with what their docstrings begin with, and load none of them for it."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, first_sentence(self._found[name])) for name in self.list_commands(ctx)])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command."""
-        point = self._found().get(cmd_name)
+        point = self._found.get(cmd_name)
         return None if point is None else point.load()
+
+
+def first_sentence(point: EntryPoint) -> str:
+    """Return the first sentence of the docstring of a command, from the compiled module, which is not run.
+
+    To run all of them takes longer than all else that ``--help`` does.
+    """
+    spec = find_spec(point.module)
+    code = spec.loader.get_code(point.module) if spec and isinstance(spec.loader, InspectLoader) else None
+    for part in code.co_consts if code else ():
+        if isinstance(part, CodeType) and part.co_name == point.attr and part.co_consts:
+            text = str(part.co_consts[0] or "").split("\n\n")[0]
+            return " ".join(text.split()).partition(". ")[0].rstrip(".")
+    return ""
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

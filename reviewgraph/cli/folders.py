@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from reviewgraph.cli.output import csv_text
 from reviewgraph.errors import InputError
+from reviewgraph.storing import draft_beside
 
 if TYPE_CHECKING:
     from reviewgraph.labels import Label
@@ -100,7 +101,7 @@ def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, 
     """
     expect_folder(path)
     target = os.path.realpath(path)
-    draft, before = (os.path.join(os.path.dirname(target), f".reviewgraph-{os.urandom(6).hex()}.part") for _ in "ab")
+    draft, before = draft_beside(target), draft_beside(target)
     try:
         os.mkdir(draft)
         for label, text in texts:
