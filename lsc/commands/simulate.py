@@ -25,7 +25,9 @@ OFFERED = (
 )
 
 
-HELP = """Make up scores whose truth is known: writes reviews.csv and truth.csv; or a conference before its reviews.
+HELP = """Make up scores whose truth is known, or a conference before its reviews.
+
+Scores go to reviews.csv, and what is true of papers and reviewers to truth.csv.
 
 \b
 linear            score = slope * quality + offset for each reviewer

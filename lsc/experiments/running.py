@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,6 +28,11 @@ Measures: TypeAlias = dict[str, float]
 Trial: TypeAlias = dict[str, Measures]
 #: Trials by setting, in the order of their numbers.
 Results: TypeAlias = Mapping[Setting, Sequence[Trial]]
+#: A trial that is to run, by setting and number, with the methods that it lacks.
+Task: TypeAlias = tuple[Setting, int, Sequence[str]]
+
+#: Trials a process that run in one turn, where none can be stored before all have ended.
+TURN = 4
 
 
 def run_trial(setting: Setting, trial: int, methods: Iterable[str]) -> Trial:
@@ -91,8 +96,6 @@ def run(
     >>> len(results), [trial["lsc-linear"]["precision"] for trial in results[small.cells[1].setting]]
     (10, [100.0, 100.0])
     """
-    from joblib import Parallel, delayed
-
     wanted = _wanted(experiments)
     # What is stored and complete is not run again; a trial lacking a method runs for that method alone.
     results = {(setting, n): _load(folder, setting, n) for setting in wanted for n in range(trials)}
@@ -112,13 +115,24 @@ def run(
     tell()
     if todo:
         # Each trial is stored as it ends, so that a kill loses only those under way.
-        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-        for setting, n, trial in parallel(delayed(_task)(*task) for task in todo):
+        for setting, n, trial in _ended(todo, jobs):
             results[setting, n] = {**results[setting, n], **trial}
             _store(folder, setting, n, results[setting, n])
             done += 1
             tell()
     return {setting: [results[setting, n] for n in range(trials)] for setting in wanted}
+
+
+def _ended(todo: Sequence[Task], jobs: int | None) -> Iterator[tuple[Setting, int, Trial]]:
+    """Run tasks, and yield what comes of each as it ends; in turns where the backend, as Ray's, gives all at once."""
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    try:
+        parallel, turn = Parallel(jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs"), len(todo)
+    except ValueError:
+        parallel, turn = Parallel(jobs), TURN * effective_n_jobs(jobs)
+    for first in range(0, len(todo), turn):
+        yield from parallel(delayed(_task)(*task) for task in todo[first : first + turn])
 
 
 def _task(setting: Setting, trial: int, methods: Sequence[str]) -> tuple[Setting, int, Trial]:

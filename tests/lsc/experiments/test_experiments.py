@@ -13,6 +13,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from joblib import parallel_config
+from joblib._parallel_backends import SequentialBackend
+from joblib.parallel import BACKENDS
 
 from lsc import metrics
 from lsc.commands.reproduce import SIMULATED, reproduce
@@ -70,6 +73,20 @@ def test_a_trial_depends_on_its_setting_and_number_only() -> None:
 
 def test_one_and_two_processes_give_the_same_numbers() -> None:
     assert run([TINY], 3, jobs=1) == run([TINY], 3, jobs=2)
+
+
+def test_a_backend_that_gives_all_at_once_is_asked_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class AtOnce(SequentialBackend):
+        supports_return_generator = False
+
+    monkeypatch.setitem(BACKENDS, "at once", AtOnce)
+    stored = []
+    with parallel_config(backend="at once"):
+        found = run(
+            [TINY], 10, folder=tmp_path, progress=lambda now: stored.append(len(list(tmp_path.rglob("*.json"))))
+        )
+    assert found == run([TINY], 10, jobs=1)
+    assert stored == list(range(11))
 
 
 def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
