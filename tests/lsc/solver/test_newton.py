@@ -20,7 +20,7 @@ from tests.lsc import naive_projections as naive
 from tests.lsc import programmes
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-MANY = range(3_000) if NIGHTLY else range(250)
+MANY = range(3_000) if NIGHTLY else range(120)
 COMPARED = range(600) if NIGHTLY else range(60)
 
 

@@ -46,7 +46,7 @@ def test_the_verifier_loads_nothing_that_searches_or_proves() -> None:
 
 
 @given(cases(), st.sampled_from(NAMES), st.sampled_from(list(recount.KINDS)), st.integers(0, 5))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_no_bound_above_the_smallest_plan_is_accepted(case: Case, name: str, kind: str, value: int) -> None:
     """Whatever its kind, a bound that says more than brute force finds is refused."""
     plan = plan_extra_reviews(case.reviews, name, time_limit=20, **case.options)
