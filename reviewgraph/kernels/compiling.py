@@ -166,6 +166,8 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the form that is faster on these arguments."""
+        if self.is_loaded:  # there is nothing to weigh, and to count elements would take longer than small tables do
+            return self.compiled(*args, **kwargs)
         return self.form(self.element * elements(args))(*args, **kwargs)
 
 
