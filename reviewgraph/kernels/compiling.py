@@ -40,7 +40,7 @@ class Policy:
     Parameters
     ----------
     importing
-        Loading Numba and what it knows of NumPy, once a process.
+        Loading Numba, once a process.
     loading
         Reading one compiled kernel from the cache.
     compiling
@@ -57,7 +57,7 @@ class Policy:
         Whether everything is compiled, see :meth:`at_once`.
     """
 
-    importing: float = 0.65
+    importing: float = 0.3
     loading: float = 0.03
     compiling: float = 0.7e-3
     reuse: float = 3.0

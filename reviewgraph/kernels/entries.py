@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime import rtsys
 
 DIGEST = hashlib.sha256().digest_size
 
@@ -48,9 +49,15 @@ class SoundCache(FunctionCache):  # type: ignore[misc]
         self._cache_file = SoundFile(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return compiled code, or None where there is none that can be trusted."""
+        """Return compiled code, or None where there is none that can be trusted.
+
+        Numba first loads all that it can compile, half of the time that a table of a conference takes; code that is
+        compiled needs the runtime alone.
+        """
+        rtsys.initialize(target_context)
         try:
-            return super().load_overload(sig, target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception:  # whatever unpickling garbage raises; Numba then compiles
             return None
 

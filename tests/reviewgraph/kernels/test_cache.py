@@ -37,6 +37,13 @@ assert "numba" not in sys.modules
 found = total.compiled(np.arange(10))
 print(cached, found, sum(total.compiled.stats.cache_hits.values()))
 """
+#: Whether code from the cache runs without what Numba compiles by.
+LIGHT = (
+    RUN
+    + """
+print("numba.np.arraymath" in sys.modules)
+"""
+)
 #: Damages all entries in every way, and says what a fresh kernel answers and loads from them, then what the next does.
 DAMAGE = """
 from pathlib import Path
@@ -98,6 +105,11 @@ def test_compiled_code_is_kept_while_it_is_valid_and_told_without_numba(toy: Pat
     # Code of other files that it calls counts too.
     (toy / "far.py").write_text(FAR.replace("FACTOR = 2", "FACTOR = 3"))
     assert run(toy) == ["False", "135", "0"]
+
+
+def test_code_from_the_cache_runs_without_what_numba_compiles_by(toy: Path) -> None:
+    assert run(toy, script=LIGHT) == ["False", "90", "0", "True"]
+    assert run(toy, script=LIGHT) == ["True", "90", "1", "False"]
 
 
 def test_a_folder_named_by_the_user_is_looked_at(toy: Path, tmp_path: Path) -> None:
