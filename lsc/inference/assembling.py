@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.inference.averages import Averages
-from lsc.inference.beliefs import Hyperparameter, Posterior, Quantity, Reviewers, Status
+from lsc.inference.beliefs import Beliefs, Hyperparameter, Posterior, Quantity, Reviewers, Status
 from lsc.inference.bending import bend_variance
 from lsc.inference.climbing import Climb
 from lsc.inference.describing import for_people, people, typical
 from lsc.inference.model import LOG_OMEGA, LOG_OWN, LOG_S_R, LOG_TAU_LEFT, LOG_TAU_RIGHT, LOGIT_W, MU, NAMES, NU, Extent
-from lsc.inference.preparing import Scores
+from lsc.inference.preparing import Scores, Unit
 from lsc.inference.references import NONE, References
+from lsc.inference.states import Messages, Problem
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -40,43 +41,10 @@ def from_messages(
     references: References = NONE,
 ) -> Posterior:
     """Sum messages up, each review's in the order of the input."""
-    layout, state = scores.problem.layout, found.state
-    precision, shift = state.precision[layout.slot], state.shift[layout.slot]
-    alike, drawn = state.likeness_precision[layout.slot], state.likeness_shift[layout.slot]
-    prior = 1.0 - state.extent.kappa
-    sums = _sums(prior, item, precision + alike, shift + drawn, references, layout.n_items)
-    who = people(scores.problem, state)
-    offset, slope = typical(who, np.bincount(reviewer, minlength=layout.n_reviewers))
-    noise = np.exp(who.log_noise)
-    return Posterior(
-        *sums,
-        location=scores.location + scores.spread * offset,
-        scale=scores.spread * slope,
-        reviewer=reviewer,
-        item=item,
-        precision=precision,
-        shift=shift,
-        likeness_precision=alike,
-        likeness_shift=drawn,
-        reference_item=references.item,
-        reference_value=references.value,
-        reference_precision=references.precision,
-        reference_shift=references.shift,
-        prior=prior,
-        kappa=state.extent.kappa,
-        slope=who.slope,
-        offset=who.offset,
-        noise_variance=noise,
-        slope_variance=who.slope_variance,
-        reviewers=for_people(who, offset, slope, scores.spread, np.where(np.isnan(noise), np.nan, state.orders)),
-        hyperparameters=_hyperparameters(found),
-        theta=found.state.theta,
-        extent=state.extent,
-        evidence=found.last.evidence,
-        null_evidence=averages.evidence,
-        status=Status.CONVERGED if found.converged else Status.SWEEPS_EXHAUSTED,
-        sweeps=found.sweeps,
-    )
+    [part], [told] = scores.problem.parts, found.state.messages
+    said = Messages(*(value[part.layout.slot] for value in told))
+    sums = summed(1.0 - found.state.extent.kappa, scores.problem, _per_item(said, scores.problem, item), references)
+    return with_parts(by_messages(scores.problem, scores.unit, averages, found, sums), reviewer, item, said, references)
 
 
 def from_averages(
@@ -88,26 +56,48 @@ def from_averages(
     references: References = NONE,
 ) -> Posterior:
     """Give every review the same precision, so that a quality is its average drawn to the middle."""
-    layout = scores.problem.layout
     precision = np.full(item.size, averages.slope**2 / averages.noise)
     shift = averages.slope / averages.noise * (scores.standard - averages.mean)
-    alike = np.where(np.bincount(reviewer, minlength=layout.n_reviewers) > 0, 1.0, np.nan)
-    noise = scores.spread * np.sqrt(averages.noise) * alike
+    said = Messages(precision, shift, np.zeros(item.size), np.zeros(item.size))
+    sums = summed(1.0, scores.problem, _per_item(said, scores.problem, item), references)
+    return with_parts(by_averages(scores.problem, scores.unit, averages, found, sums), reviewer, item, said, references)
+
+
+def by_messages(problem: Problem, unit: Unit, averages: Averages, found: Climb, sums: Sums) -> Beliefs:
+    """Return what is believed where reviewers differ."""
+    state, who = found.state, people(problem, found.state)
+    offset, slope = typical(who, problem.load)
+    noise = np.exp(who.log_noise)
+    return Beliefs(
+        *sums,
+        location=unit.location + unit.spread * offset,
+        scale=unit.spread * slope,
+        prior=1.0 - state.extent.kappa,
+        kappa=state.extent.kappa,
+        slope=who.slope,
+        offset=who.offset,
+        noise_variance=noise,
+        slope_variance=who.slope_variance,
+        reviewers=for_people(who, offset, slope, unit.spread, np.where(np.isnan(noise), np.nan, state.orders)),
+        hyperparameters=_hyperparameters(found),
+        theta=state.theta,
+        extent=state.extent,
+        evidence=found.evidence,
+        null_evidence=averages.evidence,
+        status=Status.CONVERGED if found.converged else Status.SWEEPS_EXHAUSTED,
+        sweeps=found.sweeps,
+    )
+
+
+def by_averages(problem: Problem, unit: Unit, averages: Averages, found: Climb, sums: Sums) -> Beliefs:
+    """Return what is believed where they do not."""
+    alike = np.where(problem.load > 0, 1.0, np.nan)
+    noise = unit.spread * np.sqrt(averages.noise) * alike
     same, one, equal = (Quantity(value, value, value) for value in (0 * alike, alike, noise))
-    return Posterior(
-        *_sums(1.0, item, precision, shift, references, layout.n_items),
-        location=scores.location + scores.spread * averages.mean,
-        scale=scores.spread * averages.slope,
-        reviewer=reviewer,
-        item=item,
-        precision=precision,
-        shift=shift,
-        likeness_precision=np.zeros(item.size),
-        likeness_shift=np.zeros(item.size),
-        reference_item=references.item,
-        reference_value=references.value,
-        reference_precision=references.precision,
-        reference_shift=references.shift,
+    return Beliefs(
+        *sums,
+        location=unit.location + unit.spread * averages.mean,
+        scale=unit.spread * averages.slope,
         prior=1.0,
         kappa=0.0,
         slope=averages.slope * alike,
@@ -122,24 +112,45 @@ def from_averages(
         },
         theta=NOBODY,
         extent=Extent(),
-        evidence=found.last.evidence,
+        evidence=found.evidence,
         null_evidence=averages.evidence,
         status=Status.NO_SIGNAL,
         sweeps=found.sweeps,
     )
 
 
-def _sums(
-    prior: float, item: IntArray, precision: FloatArray, shift: FloatArray, references: References, n_items: int
-) -> Sums:
-    """Sum messages over items, in the order that the account of an item has too."""
-    said, drawn = references.per_item(n_items)
-    known = (np.bincount(item, minlength=n_items) > 0) | (said > 0)
-    total = prior + np.bincount(item, precision, n_items) + said
-    mean = np.where(known, (np.bincount(item, shift, n_items) + drawn) / total, np.nan)
-    bend = np.full(n_items, np.nan)
+def summed(prior: float, problem: Problem, told: tuple[FloatArray, FloatArray], references: References = NONE) -> Sums:
+    """Join prior, what reviews say of the items (sums of precisions and shifts, shapes (N,)), and references."""
+    said, drawn = references.per_item(problem.n_items)
+    known = problem.known | (said > 0)
+    total = prior + told[0] + said
+    mean = np.where(known, (told[1] + drawn) / total, np.nan)
+    bend = np.full(problem.n_items, np.nan)
     bend[known] = bend_variance(mean[known])
-    return Sums(mean, np.where(known, 1 / total, np.nan), np.ones(n_items), bend)
+    return Sums(mean, np.where(known, 1 / total, np.nan), np.ones(problem.n_items), bend)
+
+
+def _per_item(said: Messages, problem: Problem, item: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Sum messages over items, in the order that the account of an item has too."""
+    told = said.precision + said.likeness_precision, said.shift + said.likeness_shift
+    precision, shift = (np.asarray(np.bincount(item, value, problem.n_items), np.float64) for value in told)
+    return precision, shift
+
+
+def with_parts(
+    beliefs: Beliefs, reviewer: IntArray, item: IntArray, said: Messages, references: References = NONE
+) -> Posterior:
+    """Put the parts beside the beliefs, shapes (E,)."""
+    return Posterior(
+        **vars(beliefs),
+        **said._asdict(),
+        reviewer=reviewer,
+        item=item,
+        reference_item=references.item,
+        reference_value=references.value,
+        reference_precision=references.precision,
+        reference_shift=references.shift,
+    )
 
 
 def with_unheard(found: Posterior, reviewer: IntArray, item: IntArray, heard: BoolArray) -> Posterior:

@@ -46,19 +46,30 @@ def fit_averages(item: IntArray, score: FloatArray, least_noise: float) -> Avera
     _, code, count = np.unique(item, return_inverse=True, return_counts=True)
     average = np.bincount(code, score) / count
     within = float(((score - average[code]) ** 2).sum())
+    return best_averages(count, average, within, least_noise)
+
+
+def best_averages(count: IntArray, average: FloatArray, within: float, least_noise: float) -> Averages:
+    """Do so from the number and the average of each item's scores, and all squares about these averages.
+
+    Parameters
+    ----------
+    count, average
+        Shape of the items with a score.
+    """
     # Items with equally many scores enter only by number, sum and sum of squares of their averages.
     size, kind = np.unique(count, return_inverse=True)
     number, total = np.bincount(kind), np.bincount(kind, average)
-    square = np.bincount(kind, average**2)
+    square, n_scores = np.bincount(kind, average**2), int(count.sum())
 
     def at(ratio: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         precision = size / (1 + size * ratio[:, None])
         mean = (precision * total).sum(axis=1) / (precision * number).sum(axis=1)
         spread = square - 2 * mean[:, None] * total + mean[:, None] ** 2 * number
         squares = within + (precision * spread).sum(axis=1)
-        noise = np.maximum(squares / score.size, least_noise)
+        noise = np.maximum(squares / n_scores, least_noise)
         fit = squares / noise + (number * np.log1p(size * ratio[:, None])).sum(axis=1)
-        return -0.5 * (score.size * np.log(2 * np.pi * noise) + fit), mean, noise
+        return -0.5 * (n_scores * np.log(2 * np.pi * noise) + fit), mean, noise
 
     ratio = RATIOS
     for _ in range(REFINEMENTS):

@@ -70,17 +70,11 @@ class Hyperparameter(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
-    """Means, variances and their parts, from :func:`lsc.inference.inferring.infer`.
+class Beliefs:
+    """What is believed of items, of reviewers, and of all of them.
 
     Internally qualities have mean 0 and mean square about 1; ``location + scale * mean`` is the score that a typical
-    reviewer gives. Every sum of parts is exact::
-
-        variance_i = 1 / (prior_i + sum_r precision_r + sum_r likeness_precision_r + sum_q reference_precision_q)
-        mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + sum_q reference_shift_q)
-
-    r over the reviews of item i, q over its references. So a review moves its item by ``variance_i * shift_r``, has
-    the weight ``variance_i * precision_r`` and by itself says ``shift_r / precision_r``.
+    reviewer gives.
 
     Parameters
     ----------
@@ -96,15 +90,6 @@ class Posterior:
         interval of one paper, not into differences and probabilities of being among the best.
     location, scale
         From the internal scale to that of a typical reviewer.
-    reviewer, item
-        Shape (E,): codes of the reviews, in the order of the input.
-    precision, shift
-        Shape (E,): natural parameters of what each review says of its item.
-    likeness_precision, likeness_shift
-        Shape (E,): what an item learns from the other items of each of its reviewers because like papers go to like
-        reviewers; 0 throughout where ``kappa`` is 0.
-    reference_item, reference_value, reference_precision, reference_shift
-        Shape (R,): the same for references, and their values as given.
     prior
         Precision of the prior of each item: ``1 - kappa``.
     kappa
@@ -132,16 +117,6 @@ class Posterior:
     bend: FloatArray
     location: float
     scale: float
-    reviewer: IntArray
-    item: IntArray
-    precision: FloatArray
-    shift: FloatArray
-    likeness_precision: FloatArray
-    likeness_shift: FloatArray
-    reference_item: IntArray
-    reference_value: FloatArray
-    reference_precision: FloatArray
-    reference_shift: FloatArray
     prior: float
     kappa: float
     slope: FloatArray
@@ -176,3 +151,40 @@ class Posterior:
     def signal(self) -> bool:
         """Whether the scores show that reviewers differ."""
         return self.status not in (Status.NO_SIGNAL, Status.NO_SCORES)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior(Beliefs):
+    """Beliefs with the parts they are made of, from :func:`lsc.inference.inferring.infer`.
+
+    Every sum of parts is exact::
+
+        variance_i = 1 / (prior_i + sum_r precision_r + sum_r likeness_precision_r + sum_q reference_precision_q)
+        mean_i = variance_i * (sum_r shift_r + sum_r likeness_shift_r + sum_q reference_shift_q)
+
+    r over the reviews of item i, q over its references. So a review moves its item by ``variance_i * shift_r``, has
+    the weight ``variance_i * precision_r`` and by itself says ``shift_r / precision_r``.
+
+    Parameters
+    ----------
+    reviewer, item
+        Shape (E,): codes of the reviews, in the order of the input.
+    precision, shift
+        Shape (E,): natural parameters of what each review says of its item.
+    likeness_precision, likeness_shift
+        Shape (E,): what an item learns from the other items of each of its reviewers because like papers go to like
+        reviewers; 0 throughout where ``kappa`` is 0.
+    reference_item, reference_value, reference_precision, reference_shift
+        Shape (R,): the same for references, and their values as given.
+    """
+
+    reviewer: IntArray
+    item: IntArray
+    precision: FloatArray
+    shift: FloatArray
+    likeness_precision: FloatArray
+    likeness_shift: FloatArray
+    reference_item: IntArray
+    reference_value: FloatArray
+    reference_precision: FloatArray
+    reference_shift: FloatArray

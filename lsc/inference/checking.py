@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lsc.inference.preparing import extremes
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -12,6 +13,8 @@ from reviewgraph.reviews import FloatArray
 #: In small tables, where one score may well stand apart, ``FAR * (1 + FEW / E)`` times.
 FAR, FEW = 30.0, 10.0
 HUNDREDTH = 0.01
+#: Of fewer scores none stands apart.
+LEAST = 3
 #: Scores are not of one unit where the ranges of reviewers differ so many times, the widest and least twentieth aside.
 UNITS, TWENTIETH = 1e5, 0.05
 
@@ -67,25 +70,48 @@ def check_numbers(name: str, value: FloatArray, expected: int, *, positive: bool
 
 def check_no_slip(score: FloatArray) -> None:
     """Raise if a score lies so far from all others that it must be a slip, such as a lost decimal point."""
-    if score.size < 3:
+    if score.size < LEAST:
         return
-    far = np.abs(score - np.median(score))
-    rest = np.sort(far)[: score.size - max(1, int(HUNDREDTH * score.size))]
-    usual, worst = float(rest[-1]), int(np.argmax(far))
-    if usual > 0 and far[worst] > FAR * (1 + FEW / score.size) * usual:
+    middle = float(np.median(score))
+    far = np.abs(score - middle)
+    rest, worst = np.sort(far)[: score.size - farthest(score.size)], int(np.argmax(far))
+    expect_no_slip(float(score[worst]), worst, middle, float(rest[-1]), score.size)
+
+
+def farthest(size: int) -> int:
+    """Return how many of so many scores do not say how far from the median is usual."""
+    return max(1, int(HUNDREDTH * size))
+
+
+def expect_no_slip(worst: float, place: int, median: float, usual: float, size: int) -> None:
+    """Raise if the score farthest from the median lies too far from it.
+
+    Parameters
+    ----------
+    worst, place
+        This score, and the number of its review.
+    usual
+        The distance that the others but for the farthest hundredth keep.
+    size
+        How many scores there are.
+    """
+    far = abs(worst - median)
+    if usual > 0 and far > FAR * (1 + FEW / size) * usual:
         message = (
-            f"score: expected scores on one scale, found {score[worst]:g} at review {worst}, {far[worst] / usual:.0f} "
-            f"times farther from the median {np.median(score):g} than nearly all others; correct it or leave it out"
+            f"score: expected scores on one scale, found {worst:g} at review {place}, {far / usual:.0f} times farther "
+            f"from the median {median:g} than nearly all others; correct it or leave it out"
         )
         raise InputError(message)
 
 
 def check_one_unit(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> None:
     """Raise if a twentieth of the reviewers spread their scores so much wider than another that units must differ."""
-    low, high = np.full(n_reviewers, np.inf), np.full(n_reviewers, -np.inf)
-    np.minimum.at(low, reviewer, score)
-    np.maximum.at(high, reviewer, score)
-    width = (high - low)[high > low]
+    low, high = extremes(reviewer, score, n_reviewers)
+    expect_one_unit((high - low)[high > low])
+
+
+def expect_one_unit(width: FloatArray) -> None:
+    """Do so by the ranges of the scores of those who did not give the same score throughout."""
     if not width.size:
         return
     narrow, wide = np.quantile(width, [TWENTIETH, 1.0 - TWENTIETH])

@@ -9,7 +9,8 @@ import numpy as np
 
 from lsc.inference.learning import ascend, at_rest
 from lsc.inference.model import log_prior
-from lsc.inference.sweeps import Problem, State, Sweep, learned, standardised, sweep
+from lsc.inference.states import Problem, State
+from lsc.inference.sweeps import Sweep, learned, standardised, sweep
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Settled: no mean moves by more than this part of its standard error, and a step would gain less than so many nats.
@@ -40,8 +41,10 @@ class Climb:
 
     Parameters
     ----------
-    last, state
-        The last sweep, and the state that it started from.
+    state
+        From which the last sweep started.
+    evidence, mean
+        Its log evidence, and the means of the items, shape (N + 1,), as the last sweep found them.
     sweeps
         How many it took.
     converged
@@ -50,8 +53,9 @@ class Climb:
         Shape (P, P): curvature of the log probability of the hyperparameters.
     """
 
-    last: Sweep
     state: State
+    evidence: float
+    mean: FloatArray
     sweeps: int
     converged: bool
     information: FloatArray
@@ -59,7 +63,7 @@ class Climb:
     @property
     def objective(self) -> float:
         """Log evidence and log prior of the hyperparameters."""
-        return self.last.evidence + log_prior(self.state.theta).value
+        return self.evidence + log_prior(self.state.theta).value
 
 
 def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = False, warm_up: int = WARM_UP) -> Climb:
@@ -77,7 +81,7 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
     heights: list[float] = []
-    slack = LOSS + LOSS_A_REVIEW * problem.layout.slot.size
+    slack = LOSS + LOSS_A_REVIEW * problem.n_reviews
     for count in range(1, most + 1):
         learn = bool(free.any()) and count > warm_up
         found = sweep(problem, state, learn=learn)
@@ -90,18 +94,18 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
             state, before = best.state, None
             continue
         if learn:
-            step = ascend(state.theta, found.gradient, free, step)
+            step = ascend(state.theta, found.gradient, problem.n_reviewers, free, step)
         heights.append(height)
         level = len(heights) > PLATEAU and abs(height - heights[-PLATEAU]) < gain
         settled = (not learn or step.gain < gain or level) and _moved(found, before) < still
         if (settled and count > warm_up) or count == most:
             break
-        before, state = found, found.state
+        before, state = found.mean, found.state
         if learn:
             if best is None or height > best.height:
                 best = Best(height, state)
             state = standardised(problem, learned(state, step.theta))
-    return Climb(found, state, count, bool(settled), step.information)
+    return Climb(state, found.evidence, found.mean, count, bool(settled), step.information)
 
 
 def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) -> Climb:
@@ -110,11 +114,12 @@ def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) 
         state = sweep(problem, state, learn=False).state
         if gauge:
             state = standardised(problem, state)
-    return Climb(sweep(problem, state, learn=False), state, sweeps + 1, False, np.eye(state.theta.size))
+    last = sweep(problem, state, learn=False)
+    return Climb(state, last.evidence, last.mean, sweeps + 1, False, np.eye(state.theta.size))
 
 
-def _moved(found: Sweep, before: Sweep | None) -> float:
+def _moved(found: Sweep, before: FloatArray | None) -> float:
     """Largest change of a mean in its standard errors."""
     if before is None:
         return np.inf
-    return float((np.abs(found.mean - before.mean) / np.sqrt(found.variance)).max())
+    return float((np.abs(found.mean - before) / np.sqrt(found.variance)).max())

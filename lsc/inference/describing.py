@@ -9,7 +9,8 @@ import numpy as np
 from lsc.inference.beliefs import Quantity, Reviewers
 from lsc.inference.model import LOG_OMEGA
 from lsc.inference.scale_users import offsets_given, slopes_at
-from lsc.inference.sweeps import Problem, State, inputs
+from lsc.inference.states import Problem, State, beliefs, spoken
+from lsc.inference.sweeps import inputs
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 
@@ -34,8 +35,9 @@ class People(NamedTuple):
 
 def people(problem: Problem, state: State) -> People:
     """Integrate each reviewer's factor once more, for her own sake."""
-    found = People(*np.full((len(People._fields), problem.layout.n_reviewers), np.nan))
-    for block, cavity, nodes, factor, _ in inputs(problem, state):
+    found, believed = People(*np.full((len(People._fields), problem.n_reviewers), np.nan)), beliefs(problem, state)
+    every = (given for part, told in spoken(problem, state) for given in inputs(part, told, believed, state))
+    for block, cavity, nodes, factor, _ in every:
         at = slopes_at(nodes, state.theta)
         variance = at.noise * factor[:, None] + problem.rounding
         given = offsets_given(block, cavity, at, variance, np.exp(2 * state.theta[LOG_OMEGA]))

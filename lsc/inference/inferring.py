@@ -104,11 +104,11 @@ def _infer(
     scores = prepare(rows, n_reviewers, n_items)
     averages = fit_averages(rows.item, scores.standard, scores.problem.rounding)
     rng = np.random.default_rng(seed)
-    some = part_of(rows, n_reviewers, n_items, rng)
+    some = part_of([rows], n_reviewers, n_items, rng)
     # The unit of the scores stays that of all of them.
-    part = None if some is None else prepare(some, *counts(some), unit=scores).problem
+    part = None if some is None else prepare(some, *counts(some), unit=scores.unit).problem
     found = run_stages(scores.problem, rng, tell, part)
-    signal = found.last.evidence >= averages.evidence + SIGNAL
+    signal = found.evidence >= averages.evidence + SIGNAL
     assemble = from_messages if signal else from_averages
     alone = assemble(rows.reviewer, rows.item, scores, averages, found)
     if reference_item is None or reference_value is None or not reference_item.size:

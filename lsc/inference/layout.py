@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +69,7 @@ class Layout:
         M and N.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: Iterable[Block]
     item: IntArray
     slot: IntArray
     n_reviewers: int

@@ -22,6 +22,30 @@ TURNED, AGREED = -0.2, 0.5
 SLOWER, FASTER, SLOWEST = 0.6, 1.2, 0.05
 
 
+class Gradient(NamedTuple):
+    """Derivatives of reviewers' log evidences by the hyperparameters, summed up.
+
+    Parameters
+    ----------
+    total
+        Shape (P,): their sum.
+    square
+        Shape (P, P): the sum of outer products g g'.
+    """
+
+    total: FloatArray
+    square: FloatArray
+
+    @staticmethod
+    def none() -> Gradient:
+        """Return that of nobody."""
+        return Gradient(np.zeros(SIZE), np.zeros((SIZE, SIZE)))
+
+    def plus(self, each: FloatArray) -> Gradient:
+        """Add some reviewers, a column each, shape (P, m)."""
+        return Gradient(self.total + each.sum(axis=1), self.square + each @ each.T)
+
+
 class Ascent(NamedTuple):
     """A step of the hyperparameters.
 
@@ -55,7 +79,7 @@ def at_rest(theta: FloatArray, limit: float = 1.0) -> Ascent:
     return Ascent(theta, np.inf, np.full(SIZE, limit * LONGEST), np.zeros(SIZE), limit, limit, np.eye(SIZE))
 
 
-def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascent) -> Ascent:
+def ascend(theta: FloatArray, gradient: Gradient, n_reviewers: int, free: BoolArray, last: Ascent) -> Ascent:
     """Take a step of scoring with the empirical information.
 
     Messages lag behind, and full steps can circle. So a step that turns back on the last one is followed by shorter
@@ -67,15 +91,17 @@ def ascend(theta: FloatArray, gradient: FloatArray, free: BoolArray, last: Ascen
     theta
         Hyperparameters, shape (P,).
     gradient
-        Shape (P, M): derivatives of each reviewer's log evidence.
+        Derivatives of the reviewers' log evidences.
+    n_reviewers
+        M.
     free
         Shape (P,): which hyperparameters may move.
     last
         The step before.
     """
     prior = log_prior(theta)
-    total = gradient.sum(axis=1)
-    information = gradient @ gradient.T - CENTRED * np.outer(total, total) / max(gradient.shape[1], 1)
+    total = gradient.total
+    information = gradient.square - CENTRED * np.outer(total, total) / max(n_reviewers, 1)
     information += prior.curvature
     information += np.diag(RIDGE * np.diag(information) + LEAST)
     slope = total + prior.gradient

@@ -10,13 +10,16 @@ dbar, is that of an unknown middle z of which each of her papers is a measuremen
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from lsc.inference.layout import Block, Layout
 from lsc.inference.scale_users import Cavity
-from reviewgraph.reviews import BoolArray, FloatArray
+from lsc.inference.states import Problem
+from reviewgraph.reviews import FloatArray
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -73,49 +76,69 @@ class Spectrum(NamedTuple):
         return float(max(total - 1 / (1.0 - kappa), 0.05 * size) / size)
 
 
-def spectrum(layout: Layout, known: BoolArray, rng: np.random.Generator) -> Spectrum:
+class Shared:
+    """B, reviewer by reviewer: a matrix for each part, which lives as long as that is in memory."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.place = problem, np.cumsum(problem.known) - 1
+        self._made: WeakKeyDictionary[Layout, scipy.sparse.csr_array] = WeakKeyDictionary()
+
+    def __iter__(self) -> Iterator[scipy.sparse.csr_array]:
+        """Pass over all reviewers; rows are the items with a score."""
+        for part in self.problem.parts:
+            if part.layout not in self._made:
+                self._made[part.layout] = self._matrix(part.layout)
+            yield self._made[part.layout]
+
+    def _matrix(self, layout: Layout) -> scipy.sparse.csr_array:
+        import scipy.sparse
+
+        rows, columns, entries, count = [], [], [], 0
+        for block in layout.blocks:
+            slots = layout.item[block.first : block.last].reshape(block.shape)
+            inside, who = np.nonzero(block.used.T)[::-1]
+            rows.append(self.place[slots[inside, who]])
+            columns.append(count + who)
+            entries.append(1 / np.sqrt(block.load[who]))
+            count += block.reviewer.size
+        shape = int(np.count_nonzero(self.problem.known)), count
+        row, column, value = (np.concatenate(each) for each in (rows, columns, entries))
+        return scipy.sparse.csr_array((value, (row, column)), shape)
+
+
+def spectrum(problem: Problem, rng: np.random.Generator) -> Spectrum:
     """Find the spectrum of L, exactly for few items and else by stochastic Lanczos quadrature.
 
     Notes
     -----
     As much work as ``STEPS`` products of L with ``PROBES`` columns, each linear in reviews.
     """
-    import scipy.sparse
-
-    place = np.cumsum(known) - 1
-    rows, columns, part, count = [], [], [], 0
-    for block in layout.blocks:
-        slots = layout.item[block.first : block.last].reshape(block.shape)
-        inside, who = np.nonzero(block.used.T)[::-1]
-        rows.append(place[slots[inside, who]])
-        columns.append(count + who)
-        part.append(1 / np.sqrt(block.load[who]))
-        count += who.max() + 1
-    row, column, value = np.concatenate(rows), np.concatenate(columns), np.concatenate(part)
-    size = int(known.sum())
-    # L = D - B B', B with entries 1 / sqrt k_j
-    shared = scipy.sparse.csr_array((value, (row, column)), (size, count))
-    degree = np.bincount(row, minlength=size)
-    mean = float((degree.sum() - (value**2).sum()) / size)
+    known, shared = problem.known, Shared(problem)
+    # L = D - B B', B with entries 1 / sqrt k_j, whose squares sum to 1 over the papers of a reviewer.
+    size, degree = int(known.sum()), problem.count[known].astype(np.float64)
+    mean = float((degree.sum() - np.count_nonzero(problem.load)) / size)
     if mean <= 0:
         return Spectrum(np.zeros(1), np.array([float(size)]), 0.0)
     if size <= EXACT:
-        dense = np.diag(degree.astype(np.float64)) - (shared @ shared.T).toarray()
+        dense = np.diag(degree)
+        for matrix in shared:
+            dense -= (matrix @ matrix.T).toarray()
         return Spectrum(np.maximum(np.linalg.eigvalsh(dense), 0.0) / mean, np.ones(size), mean)
-    value, weight = _lanczos(degree.astype(np.float64), shared, rng)
+    value, weight = _lanczos(degree, shared, rng)
     return Spectrum(np.maximum(value, 0.0) / mean, weight, mean)
 
 
-def _lanczos(
-    degree: FloatArray, shared: scipy.sparse.csr_array, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+def _lanczos(degree: FloatArray, shared: Shared, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Ritz values and weights of random signs, that together sum to the number of items."""
     size = degree.size
     now = rng.choice([-1.0, 1.0], (size, PROBES)) / np.sqrt(size)
     before, beta = np.zeros_like(now), np.zeros(PROBES)
     alphas, betas = [], []
     for _ in range(STEPS):
-        image = degree[:, None] * now - shared @ (shared.T @ now) - beta * before
+        image = degree[:, None] * now
+        for matrix in shared:
+            image -= matrix @ (matrix.T @ now)
+        image -= beta * before
         alpha = (image * now).sum(axis=0)
         image -= alpha * now
         beta = np.sqrt((image**2).sum(axis=0))

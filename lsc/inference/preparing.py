@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from lsc.inference.layout import lay_out
-from lsc.inference.sweeps import Problem
+from lsc.inference.states import Part, Problem
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -18,13 +19,24 @@ LEAST_NOISE = 1e-4
 BY_CHANCE, FEW = 0.01, 0.1
 
 
+class Unit(NamedTuple):
+    """Mean and standard deviation of the scores, and the variance of rounding in units of the latter, squared."""
+
+    location: float
+    spread: float
+    rounding: float
+
+    def standardised(self, score: FloatArray) -> FloatArray:
+        """Return scores in this unit."""
+        return (score - self.location) / self.spread
+
+
 class Scores(NamedTuple):
     """Standardised scores, shape (E,), the problem made of them, and the way back."""
 
     standard: FloatArray
     problem: Problem
-    location: float
-    spread: float
+    unit: Unit
 
 
 class Rows(NamedTuple):
@@ -33,29 +45,60 @@ class Rows(NamedTuple):
     reviewer: IntArray
     item: IntArray
     score: FloatArray
-    weight: FloatArray | None
+    weight: FloatArray | None = None
+
+    def only(self, kept: BoolArray) -> Rows:
+        """Return some of them, by a mask."""
+        weight = None if self.weight is None else self.weight[kept]
+        return Rows(self.reviewer[kept], self.item[kept], self.score[kept], weight)
 
 
-def prepare(rows: Rows, n_reviewers: int, n_items: int, unit: Scores | None = None) -> Scores:
+def joined(pieces: Iterable[Rows]) -> Rows:
+    """Return the reviews of all pieces."""
+    reviewer, item, score, weight = zip(*pieces, strict=True)
+    weights = [each for each in weight if each is not None]
+    return Rows(
+        np.concatenate(reviewer),
+        np.concatenate(item),
+        np.concatenate(score),
+        np.concatenate(weights) if weights else None,
+    )
+
+
+def prepare(rows: Rows, n_reviewers: int, n_items: int, unit: Unit | None = None) -> Scores:
     """Standardise scores and lay them out; weights become centred logarithms.
 
     With ``unit``, scores are standardised as those were, of which they are a part.
     """
     reviewer, item, score, weight = rows
-    location, spread = (unit.location, unit.spread) if unit else (float(score.mean()), float(score.std()))
-    # All scores equal, but for rounding in their mean: there is no unit.
-    if spread <= 1e-12 * np.abs(score).max():
-        spread = 1.0
-    standard = (score - location) / spread
+    unit = unit or unit_of(float(score.mean()), float(score.std()), float(np.abs(score).max()), equal_scores(score))
+    standard = unit.standardised(score)
     layout = lay_out(reviewer, item, standard, n_reviewers, n_items)
     log_weight = None
     if weight is not None and np.ptp(weight) > 0:
         logs = np.log(weight)
         log_weight = layout.spread((logs - logs.mean()) / logs.std())
-    known = np.bincount(item, minlength=n_items) > 0
-    rounding = unit.problem.rounding if unit else _rounding(score) + LEAST_NOISE
+    load, count = np.bincount(reviewer, minlength=n_reviewers), np.bincount(item, minlength=n_items)
     silent = np.zeros(n_items)
-    return Scores(standard, Problem(layout, log_weight, rounding, known, silent, silent), location, spread)
+    weighted = log_weight is not None
+    problem = Problem((Part(layout, log_weight),), load, count, unit.rounding, weighted, silent, silent)
+    return Scores(standard, problem, unit)
+
+
+def unit_of(mean: float, deviation: float, largest: float, equal: float) -> Unit:
+    """Return the unit of scores.
+
+    Parameters
+    ----------
+    mean, deviation, largest
+        Mean, standard deviation and largest absolute value.
+    equal
+        Probability p that two of them are equal. Normal scores rounded to a grid of width d are equal with probability
+        d / (2 sqrt(pi) sigma), and rounding adds d^2 / 12 = (pi / 3) p^2 sigma^2.
+    """
+    # All scores equal, but for rounding in their mean: there is no unit.
+    spread = 1.0 if deviation <= 1e-12 * largest else deviation
+    return Unit(mean, spread, float(np.pi / 3 * equal**2) + LEAST_NOISE)
 
 
 def idle(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> BoolArray:
@@ -64,13 +107,22 @@ def idle(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> BoolArray:
     k scores are equal by chance with probability p^(k - 1), p that of two scores of the table. Such a reviewer does not
     look; she says nothing of any paper. Where many are like that it is the table that is so, and all are heard.
     """
-    load = np.bincount(reviewer, minlength=n_reviewers)
+    low, high = extremes(reviewer, score, n_reviewers)
+    return never_look(np.bincount(reviewer, minlength=n_reviewers), low == high, equal_scores(score))
+
+
+def extremes(reviewer: IntArray, score: FloatArray, n_reviewers: int) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and the highest score of each reviewer, shapes (M,); infinite without scores."""
     low, high = np.full(n_reviewers, np.inf), np.full(n_reviewers, -np.inf)
     np.minimum.at(low, reviewer, score)
     np.maximum.at(high, reviewer, score)
-    constant = (load > 1) & (low == high)
-    found: BoolArray = constant & (equal_scores(score) ** np.maximum(load - 1.0, 0.0) < BY_CHANCE)
-    return found if found.sum() <= FEW * (load > 0).sum() else np.zeros(n_reviewers, bool)
+    return low, high
+
+
+def never_look(load: IntArray, constant: BoolArray, equal: float) -> BoolArray:
+    """Return :func:`idle` by loads, whose scores are all the same, and the probability that two of the table are."""
+    found: BoolArray = (load > 1) & constant & (equal ** np.maximum(load - 1.0, 0.0) < BY_CHANCE)
+    return found if found.sum() <= FEW * (load > 0).sum() else np.zeros(load.size, bool)
 
 
 def equal_scores(score: FloatArray) -> float:
@@ -79,12 +131,3 @@ def equal_scores(score: FloatArray) -> float:
         return 0.0
     _, count = np.unique(score, return_counts=True)
     return float((count * (count - 1.0)).sum()) / (score.size * (score.size - 1.0))
-
-
-def _rounding(score: FloatArray) -> float:
-    """Return the variance of rounding, in units of the scores' own, from the probability p that two scores are equal.
-
-    Normal scores rounded to a grid of width d are equal with probability d / (2 sqrt(pi) sigma), and rounding adds
-    d^2 / 12 = (pi / 3) p^2 sigma^2.
-    """
-    return float(np.pi / 3 * equal_scores(score) ** 2)

@@ -7,11 +7,13 @@ their papers, so those who do are taken.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
-from lsc.inference.preparing import Rows
-from reviewgraph.labels import IntArray
-from reviewgraph.reviews import BoolArray
+from lsc.inference.preparing import Rows, joined
+from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Tables of more reviews than the first are begun with a part of about as many as the second.
 LARGE, PART = 40_000, 20_000
@@ -21,22 +23,24 @@ HEAVY = 50
 SEEDS, GROWTH = 0.02, 1.5
 
 
-def part_of(rows: Rows, n_reviewers: int, n_items: int, rng: np.random.Generator) -> Rows | None:
+def part_of(pieces: Iterable[Rows], n_reviewers: int, n_items: int, rng: np.random.Generator) -> Rows | None:
     """Return the reviews of some reviewers who share papers, codes renumbered; None where the table is not large.
 
-    Notes
-    -----
-    About ten passes over the reviews.
+    Parameters
+    ----------
+    pieces
+        All reviews, reviewers whole; passed over about twenty times.
     """
-    size = rows.score.size
+    load = _per_reviewer(pieces, n_reviewers)
+    size = int(load.sum())
     if size <= LARGE:
         return None
-    load = np.bincount(rows.reviewer, minlength=n_reviewers)
-    typical = float((load.astype(np.float64) ** 2).sum()) / size
-    kept = (rng.random(n_items) < max(HEAVY / typical, PART / size))[rows.item]
-    kept[kept] = _close(rows.reviewer[kept], rows.item[kept], n_reviewers, n_items, rng)
-    reviewer, item = (np.unique(code[kept], return_inverse=True)[1] for code in (rows.reviewer, rows.item))
-    return Rows(reviewer, item, rows.score[kept], None if rows.weight is None else rows.weight[kept])
+    typical = float((load**2).sum()) / size
+    kept = Kept(pieces, rng.random(n_items) < max(HEAVY / typical, PART / size))
+    taken = _close(kept, n_reviewers, n_items, rng)
+    part = joined(rows.only(taken[rows.reviewer]) for rows in kept)
+    reviewer, item = (np.unique(code, return_inverse=True)[1] for code in (part.reviewer, part.item))
+    return part._replace(reviewer=reviewer, item=item)
 
 
 def counts(rows: Rows) -> tuple[int, int]:
@@ -44,20 +48,51 @@ def counts(rows: Rows) -> tuple[int, int]:
     return int(rows.reviewer.max()) + 1, int(rows.item.max()) + 1
 
 
-def _close(reviewer: IntArray, item: IntArray, n_reviewers: int, n_items: int, rng: np.random.Generator) -> BoolArray:
-    """Take reviewers one after another whose papers the others have, until they have ``PART`` reviews; shape (E,)."""
-    load = np.bincount(reviewer, minlength=n_reviewers)
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The reviews of some items.
+
+    Parameters
+    ----------
+    pieces
+        All reviews.
+    there
+        Shape (N,): which items.
+    """
+
+    pieces: Iterable[Rows]
+    there: BoolArray
+
+    def __iter__(self) -> Iterator[Rows]:
+        """Pass over them."""
+        every = bool(self.there.all())
+        for rows in self.pieces:
+            yield rows if every else rows.only(self.there[rows.item])
+
+
+def _per_reviewer(pieces: Iterable[Rows], n_reviewers: int, of_item: FloatArray | None = None) -> FloatArray:
+    """Sum what there is of items, or ones, over the reviews of each reviewer, shape (M,)."""
+    found = np.zeros(n_reviewers)
+    for rows in pieces:
+        found += np.bincount(rows.reviewer, None if of_item is None else of_item[rows.item], n_reviewers)
+    return found
+
+
+def _close(pieces: Iterable[Rows], n_reviewers: int, n_items: int, rng: np.random.Generator) -> BoolArray:
+    """Take reviewers one after another whose papers the others have, until they have ``PART`` reviews; shape (M,)."""
+    load = _per_reviewer(pieces, n_reviewers)
     lot = rng.random(n_reviewers)
     taken, covered = np.zeros(n_reviewers, bool), np.zeros(n_items)
-    goal = min(PART, reviewer.size)
+    goal = min(PART, int(load.sum()))
     most = SEEDS * goal
     while load[taken].sum() < goal:
         # Share of her papers that the part has; one more counts as missing, since who has few papers tells little.
-        shared = np.bincount(reviewer, covered[item], n_reviewers) / (load + 1)
+        shared = _per_reviewer(pieces, n_reviewers, covered) / (load + 1)
         order = np.lexsort((lot, -shared))
         order = order[~taken[order] & (load[order] > 0)]
         before = load[taken].sum() + np.cumsum(load[order]) - load[order]
         taken[order[before < min(most, goal)]] = True
-        covered[item[taken[reviewer]]] = 1.0
+        for rows in pieces:
+            covered[rows.item[taken[rows.reviewer]]] = 1.0
         most *= GROWTH
-    return taken[reviewer]
+    return taken

@@ -11,7 +11,7 @@ from lsc.inference.climbing import Climb, climb, settle
 from lsc.inference.likeness import Spectrum, spectrum
 from lsc.inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, SIZE, START, Extent
 from lsc.inference.references import References
-from lsc.inference.sweeps import Problem, State, start
+from lsc.inference.states import Problem, State, start
 from reviewgraph.reviews import BoolArray
 
 #: Sweeps in which messages answer to an extension before it is judged.
@@ -38,7 +38,7 @@ def run_stages(
     if part is None:
         found, free = _chosen(problem, rng, tell)
     else:
-        tell(f"{part.layout.slot.size:,} of {problem.layout.slot.size:,} reviews first")
+        tell(f"{part.n_reviews:,} of {problem.n_reviews:,} reviews first")
         there, free = _chosen(part, rng, tell)
         tell("all reviews")
         extent = Extent(own=there.state.extent.own, orders=there.state.extent.orders)
@@ -51,7 +51,7 @@ def _chosen(problem: Problem, rng: np.random.Generator, tell: Callable[[str], No
     """Fit reviewers who use the scale; then try assortment, and own noise or reviewers who only order."""
     free: BoolArray = np.ones(SIZE, bool)
     free[[LOG_OWN, LOGIT_W, LOG_S_R]] = False
-    free[GAMMA] = problem.log_weight is not None
+    free[GAMMA] = problem.weighted
     tell("reviewers who use the scale")
     found = climb(problem, start(problem, START, Extent()), free, rough=True)
     tell("like papers to like reviewers")
@@ -61,32 +61,32 @@ def _chosen(problem: Problem, rng: np.random.Generator, tell: Callable[[str], No
     tell("reviewers who only put papers in order")
     orders = _with_orders(problem, found, free)
     # A careless reviewer and one who only orders are hard to tell apart: one of the two, the likelier.
-    return max((found, free), own, orders, key=lambda tried: tried[0].last.evidence)
+    return max((found, free), own, orders, key=lambda tried: tried[0].evidence)
 
 
 def settled_with(problem: Problem, found: Climb, references: References) -> Climb:
     """Let messages answer to references, hyperparameters as they are."""
-    said, drawn = references.per_item(problem.layout.n_items)
+    said, drawn = references.per_item(problem.n_items)
     told = replace(problem, reference_precision=said, reference_shift=drawn)
     settled = climb(told, found.state, np.zeros(SIZE, bool))
     # The evidence and what is known of hyperparameters are those of the scores.
-    return replace(settled, last=settled.last._replace(evidence=found.last.evidence), information=found.information)
+    return replace(settled, evidence=found.evidence, information=found.information)
 
 
 def _with_likeness(problem: Problem, plain: Climb, free: BoolArray, rng: np.random.Generator) -> Climb:
     """Raise kappa while the evidence rises."""
-    if not (np.bincount(problem.layout.item)[:-1] > 1).any():
+    if not (problem.count > 1).any():
         return plain
-    modes = spectrum(problem.layout, problem.known, rng)
+    modes = spectrum(problem, rng)
     if not modes.diagonal:
         return plain
     best = plain
     for kappa in KAPPAS:
         tried = settle(problem, _assorted(best.state, kappa, modes), TRIAL_SWEEPS, gauge=True)
-        if tried.last.evidence < best.last.evidence - HOPELESS * (kappa == KAPPAS[0]):
+        if tried.evidence < best.evidence - HOPELESS * (kappa == KAPPAS[0]):
             break
         tried = climb(problem, tried.state, free, rough=True)
-        if tried.last.evidence < best.last.evidence + WORTH * (kappa == KAPPAS[0]):
+        if tried.evidence < best.evidence + WORTH * (kappa == KAPPAS[0]):
             break
         best = tried
     return best
@@ -109,7 +109,7 @@ def _with_own_noise(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Cl
     nodes[2:] = np.array([[0.0], [OWN_TRIAL]])
     state = replace(plain.state, theta=theta, nodes=nodes, extent=plain.state.extent._replace(own=True))
     tried = settle(problem, state, TRIAL_SWEEPS)
-    if tried.last.evidence < plain.last.evidence:
+    if tried.evidence < plain.evidence:
         return plain, free
     return _kept(problem, plain, tried, free, _freed(free, LOG_OWN))
 
@@ -120,7 +120,7 @@ def _with_orders(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Climb
     theta[LOGIT_W] = np.log(SHARE_TRIAL / (1 - SHARE_TRIAL))
     state = replace(plain.state, theta=theta, fresh=plain.state.nodes, extent=plain.state.extent._replace(orders=True))
     tried = settle(problem, state, TRIAL_SWEEPS)
-    if tried.last.evidence < plain.last.evidence + WORTH:
+    if tried.evidence < plain.evidence + WORTH:
         return plain, free
     return _kept(problem, plain, tried, free, _freed(free, LOGIT_W, LOG_S_R))
 
@@ -128,7 +128,7 @@ def _with_orders(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Climb
 def _kept(problem: Problem, plain: Climb, tried: Climb, free: BoolArray, wider: BoolArray) -> tuple[Climb, BoolArray]:
     """Learn an extension, and keep it where the evidence rises by enough."""
     found = climb(problem, tried.state, wider, rough=True, warm_up=0)
-    return (found, wider) if found.last.evidence > plain.last.evidence + WORTH else (plain, free)
+    return (found, wider) if found.evidence > plain.evidence + WORTH else (plain, free)
 
 
 def _freed(free: BoolArray, *places: int) -> BoolArray:

@@ -3,78 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from lsc.inference.layout import Block, Layout
+from lsc.inference.learning import Gradient
 from lsc.inference.likeness import likeness_step
 from lsc.inference.mixture import Mixed, mixed_step, rows
-from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, SIZE, Extent, rescaled
+from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Extent, rescaled
 from lsc.inference.scale_users import LEAST_PRECISION, Cavity, Message, Nodes, message, step
-from reviewgraph.reviews import BoolArray, FloatArray
+from lsc.inference.states import Believed, Messages, Part, Problem, State, beliefs, spoken
+from reviewgraph.reviews import FloatArray
 
 #: A message without precision moves a paper by so many standard deviations of the prior at most.
 FURTHEST = 3.0
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What does not change while messages do.
-
-    Parameters
-    ----------
-    layout
-        The reviews.
-    log_weight
-        Shape (S,): centred logarithms of the weights of reviews, where there are any.
-    rounding
-        Variance r^2 of rounding.
-    known
-        Shape (N,): items that a score speaks of.
-    reference_precision, reference_shift
-        Shape (N,): what references say of the items.
-    """
-
-    layout: Layout
-    log_weight: FloatArray | None
-    rounding: float
-    known: BoolArray
-    reference_precision: FloatArray
-    reference_shift: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """Messages, nodes and hyperparameters.
-
-    Parameters
-    ----------
-    precision, shift
-        Shape (S,): the message of each review.
-    likeness_precision, likeness_shift
-        Shape (S,): what each item learns from the other items of the reviewer.
-    nodes, fresh
-        Shape (4, M): mean and standard deviation of each reviewer's log slope and of the log of her own noise, given
-        the papers as they are believed to be, and as if they were fresh.
-    orders
-        Shape (M,): probability that a reviewer only orders.
-    theta
-        Shape (P,): hyperparameters.
-    extent
-        What the model includes.
-    """
-
-    precision: FloatArray
-    shift: FloatArray
-    likeness_precision: FloatArray
-    likeness_shift: FloatArray
-    nodes: FloatArray
-    fresh: FloatArray
-    orders: FloatArray
-    theta: FloatArray
-    extent: Extent
 
 
 class Inputs(NamedTuple):
@@ -97,69 +41,52 @@ class Sweep(NamedTuple):
     evidence
         Log evidence of the old state.
     gradient
-        Shape (P, M): its derivatives by the hyperparameters, a column a reviewer of two scores or more.
+        Its derivatives by the hyperparameters, of reviewers of two scores or more.
     mean, variance
         Shape (N + 1,): beliefs of the old state; entry N belongs to empty slots.
     """
 
     state: State
     evidence: float
-    gradient: FloatArray
+    gradient: Gradient
     mean: FloatArray
     variance: FloatArray
 
 
-def start(problem: Problem, theta: FloatArray, extent: Extent) -> State:
-    """Return the state in which no review has spoken."""
-    layout = problem.layout
-    tau = np.exp(0.5 * (theta[LOG_TAU_LEFT] + theta[LOG_TAU_RIGHT]))
-    nodes = np.array([theta[MU], tau, 0.0, np.exp(theta[LOG_OWN])])[:, None] * np.ones(layout.n_reviewers)
-    silent = np.zeros(layout.item.size)
-    return State(silent, silent, silent, silent, nodes, nodes, np.zeros(layout.n_reviewers), theta, extent)
-
-
-def beliefs(problem: Problem, state: State) -> tuple[FloatArray, FloatArray]:
-    """Posterior precision and shift of the items, shapes (N + 1,)."""
-    layout = problem.layout
-    precision, shift = np.ones(layout.n_items + 1), np.zeros(layout.n_items + 1)
-    precision[:-1] += layout.per_item(state.precision + state.likeness_precision) - state.extent.kappa
-    precision[:-1] += problem.reference_precision
-    shift[:-1] += layout.per_item(state.shift + state.likeness_shift) + problem.reference_shift
-    return precision, shift
-
-
 def sweep(problem: Problem, state: State, *, learn: bool = True) -> Sweep:
     """Do one step for every reviewer, all from the messages of the old state; gradients only with ``learn``."""
-    layout = problem.layout
-    gradient, evidence = np.zeros((SIZE, layout.n_reviewers)), state.extent.half_log_determinant
-    new = _copied(state)
-    for given in inputs(problem, state):
-        block, who = given.block, given.block.reviewer
-        found = _block_step(problem, state, given, learn)
-        told = damped(message(given.cavity, found.mean, found.second), block, state.shift)
-        _write(block, told, new.precision, new.shift)
-        new.nodes[: len(found.nodes), who], new.fresh[: len(found.fresh), who] = found.nodes, found.fresh
-        # One score tells of its reviewer only through the shape of all scores, which is not for slopes to explain.
-        new.orders[who], gradient[:, who] = found.orders, found.gradient * (block.load > 1)
-        evidence += float(found.log_evidence.sum()) + _potential(given.cavity, block)
-    if state.extent.kappa:
-        evidence += _likeness(problem, state, new)
+    believed = beliefs(problem, state)
+    mean, variance = believed.shift / believed.precision, 1 / believed.precision
+    potential = 0.5 * (np.log(variance) + mean**2 * believed.precision)
+    new = _to_be_filled(problem, state)
+    evidence, shared, gradient = state.extent.half_log_determinant, 0.0, Gradient.none()
+    for part, told in spoken(problem, state):
+        fresh = Messages(*(np.zeros(part.layout.item.size) for _ in Messages._fields))
+        for given in inputs(part, told, believed, state):
+            block, who = given.block, given.block.reviewer
+            found = _block_step(problem, state, given, learn)
+            said = damped(message(given.cavity, found.mean, found.second), block, told.shift)
+            _write(block, said, fresh.precision, fresh.shift)
+            new.nodes[: len(found.nodes), who], new.fresh[: len(found.fresh), who] = found.nodes, found.fresh
+            new.orders[who] = found.orders
+            if learn:
+                # One score tells of its reviewer only through the shape of all scores, not for slopes to explain.
+                gradient = gradient.plus(found.gradient * (block.load > 1))
+            evidence += float(found.log_evidence.sum()) + _potential(given.cavity, block)
+        if state.extent.kappa:
+            evidence += _likeness(part, told, believed, state, fresh)
+        new.messages.append(fresh)
+        shared += potential[part.layout.item].sum()
     # log Z = sum of factors, of Psi(cavity) - Psi(q) over their messages, and of Psi(q) over items.
-    precision, shift = beliefs(problem, state)
-    mean, variance = shift / precision, 1 / precision
-    potential = 0.5 * (np.log(variance) + mean**2 * precision)
     messages = 2.0 if state.extent.kappa else 1.0
-    evidence += float(potential.sum() - messages * potential[layout.item].sum())
+    evidence += float(potential.sum() - messages * shared)
     return Sweep(new, evidence, gradient, mean, variance)
 
 
-def _copied(state: State) -> State:
+def _to_be_filled(problem: Problem, state: State) -> State:
     return replace(
         state,
-        precision=state.precision.copy(),
-        shift=state.shift.copy(),
-        likeness_precision=state.likeness_precision.copy(),
-        likeness_shift=state.likeness_shift.copy(),
+        messages=problem.store(),
         nodes=state.nodes.copy(),
         fresh=state.fresh.copy(),
         orders=state.orders.copy(),
@@ -179,12 +106,12 @@ def _block_step(problem: Problem, state: State, given: Inputs, learn: bool) -> M
     )
 
 
-def _likeness(problem: Problem, state: State, new: State) -> float:
+def _likeness(part: Part, told: Messages, believed: Believed, state: State, fresh: Messages) -> float:
     """Renew what papers learn from those that share reviewers, and return the evidence of these factors."""
     evidence = 0.0
-    for block, cavity in cavities(problem, state, state.likeness_precision, state.likeness_shift):
+    for block, cavity in cavities(part.layout, believed, told.likeness_precision, told.likeness_shift):
         found = likeness_step(block, cavity, state.extent.strength)
-        _write(block, Message(found.precision, found.shift), new.likeness_precision, new.likeness_shift)
+        _write(block, Message(found.precision, found.shift), fresh.likeness_precision, fresh.likeness_shift)
         evidence += float(found.log_evidence.sum()) + _potential(cavity, block)
     return evidence
 
@@ -212,24 +139,22 @@ def _potential(cavity: Cavity, block: Block) -> float:
 
 
 def cavities(
-    problem: Problem, state: State, precision: FloatArray, shift: FloatArray
+    layout: Layout, believed: Believed, precision: FloatArray, shift: FloatArray
 ) -> Iterator[tuple[Block, Cavity]]:
     """Yield each block with its cavities: beliefs without messages of the given precisions and shifts."""
-    layout = problem.layout
-    total, total_shift = beliefs(problem, state)
-    left = total[layout.item] - precision
-    mean = (total_shift[layout.item] - shift) / left
+    left = believed.precision[layout.item] - precision
+    mean = (believed.shift[layout.item] - shift) / left
     for block in layout.blocks:
         slots = slice(block.first, block.last)
         yield block, Cavity(mean[slots].reshape(block.shape), 1 / left[slots].reshape(block.shape))
 
 
-def inputs(problem: Problem, state: State) -> Iterator[Inputs]:
+def inputs(part: Part, told: Messages, believed: Believed, state: State) -> Iterator[Inputs]:
     """Yield what a step needs, block by block."""
-    for block, cavity in cavities(problem, state, state.precision, state.shift):
+    for block, cavity in cavities(part.layout, believed, told.precision, told.shift):
         factor, log_weight = np.ones((1, block.reviewer.size)), None
-        if problem.log_weight is not None:
-            log_weight = problem.log_weight[block.first : block.last].reshape(block.shape)
+        if part.log_weight is not None:
+            log_weight = part.log_weight[block.first : block.last].reshape(block.shape)
             factor = np.exp(-state.theta[GAMMA] * log_weight)
         yield Inputs(block, cavity, nodes_of(state.nodes, block, state.extent), factor, log_weight)
 
@@ -278,13 +203,10 @@ def standardised(problem: Problem, state: State) -> State:
     nodes, fresh = state.nodes.copy(), state.fresh.copy()
     nodes[0] += np.log(spread)
     fresh[0] += np.log(spread)
-    # What papers learn from each other has the precision of the prior, which does not change.
-    return replace(
-        state,
-        precision=state.precision * spread**2,
-        shift=(state.shift - state.precision * centre) * spread,
-        likeness_shift=(state.likeness_shift - state.likeness_precision * centre) / spread,
-        nodes=nodes,
-        fresh=fresh,
-        theta=rescaled(state.theta, centre, spread),
-    )
+    messages = problem.store()
+    for told in state.messages:
+        # What papers learn from each other has the precision of the prior, which does not change.
+        likeness_shift = (told.likeness_shift - told.likeness_precision * centre) / spread
+        moved = (told.shift - told.precision * centre) * spread
+        messages.append(Messages(told.precision * spread**2, moved, told.likeness_precision, likeness_shift))
+    return replace(state, messages=messages, nodes=nodes, fresh=fresh, theta=rescaled(state.theta, centre, spread))

@@ -10,7 +10,7 @@ from lsc.inference.averages import fit_averages
 from lsc.inference.beliefs import Posterior, Status
 from lsc.inference.climbing import settle
 from lsc.inference.preparing import LEAST_NOISE, Rows, prepare
-from lsc.inference.sweeps import start
+from lsc.inference.states import start
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -130,14 +130,9 @@ def _qualities(posterior: Posterior, rows: Rows, kept: BoolArray) -> FloatArray:
     sizes = posterior.slope.size, posterior.mean.size
     # The unit of the scores stays that of all of them, in which the hyperparameters were learned.
     heard = posterior.precision > 0
-    whole = prepare(_some(rows, heard), *sizes)
-    problem = prepare(_some(rows, kept & heard), *sizes, unit=whole).problem
-    return settle(problem, start(problem, posterior.theta, posterior.extent), SWEEPS).last.mean[:-1]
-
-
-def _some(rows: Rows, kept: BoolArray) -> Rows:
-    weight = None if rows.weight is None else rows.weight[kept]
-    return Rows(rows.reviewer[kept], rows.item[kept], rows.score[kept], weight)
+    whole = prepare(rows.only(heard), *sizes)
+    problem = prepare(rows.only(kept & heard), *sizes, unit=whole.unit).problem
+    return settle(problem, start(problem, posterior.theta, posterior.extent), SWEEPS).mean[:-1]
 
 
 def _within(value: FloatArray, code: IntArray) -> FloatArray:

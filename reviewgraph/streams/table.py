@@ -99,10 +99,10 @@ class Stream:
         """Shape (M,): reviews a reviewer."""
         return np.diff(self.table.start)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Pass over the reviews once, reviewer by reviewer."""
+    def chunks(self, most: int | None = None) -> Iterator[Chunk]:
+        """Pass over the reviews once, reviewer by reviewer; at most so many at a time, if fewer than the batch."""
         start, item, score = self.table
-        for first, last in ranges(start, self.batch):
+        for first, last in ranges(start, min(self.batch, most or self.batch)):
             low, high = int(start[first]), int(start[last])
             yield Chunk(first, start[first : last + 1] - low, item.read(low, high), score.read(low, high))
 

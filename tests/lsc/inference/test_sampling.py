@@ -6,20 +6,21 @@ from lsc.inference import sampling
 from lsc.inference.inferring import infer
 from lsc.inference.model import LOG_OWN, START, Extent, rescaled, scale_moves
 from lsc.inference.preparing import Rows, prepare
-from lsc.inference.sweeps import learned, start
+from lsc.inference.states import start
+from lsc.inference.sweeps import learned
 from tests.lsc.inference.simulated_tables import table
 
 
 def test_only_large_tables_are_begun_with_a_part() -> None:
     who, what, score, _ = table()
-    assert sampling.part_of(Rows(who, what, score, None), 200, 200, np.random.default_rng(0)) is None
+    assert sampling.part_of([Rows(who, what, score, None)], 200, 200, np.random.default_rng(0)) is None
 
 
 def test_a_part_keeps_reviewers_whole_and_shares_papers(monkeypatch) -> None:
     monkeypatch.setattr(sampling, "LARGE", 5_000)
     monkeypatch.setattr(sampling, "PART", 1_000)
     who, what, score, _ = table(n_items=2000, n_reviewers=2000)
-    part = sampling.part_of(Rows(who, what, score, score), 2000, 2000, np.random.default_rng(0))
+    part = sampling.part_of([Rows(who, what, score, score)], 2000, 2000, np.random.default_rng(0))
     assert part is not None
     assert 1_000 <= part.score.size < 1_005
     assert (np.bincount(part.reviewer) == 5).all()
@@ -27,7 +28,7 @@ def test_a_part_keeps_reviewers_whole_and_shares_papers(monkeypatch) -> None:
     assert part.item.size / np.unique(part.item).size > 1.5
     assert np.isin(part.score, score).all()
     assert (part.weight == part.score).all()
-    other = sampling.part_of(Rows(who, what, -score, None), 2000, 2000, np.random.default_rng(0))
+    other = sampling.part_of([Rows(who, what, -score, None)], 2000, 2000, np.random.default_rng(0))
     assert (other.score == -part.score).all()
 
 
@@ -35,7 +36,7 @@ def test_few_reviewers_of_many_papers_lose_papers_instead(monkeypatch) -> None:
     monkeypatch.setattr(sampling, "LARGE", 5_000)
     monkeypatch.setattr(sampling, "PART", 1_000)
     who, what = np.divmod(np.arange(10_000), 1000)
-    part = sampling.part_of(Rows(who, what, 1.0 * what, None), 10, 1000, np.random.default_rng(0))
+    part = sampling.part_of([Rows(who, what, 1.0 * what, None)], 10, 1000, np.random.default_rng(0))
     assert part is not None
     assert np.unique(part.reviewer).size == 10
     assert np.bincount(part.item).min() == 10

@@ -7,13 +7,14 @@ from scipy import integrate, stats
 from lsc.inference import scale_users
 from lsc.inference.averages import fit_averages
 from lsc.inference.layout import lay_out
-from lsc.inference.learning import ascend, at_rest
+from lsc.inference.learning import Gradient, ascend, at_rest
 from lsc.inference.likeness import likeness_step, spectrum
 from lsc.inference.model import G1, LOG_OWN, LOG_S_R, LOWEST, MU, SIZE, START
 from lsc.inference.orders import order_step
 from lsc.inference.preparing import Rows, prepare
 from lsc.inference.scale_users import LEAST_PRECISION, Cavity, Message, Nodes, step
-from lsc.inference.sweeps import FURTHEST, Extent, damped, start, sweep
+from lsc.inference.states import start
+from lsc.inference.sweeps import FURTHEST, Extent, damped, sweep
 from tests.lsc.inference.simulated_tables import table
 
 
@@ -171,9 +172,9 @@ def test_the_spectrum_gives_the_determinant(monkeypatch) -> None:
         items = what[who == reviewer]
         laplacian[np.ix_(items, items)] += np.eye(items.size) - 1 / items.size
     mean = np.trace(laplacian) / 300
-    exact = spectrum(scores.problem.layout, scores.problem.known, np.random.default_rng(0))
+    exact = spectrum(scores.problem, np.random.default_rng(0))
     monkeypatch.setattr("lsc.inference.likeness.EXACT", 0)
-    probed = spectrum(scores.problem.layout, scores.problem.known, np.random.default_rng(0))
+    probed = spectrum(scores.problem, np.random.default_rng(0))
     for kappa in (0.5, 0.96):
         K = (1 - kappa) * np.eye(300) + kappa * laplacian / mean
         truth = np.linalg.slogdet(K)[1]
@@ -251,7 +252,7 @@ def test_a_step_from_a_bound(bounded) -> None:
     theta[bounded] = LOWEST[bounded]
     gradient = np.random.default_rng(0).standard_normal((SIZE, 50))
     gradient[bounded] = -1.0
-    found = ascend(theta, gradient, free, at_rest(theta))
+    found = ascend(theta, Gradient.none().plus(gradient), 50, free, at_rest(theta))
     assert np.isfinite(found.theta).all()
     assert (found.theta[bounded] == LOWEST[bounded]).all()
     assert (found.theta != theta).any()
