@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from lsc.model.classes.offset import Offset as Offset
     from lsc.posteriors import PosteriorEstimate as PosteriorEstimate
     from lsc.posteriors import posterior as posterior
-    from lsc.streams import StreamedCalibration as StreamedCalibration
-    from lsc.streams import calibrate_stream as calibrate_stream
+    from lsc.streams.calibration import StreamedCalibration as StreamedCalibration
+    from lsc.streams.calibration import calibrate_stream as calibrate_stream
+    from lsc.streams.posterior import StreamedPosterior as StreamedPosterior
+    from lsc.streams.posterior import posterior_stream as posterior_stream
 
 _HOME = {
     "Calibration": "calibration",
@@ -42,11 +44,13 @@ _HOME = {
     "ScoringFunction": "evidence.scoring_functions",
     "SolverFailed": "errors",
     "Status": "calibration",
-    "StreamedCalibration": "streams",
+    "StreamedCalibration": "streams.calibration",
+    "StreamedPosterior": "streams.posterior",
     "UndeterminedWarning": "errors",
     "calibrate": "calibration",
-    "calibrate_stream": "streams",
+    "calibrate_stream": "streams.calibration",
     "posterior": "posteriors",
+    "posterior_stream": "streams.posterior",
 }
 #: Modules that are reached as lsc.programs and the like, without an import of their own.
 _MODULES = {

@@ -142,10 +142,10 @@ class Estimate(Pictured):
         """Return columns item, quality, average, rank, standard_error and group, None where there is no value."""
         return {
             "item": list(self.items),
-            "quality": _or_none(self.reviews.printed(self.quality)),
-            "average": _or_none(self.reviews.printed(self.average)),
+            "quality": or_none(self.reviews.printed(self.quality)),
+            "average": or_none(self.reviews.printed(self.average)),
             "rank": [rank or None for rank in self.rank.tolist()],
-            "standard_error": _or_none(self.standard_error),
+            "standard_error": or_none(self.standard_error),
             "group": self.group.tolist(),
         }
 
@@ -191,5 +191,28 @@ def ranks(value: FloatArray, group: IntArray) -> IntArray:
     return found
 
 
-def _or_none(values: FloatArray) -> list[float | None]:
+def central_interval(quality: FloatArray, standard_error: FloatArray, level: float) -> FloatArray:
+    """Return the ends of the central interval of each quality, shape (N, 2), that holds with a probability.
+
+    Raises
+    ------
+    InputError
+        If ``level`` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> central_interval(np.array([1.0]), np.array([2.0]), 0.9).round(2).tolist()
+    [[-2.29, 4.29]]
+    """
+    from scipy.special import ndtri
+
+    if not 0.0 < level < 1.0:
+        message = f"level: expected a probability between 0 and 1, found {level}"
+        raise InputError(message)
+    reach = float(ndtri((1.0 + level) / 2.0)) * standard_error
+    return np.column_stack([quality - reach, quality + reach])
+
+
+def or_none(values: FloatArray) -> list[float | None]:
+    """Return numbers, None for those that are not finite."""
     return [value if known else None for value, known in zip(values.tolist(), np.isfinite(values), strict=True)]

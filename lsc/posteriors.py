@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsc.decisions.selecting import chances, select
 from lsc.decisions.selection import ERROR_RATE, Selection
-from lsc.errors import Incomparable
-from lsc.estimate import Estimate, best_first, plain_averages
+from lsc.estimate import Estimate, central_interval
 from lsc.evidence.support import groups_of
 from lsc.inference.account import Account
 from lsc.inference.accounts import account_of
@@ -20,7 +20,6 @@ from lsc.inference.inferring import infer
 from lsc.inference.joint import Difference, difference, draws
 from lsc.inference.validation import Gain, held_out_gain
 from lsc.references import known_values
-from reviewgraph.chances import probability_in_top
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.formats.side.fields import WEIGHT
@@ -205,13 +204,7 @@ class PosteriorEstimate(Estimate):
         InputError
             If ``level`` is not between 0 and 1.
         """
-        from scipy.special import ndtri
-
-        if not 0.0 < level < 1.0:
-            message = f"level: expected a probability between 0 and 1, found {level}"
-            raise InputError(message)
-        reach = float(ndtri((1.0 + level) / 2.0)) * self.standard_error
-        return np.column_stack([self.quality - reach, self.quality + reach])
+        return central_interval(self.quality, self.standard_error, level)
 
     def plot(self, name: str | None = None, *, select: int | None = None) -> Plot:
         """Return one of the pictures that the report holds.
@@ -240,7 +233,7 @@ class PosteriorEstimate(Estimate):
         InputError
             If ``n`` is negative or more than the number of items with a score.
         """
-        return probability_in_top(self.quality, self.beliefs.order_error, self._at_most_scored(n))
+        return chances(self.quality, self.beliefs.order_error, n)
 
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
         """Draw all qualities jointly, shape (n, N): items of one reviewer move together; NaN without a score."""
@@ -300,32 +293,8 @@ class PosteriorEstimate(Estimate):
         Incomparable
             If no review connects the items and ``across_groups`` is not set.
         """
-        if not 0.0 < error_rate < 0.5:
-            message = f"error_rate: expected a probability between 0 and 0.5, found {error_rate}"
-            raise InputError(message)
-        chance = self.probability_in_top(n)
-        scored = np.isfinite(self.quality)
-        groups = np.unique(self.group[scored])
-        if groups.size > 1 and not across_groups:
-            message = (
-                f"select: no review connects the {groups.size} groups of papers, so nothing says how they compare; "
-                "select within a group, add the reviews of reviewgraph plan, or say --by-group-average (across_groups "
-                "in Python) to take groups as equally good"
-            )
-            raise Incomparable(message)
-        ranked = best_first(self.quality)
-        by_average = best_first(plain_averages(self.reviews))
-        main = groups[0] if groups.size else 1
-        return Selection(
-            tuple(self.items), n, error_rate, ranked[:n], by_average[:n], chance, ranked, self.group == main
-        )
-
-    def _at_most_scored(self, n: int) -> int:
-        scored = int(np.isfinite(self.quality).sum())
-        if not 0 <= n <= scored:
-            message = f"n: expected 0 to {scored} items to select (those with a score), found {n}"
-            raise InputError(message)
-        return n
+        known = self.quality, self.beliefs.order_error, self.average, self.group
+        return select(tuple(self.items), *known, n, error_rate=error_rate, across_groups=across_groups)
 
     def _code(self, label: Label, argument: str) -> int:
         code = self.reviews.item_code.get(label)

@@ -10,14 +10,15 @@ import click
 from lsc.commands.asking import Asked
 from lsc.commands.choosing import Choice
 from lsc.commands.extras import Extras, read_known
-from lsc.commands.methods import DEFAULT, LSC, options_of, settle_method
+from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.commands.sheets import write_sheets
+from lsc.commands.streaming import HELP, KNOWN, OF_POSTERIOR, calibrate_by_passes
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.folders import expect_folder
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import examples, given_table, output_option, table_options
-from reviewgraph.cli.output import csv_parts, csv_text, offer, offered, print_json, say, show, write_whole
+from reviewgraph.cli.output import csv_text, offer, offered, print_json, say, show, write_whole
 from reviewgraph.cli.progress import telling
 from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
@@ -27,33 +28,10 @@ from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from lsc.estimate import Estimate
     from lsc.words.pages import Page
     from reviewgraph.report.page import Document
     from reviewgraph.reviews import Reviews
-    from reviewgraph.streams.table import Stream
-
-
-def _calibrate_stream(stream: Stream, options: Mapping[str, Any], tell: Callable[[Progress], None]) -> None:
-    """Calibrate a table larger than memory."""
-    from lsc.streams import calibrate_stream
-    from lsc.words.streams import page
-
-    if settle_method(options["method"], options, only_posterior={}) != LSC:
-        message = f"stream: expected --method {LSC} with it, found {options['method'] or DEFAULT!r}"
-        raise InputError(message)
-    given = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
-    result = calibrate_stream(stream, **given, progress=tell)
-    if options["output"]:
-        write_whole(options["output"], csv_parts(result.parts()))
-    if options["as_json"]:
-        print_json(result.to_dict())
-        return
-    show("\n".join(page(result)))
-    if options["output"]:
-        show(f"All papers are in {options['output']}.")
 
 
 @click.command(
@@ -64,11 +42,7 @@ def _calibrate_stream(stream: Stream, options: Mapping[str, Any], tell: Callable
         ("A page for the authors of each paper:", "calibrate reviews.csv --sheet sheets"),
     )
 )
-@stream_option(
-    _calibrate_stream,
-    ("method", "hypothesis", "max_slope", "output", "as_json"),
-    "--method lsc, with linear or offset reviewers",
-)
+@stream_option(calibrate_by_passes, (*KNOWN, *OF_POSTERIOR), HELP)
 @table_options
 @click.option(
     "--method",

@@ -38,8 +38,7 @@ def choose(result: Estimate, share: Share | None, *, error_rate: float, across_g
     count = share.of(int((result.rank > 0).sum()))
     try:
         if isinstance(result, PosteriorEstimate):
-            selection = result.selection(count, error_rate=error_rate, across_groups=across_groups)
-            return Choice(selection.named(selection.best), selection, lists=selection.lists)
+            return with_chances(result.selection(count, error_rate=error_rate, across_groups=across_groups))
         if isinstance(result, Calibration):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UndeterminedWarning)  # the output opens with this warning
@@ -47,6 +46,11 @@ def choose(result: Estimate, share: Share | None, *, error_rate: float, across_g
     except Incomparable as refusal:
         return Choice(refused=str(refusal))
     return _chosen(result, result.select(count))
+
+
+def with_chances(selection: Selection) -> Choice:
+    """Return the choice that a selection is."""
+    return Choice(selection.named(selection.best), selection, lists=selection.lists)
 
 
 def _chosen(result: Estimate, selected: list[Any]) -> Choice:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -41,7 +42,7 @@ class Selection:
         discussion.
     """
 
-    labels: tuple[Label, ...]
+    labels: Sequence[Label]
     n: int
     error_rate: float
     best: IntArray

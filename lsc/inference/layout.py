@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,9 +81,9 @@ class Layout:
         slots[self.slot] = value
         return slots
 
-    def per_item(self, value: FloatArray) -> FloatArray:
-        """Sum of slots over items, shape (N,)."""
-        return np.asarray(np.bincount(self.item, value, self.n_items + 1)[:-1], np.float64)
+    def add_per_item(self, value: FloatArray, total: FloatArray) -> None:
+        """Add slots to sums over items, shape (N + 1,); entry N belongs to empty slots."""
+        np.add.at(total, self.item, value)
 
 
 def lay_out(reviewer: IntArray, item: IntArray, score: FloatArray, n_reviewers: int, n_items: int) -> Layout:
@@ -97,12 +97,9 @@ def lay_out(reviewer: IntArray, item: IntArray, score: FloatArray, n_reviewers: 
     order = np.lexsort((item, reviewer))
     load = np.bincount(reviewer, minlength=n_reviewers)
     start = np.concatenate([[0], np.cumsum(load)])
-    width = _widths(load)
-    by_width = np.argsort(width, kind="stable")
-    by_width = by_width[width[by_width] > 0]
     slot, item_of, blocks, first = np.empty(item.size, np.int64), [], [], 0
-    for members in _pieces(by_width, width):
-        k, m = int(width[members[0]]), members.size
+    for k, members in grouped(load):
+        m = members.size
         place = np.arange(k)[:, None]
         used: BoolArray = place < load[members]
         row = order[np.where(used, start[members] + place, 0)]
@@ -121,6 +118,15 @@ def lay_out(reviewer: IntArray, item: IntArray, score: FloatArray, n_reviewers: 
         first += k * m
     items = np.concatenate(item_of) if item_of else np.empty(0, np.int64)
     return Layout(tuple(blocks), items, slot, n_reviewers, n_items)
+
+
+def grouped(load: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Yield the blocks of reviewers of so many reviews: slots a reviewer, and their codes."""
+    width = _widths(load)
+    by_width = np.argsort(width, kind="stable")
+    by_width = by_width[width[by_width] > 0]
+    for members in _pieces(by_width, width):
+        yield int(width[members[0]]), members
 
 
 def _widths(load: IntArray) -> IntArray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,10 @@ LEAST_NOISE = 1e-4
 #: Equal scores of a reviewer are taken for chance above this probability; and as reviewers who do not look unless
 #: more than this part of all are so.
 BY_CHANCE, FEW = 0.01, 0.1
+
+
+#: Passes over scores, piece by piece: each call begins one.
+Passes: TypeAlias = Callable[[], Iterable[FloatArray]]
 
 
 class Unit(NamedTuple):
@@ -71,7 +75,7 @@ def prepare(rows: Rows, n_reviewers: int, n_items: int, unit: Unit | None = None
     With ``unit``, scores are standardised as those were, of which they are a part.
     """
     reviewer, item, score, weight = rows
-    unit = unit or unit_of(float(score.mean()), float(score.std()), float(np.abs(score).max()), equal_scores(score))
+    unit = unit or unit_of(lambda: [score], equal_scores(score))
     standard = unit.standardised(score)
     layout = lay_out(reviewer, item, standard, n_reviewers, n_items)
     log_weight = None
@@ -85,17 +89,26 @@ def prepare(rows: Rows, n_reviewers: int, n_items: int, unit: Unit | None = None
     return Scores(standard, problem, unit)
 
 
-def unit_of(mean: float, deviation: float, largest: float, equal: float) -> Unit:
+def unit_of(scores: Passes, equal: float) -> Unit:
     """Return the unit of scores.
 
     Parameters
     ----------
-    mean, deviation, largest
-        Mean, standard deviation and largest absolute value.
+    scores
+        Passes over them.
     equal
         Probability p that two of them are equal. Normal scores rounded to a grid of width d are equal with probability
         d / (2 sqrt(pi) sigma), and rounding adds d^2 / 12 = (pi / 3) p^2 sigma^2.
     """
+    # Extended precision, where there is any, makes the sums the same in whatever pieces scores come.
+    size, largest, total, squares = 0, 0.0, np.longdouble(0.0), np.longdouble(0.0)
+    for score in scores():
+        size, largest = size + score.size, max(largest, float(np.abs(score).max(initial=0.0)))
+        total += score.sum(dtype=np.longdouble)
+    mean = float(total / size)
+    for score in scores():
+        squares += ((score - mean) ** 2).sum(dtype=np.longdouble)
+    deviation = float(np.sqrt(squares / size))
     # All scores equal, but for rounding in their mean: there is no unit.
     spread = 1.0 if deviation <= 1e-12 * largest else deviation
     return Unit(mean, spread, float(np.pi / 3 * equal**2) + LEAST_NOISE)

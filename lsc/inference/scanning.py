@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lsc.inference.checking import LEAST, expect_no_slip, farthest
-from lsc.inference.preparing import Rows, Unit, extremes, unit_of
+from lsc.inference.preparing import Passes, Rows, extremes
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -46,14 +46,13 @@ class Pieces:
         for chunk in self.stream.chunks(PIECE):
             first, start, item, score = chunk.only_scored()
             rows = Rows(np.repeat(first + np.arange(start.size - 1), np.diff(start)), item.astype(np.int64), score)
-            yield rows if self.heard is None else rows.only(self.heard[rows.reviewer])
+            rows = rows if self.heard is None else rows.only(self.heard[rows.reviewer])
+            if rows.score.size:
+                yield rows
 
     def scores(self) -> Iterator[FloatArray]:
         """Pass over the scores alone."""
         return (rows.score for rows in self)
-
-
-Scores: TypeAlias = Callable[[], Iterable[FloatArray]]
 
 
 def ranges_of(pieces: Pieces, n_reviewers: int) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -61,26 +60,14 @@ def ranges_of(pieces: Pieces, n_reviewers: int) -> tuple[IntArray, FloatArray, F
     load = np.zeros(n_reviewers, np.int64)
     low, high = np.full(n_reviewers, np.inf), np.full(n_reviewers, -np.inf)
     for rows in pieces:
-        if rows.score.size:
-            # Reviewers of a piece lie next to each other, and in no other piece.
-            first, last = int(rows.reviewer[0]), int(rows.reviewer[-1]) + 1
-            load[first:last] = np.bincount(rows.reviewer - first)
-            low[first:last], high[first:last] = extremes(rows.reviewer - first, rows.score, last - first)
+        # Reviewers of a piece lie next to each other, and in no other piece.
+        first, last = int(rows.reviewer[0]), int(rows.reviewer[-1]) + 1
+        load[first:last] = np.bincount(rows.reviewer - first)
+        low[first:last], high[first:last] = extremes(rows.reviewer - first, rows.score, last - first)
     return load, low, high
 
 
-def unit_by_passes(scores: Scores, equal: float) -> Unit:
-    """Return the unit of scores of which two are equal with a probability."""
-    total, largest, size = 0.0, 0.0, 0
-    for score in scores():
-        total, size = total + float(score.sum()), size + score.size
-        largest = max(largest, float(np.abs(score).max(initial=0.0)))
-    mean = total / size
-    squares = sum(float(((score - mean) ** 2).sum()) for score in scores())
-    return unit_of(mean, float(np.sqrt(squares / size)), largest, equal)
-
-
-def check_no_slip_by_passes(scores: Scores, size: int) -> None:
+def check_no_slip_by_passes(scores: Passes, size: int) -> None:
     """Raise as :func:`lsc.inference.checking.check_no_slip` does."""
     if size < LEAST:
         return
@@ -91,14 +78,14 @@ def check_no_slip_by_passes(scores: Scores, size: int) -> None:
 
     most, worst, place, first = -1.0, 0.0, 0, 0
     for score in scores():
-        if score.size and (off := np.abs(score - middle)).max() > most:
+        if (off := np.abs(score - middle)).max() > most:
             most, place = float(off.max()), first + int(off.argmax())
             worst = float(score[place - first])
         first += score.size
     expect_no_slip(worst, place, middle, order_statistic(far, size - farthest(size) - 1), size)
 
 
-def order_statistic(scores: Scores, rank: int) -> float:
+def order_statistic(scores: Passes, rank: int) -> float:
     """Return the number that has ``rank`` others before it in ascending order, by four passes.
 
     >>> order_statistic(lambda: [np.array([3.0, -1.0]), np.array([-7.0, 3.0])], 2)
@@ -127,7 +114,7 @@ def _keys(score: FloatArray) -> KeyArray:
     return np.where(bits & sign, ~bits, bits | sign)
 
 
-def equal_scores_by_passes(scores: Scores, size: int) -> float:
+def equal_scores_by_passes(scores: Passes, size: int) -> float:
     """Return the probability that two of so many scores are equal, as :func:`lsc.inference.preparing.equal_scores`."""
     if size < 2:
         return 0.0
@@ -139,7 +126,7 @@ def equal_scores_by_passes(scores: Scores, size: int) -> float:
     return pairs / (size * (size - 1.0))
 
 
-def _pairs(scores: Scores, parts: int, part: int) -> float | None:
+def _pairs(scores: Passes, parts: int, part: int) -> float | None:
     """Count ordered pairs of equal scores among those of one remainder; None if all at once are too many."""
     value, count = np.empty(0, np.uint64), np.empty(0)
     for score in scores():

@@ -174,9 +174,9 @@ def beliefs(problem: Problem, state: State) -> Believed:
 
 
 def messages_per_item(problem: Problem, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return sums of precisions and shifts over items, shapes (N,)."""
-    precision, shift = np.zeros((2, problem.n_items))
+    """Return sums of precisions and shifts over items, shapes (N,): review by review, in whatever parts they come."""
+    precision, shift = np.zeros((2, problem.n_items + 1))
     for part, told in spoken(problem, state):
-        precision += part.layout.per_item(told.precision + told.likeness_precision)
-        shift += part.layout.per_item(told.shift + told.likeness_shift)
-    return precision, shift
+        part.layout.add_per_item(told.precision + told.likeness_precision, precision)
+        part.layout.add_per_item(told.shift + told.likeness_shift, shift)
+    return precision[:-1], shift[:-1]

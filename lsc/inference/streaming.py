@@ -14,16 +14,15 @@ from lsc.inference.beliefs import Beliefs
 from lsc.inference.checking import expect_one_unit
 from lsc.inference.climbing import Climb
 from lsc.inference.inferring import SIGNAL
-from lsc.inference.layout import lay_out
 from lsc.inference.loops import UP_TO, loop_factors
-from lsc.inference.preparing import Rows, Unit, joined, never_look, prepare
+from lsc.inference.preparing import Rows, Unit, joined, never_look, prepare, unit_of
 from lsc.inference.sampling import counts, part_of
 from lsc.inference.scanning import (
+    PIECE,
     Pieces,
     check_no_slip_by_passes,
     equal_scores_by_passes,
     ranges_of,
-    unit_by_passes,
 )
 from lsc.inference.spilled import SpilledMessages, SpilledParts
 from lsc.inference.stages import run_stages
@@ -56,7 +55,7 @@ def infer_by_passes(stream: Stream, *, seed: int = 0, progress: Callable[[str], 
     tell = progress or (lambda _: None)
     tell("looking at the scores")
     pieces, equal = _heard(stream)
-    unit = unit_by_passes(pieces.scores, equal)
+    unit = unit_of(pieces.scores, equal)
     doing, passes = ["laying out the reviews"], [0]
 
     def step(words: str) -> None:
@@ -95,16 +94,11 @@ def _heard(stream: Stream) -> tuple[Pieces, float]:
 def _laid_out(stream: Stream, pieces: Pieces, unit: Unit, tell: Callable[[], None]) -> Problem:
     """Write standardised scores to disk as steps want them."""
     load, count = np.zeros(stream.n_reviewers, np.int64), np.zeros(stream.n_items, np.int64)
-    parts = SpilledParts(load, stream.n_items, tell)
     for rows in pieces:
-        if rows.score.size:
-            first, last = int(rows.reviewer[0]), int(rows.reviewer[-1]) + 1
-            layout = lay_out(
-                rows.reviewer - first, rows.item, unit.standardised(rows.score), last - first, stream.n_items
-            )
-            load[first:last] = np.bincount(rows.reviewer - first)
-            np.add.at(count, rows.item, 1)
-            parts.append(layout, first)
+        np.add.at(load, rows.reviewer, 1)
+        np.add.at(count, rows.item, 1)
+    parts = SpilledParts(load, stream.n_items, min(stream.batch, PIECE), tell)
+    parts.fill(rows._replace(score=unit.standardised(rows.score)) for rows in pieces)
     silent = np.zeros(stream.n_items)
     return Problem(parts, load, count, unit.rounding, False, silent, silent, SpilledMessages)
 

@@ -59,7 +59,7 @@ def sweep(problem: Problem, state: State, *, learn: bool = True) -> Sweep:
     mean, variance = believed.shift / believed.precision, 1 / believed.precision
     potential = 0.5 * (np.log(variance) + mean**2 * believed.precision)
     new = _to_be_filled(problem, state)
-    evidence, shared, gradient = state.extent.half_log_determinant, 0.0, Gradient.none()
+    evidence, alike, gradient = state.extent.half_log_determinant, 0.0, Gradient.none()
     for part, told in spoken(problem, state):
         fresh = Messages(*(np.zeros(part.layout.item.size) for _ in Messages._fields))
         for given in inputs(part, told, believed, state):
@@ -74,13 +74,12 @@ def sweep(problem: Problem, state: State, *, learn: bool = True) -> Sweep:
                 gradient = gradient.plus(found.gradient * (block.load > 1))
             evidence += float(found.log_evidence.sum()) + _potential(given.cavity, block)
         if state.extent.kappa:
-            evidence += _likeness(part, told, believed, state, fresh)
+            alike += _likeness(part, told, believed, state, fresh)
         new.messages.append(fresh)
-        shared += potential[part.layout.item].sum()
     # log Z = sum of factors, of Psi(cavity) - Psi(q) over their messages, and of Psi(q) over items.
     messages = 2.0 if state.extent.kappa else 1.0
-    evidence += float(potential.sum() - messages * shared)
-    return Sweep(new, evidence, gradient, mean, variance)
+    between = float(potential.sum() - messages * (problem.count @ potential[:-1]))
+    return Sweep(new, evidence + alike + between, gradient, mean, variance)
 
 
 def _to_be_filled(problem: Problem, state: State) -> State:

@@ -30,6 +30,10 @@ LEAST_LOAD = 3
 #: Standard errors from which a gain or a loss is taken for one.
 SURE = 2.0
 
+NO_DIFFERENCES = (
+    "These scores show no differences between reviewers: there is nothing to correct. "
+    "What follows are averages, those of few reviews drawn to the middle."
+)
 _AGAINST = "do not rely on the correction alone"
 
 
@@ -69,10 +73,7 @@ def headline(result: PosteriorEstimate) -> tuple[bool, str]:
 def worth(result: PosteriorEstimate) -> str:
     """Say in one line what the correction for reviewers is worth."""
     if not result.beliefs.signal:
-        return (
-            "These scores show no differences between reviewers: there is nothing to correct. "
-            "What follows are averages, those of few reviews drawn to the middle."
-        )
+        return NO_DIFFERENCES
     gain = result.gain
     if not np.isfinite(gain.relative):
         return (

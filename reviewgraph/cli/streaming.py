@@ -50,18 +50,25 @@ def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[C
     return decorate
 
 
+def expect_none_given(names: Collection[str], among: str = "") -> None:
+    """Refuse options, by name, that are not answered by batches (``among`` which, if not in general)."""
+    ctx = click.get_current_context()
+    for name in ctx.params:
+        given = ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+        if given and name in names:
+            option = next(param.opts[0] for param in ctx.command.params if param.name == name)
+            message = (
+                f"stream: expected no {option} with it{among}, which is not answered by batches; leave one of the two "
+                "out"
+            )
+            raise InputError(message)
+
+
 def _run(run: Runner, known: Collection[str], options: dict[str, Any]) -> Any:
     from reviewgraph.streams.table import stream_reviews
 
     ctx = click.get_current_context()
-    for name in ctx.params:
-        given = ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
-        if given and name not in {*TABLE, *known, "stream"}:
-            option = next(param.opts[0] for param in ctx.command.params if param.name == name)
-            message = (
-                f"stream: expected no {option} with it, which is not answered by batches; leave one of the two out"
-            )
-            raise InputError(message)
+    expect_none_given(set(ctx.params) - {*TABLE, *known, "stream"})
     table = {name: options[name] for name in TABLE if name != "paths"}
     with telling() as tell, stream_reviews(*options["paths"], **table, note=say, progress=tell) as stream:
         return run(stream, options, tell)

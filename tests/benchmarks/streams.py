@@ -2,10 +2,11 @@
 
     python -m tests.benchmarks.streams 2500000          # check and calibrate at 2.5, 5 and 10 million
     python -m tests.benchmarks.streams 100000000 --sizes 1 --limit 16 --load 5 --jobs check
+    python -m tests.benchmarks.streams 250000 --jobs posterior,posterior-memory
 
 Each size is a Parquet file of its own: 10 reviews a reviewer, 5 an item, rows in no order. Each job is
-a process of its own, with its address space limited where that is asked for. Beside the streamed calibration stands
-that in memory, up to ten million reviews; claims: 100 million within 16 GB, linear growth, and the same answers.
+a process of its own, with its address space limited where that is asked for. Beside the streamed calibrations stand
+those in memory, up to ten million reviews; claims: 100 million within 16 GB, linear growth, and the same answers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 PER_ITEM, ROWS, NOISE = 5, 1 << 20, 0.5
-IN_MEMORY = 10_000_000
+IN_MEMORY, MEMORY = 10_000_000, ("memory", "posterior-memory")
+JOBS = "check, lines and posterior (streamed), memory and posterior-memory (in memory), separated by commas"
 
 
 def mixed(values, salt):
@@ -68,31 +70,41 @@ def bandwidth():
     return 2 * source.nbytes / min(times) / 1e9
 
 
+def told(found):
+    """Return what a calibration came to."""
+    if hasattr(found, "objective"):
+        return {"objective": found.objective, "message": found.message}
+    known = found.beliefs
+    message = f"{known.status}, {known.sweeps} sweeps at last, evidence {known.evidence:.6f}, {known.extent[:3]}, "
+    return {"message": message + f"mean quality {np.nanmean(found.quality):.9f}"}
+
+
 def run(job, path, limit):
     """Do one job in this process; print its figures as JSON."""
     if limit:
         resource.setrlimit(resource.RLIMIT_AS, (limit << 30, limit << 30))
-    from lsc import calibrate
-    from lsc.streams import calibrate_stream
+    from lsc import calibrate, calibrate_stream, posterior, posterior_stream
     from reviewgraph import Reviews, check_stream, stream_reviews
 
+    def tell(now):
+        print(f"{now.seconds:8.1f} s  {now.words}", file=sys.stderr, flush=True)
+
     figures, begun, cpu = {}, time.perf_counter(), time.process_time()
-    if job == "memory":
+    if job in MEMORY:
         table = pyarrow.parquet.read_table(path)
         codes = [table[name].to_numpy() for name in ("reviewer", "item", "score")]
         reviews = Reviews.from_codes(*codes, reviewers=int(codes[0].max()) + 1, items=int(codes[1].max()) + 1)
         del table, codes
         figures["reading"], begun, cpu = time.perf_counter() - begun, time.perf_counter(), time.process_time()
-        found = calibrate(reviews)
-        figures |= {"objective": found.objective, "message": found.message}
+        found = calibrate(reviews) if job == "memory" else posterior(reviews, progress=tell)
+        figures |= told(found)
     else:
         with stream_reviews(path) as stream:
             figures["reading"], begun, cpu = time.perf_counter() - begun, time.perf_counter(), time.process_time()
             if job == "check":
                 figures |= check_stream(stream).to_dict()
             else:
-                result = calibrate_stream(stream, progress=lambda now: print(now.words, file=sys.stderr, flush=True))
-                figures |= {"objective": result.objective, "message": result.message}
+                figures |= told((posterior_stream if job == "posterior" else calibrate_stream)(stream, progress=tell))
     # Not ru_maxrss, which a process has from the one that started it.
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("utf-8").splitlines())
     peak = int(status["VmHWM"].split()[0]) / 2**20
@@ -106,7 +118,7 @@ def main():
     parser.add_argument("reviews", type=int)
     parser.add_argument("--sizes", type=int, default=3, help="how many sizes, each twice the one before")
     parser.add_argument("--limit", type=int, default=0, help="address space in GB; none by default")
-    parser.add_argument("--jobs", default="check,lines,memory", help="check, lines (streamed calibration), memory")
+    parser.add_argument("--jobs", default="check,lines,memory", help=JOBS)
     parser.add_argument("--load", type=int, default=10, help="reviews a reviewer")
     parser.add_argument("--file", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -119,13 +131,13 @@ def main():
             reviews, path = given.reviews * 2**power, Path(folder) / "reviews.parquet"
             make(path, reviews, given.load)
             for job in given.jobs.split(","):
-                if job == "memory" and reviews > IN_MEMORY:
+                if job in MEMORY and reviews > IN_MEMORY:
                     continue
                 words = [sys.executable, "-m", "tests.benchmarks.streams", str(reviews), "--jobs", job]
                 words += ["--file", str(path), "--limit", str(given.limit)]
                 found = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
                 print(
-                    f"{reviews:>12,} {job:7} reading {found['reading']:6.1f} s, then {found['seconds']:7.1f} s "
+                    f"{reviews:>12,} {job:16} reading {found['reading']:6.1f} s, then {found['seconds']:7.1f} s "
                     f"({found['cpu']:.1f} of CPU), peak {found['peak']:.2f} GB; "
                     f"{found.get('message') or found['connected']}",
                     flush=True,

@@ -101,7 +101,8 @@ def test_the_command_writes_what_it_writes_in_memory(tmp_path: Path, monkeypatch
     assert [row[3] for row in whole] == [row[3] for row in found]
     assert '"items": null' in runner.invoke(main, [*words[:-1], "--stream", "--json"]).output
     for more, expected in (
-        (["calibrate", path, "--stream"], "--method lsc"),
+        ([*words[:-1], "--stream", "--select", "2"], "--select"),
+        (["calibrate", path, "--stream", "--method", "average"], "posterior or lsc"),
         ([*words[:-1], "--stream", "--html", "a.html"], "--html"),
         (["check", path, "--stream", "--fragile"], "--fragile"),
     ):

@@ -1,0 +1,74 @@
+"""The best n of items whose qualities are known with a standard error each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lsc.decisions.selection import Selection
+from lsc.errors import Incomparable
+from lsc.estimate import best_first
+from reviewgraph.arrays import FloatArray, IntArray
+from reviewgraph.chances import probability_in_top
+from reviewgraph.errors import InputError
+from reviewgraph.labels import Label
+
+
+def chances(quality: FloatArray, order_error: FloatArray, n: int) -> FloatArray:
+    """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.
+
+    Raises
+    ------
+    InputError
+        If ``n`` is negative or more than the number of items with a quality.
+    """
+    scored = int(np.isfinite(quality).sum())
+    if not 0 <= n <= scored:
+        message = f"n: expected 0 to {scored} items to select (those with a score), found {n}"
+        raise InputError(message)
+    return probability_in_top(quality, order_error, n)
+
+
+def select(
+    labels: Sequence[Label],
+    quality: FloatArray,
+    order_error: FloatArray,
+    average: FloatArray,
+    group: IntArray,
+    n: int,
+    *,
+    error_rate: float,
+    across_groups: bool,
+) -> Selection:
+    """Sort items into in, to be discussed and out; see :meth:`lsc.PosteriorEstimate.selection`.
+
+    Parameters
+    ----------
+    labels
+        Of the items.
+    quality, order_error, average, group
+        Shape (N,): NaN without a score; the standard errors are those that matter to the order.
+
+    Raises
+    ------
+    InputError
+        If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
+        one half.
+    Incomparable
+        If no review connects the items and ``across_groups`` is not set.
+    """
+    if not 0.0 < error_rate < 0.5:
+        message = f"error_rate: expected a probability between 0 and 0.5, found {error_rate}"
+        raise InputError(message)
+    chance = chances(quality, order_error, n)
+    groups = np.unique(group[np.isfinite(quality)])
+    if groups.size > 1 and not across_groups:
+        message = (
+            f"select: no review connects the {groups.size} groups of papers, so nothing says how they compare; "
+            "select within a group, add the reviews of reviewgraph plan, or say --by-group-average (across_groups "
+            "in Python) to take groups as equally good"
+        )
+        raise Incomparable(message)
+    ranked, main = best_first(quality), groups[0] if groups.size else 1
+    return Selection(labels, n, error_rate, ranked[:n], best_first(average)[:n], chance, ranked, group == main)
