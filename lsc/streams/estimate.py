@@ -102,6 +102,12 @@ def expect_scores(stream: Stream) -> None:
         raise InputError(message)
 
 
+def scores_given(stream: Stream) -> IntArray:
+    """Return how many scores each reviewer gave, shape (M,)."""
+    given = [np.diff(chunk.only_scored().start) for chunk in stream.chunks()]
+    return np.concatenate([np.empty(0, np.int64), *given])
+
+
 def totals_of(stream: Stream) -> tuple[FloatArray, FloatArray]:
     """Return number and sum of the scores of each item, shapes (N,)."""
     count, total = np.zeros(stream.n_items), np.zeros(stream.n_items)

@@ -14,9 +14,10 @@ from reviewgraph.words import counted, listed, noun
 
 if TYPE_CHECKING:
     from lsc.decisions.selection import Selection
+    from lsc.inference.beliefs import Beliefs
     from lsc.posteriors import PosteriorEstimate
-    from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray, FloatArray, Reviews
+    from reviewgraph.labels import IntArray, Label
+    from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Changes of a selection that are named one by one.
 CHANGES = 5
@@ -186,35 +187,39 @@ def changes(result: PosteriorEstimate, selection: Selection) -> list[str]:
 
 def reviewer_lines(result: PosteriorEstimate) -> list[str]:
     """Name the reviewers whose intervals lie outside the middle half of all reviewers, by what they do."""
-    if not result.beliefs.signal:
+    return standing_out(result.beliefs, result.reviews.reviewers, result.reviews.only_scored().loads)
+
+
+def standing_out(beliefs: Beliefs, labels: Sequence[Label], loads: IntArray) -> list[str]:
+    """Do so by labels of reviewers and how many scores each gave, shape (M,)."""
+    if not beliefs.signal:
         return []
-    found, reviews = result.reviewers, result.reviews
+    found = beliefs.reviewers
     kinds = [(found.severity, "harsh", "lenient"), (found.stretch, "scores far apart", "scores close together")]
     # Unless reviewers have a noise of their own it follows from their stretch, and tells nothing more.
-    if result.beliefs.extent.own:
+    if beliefs.extent.own:
         kinds.append((found.noise, "erratic", "steady"))
     lines = []
     for quantity, above, below in kinds:
         low, high = middle_half(quantity)
-        lines += _named(reviews, above, quantity.low > high, -quantity.mean)
-        lines += _named(reviews, below, quantity.high < low, quantity.mean)
+        lines += _named(labels, above, quantity.low > high, -quantity.mean)
+        lines += _named(labels, below, quantity.high < low, quantity.mean)
     judged = counted(int(np.isfinite(found.severity.mean).sum()), "reviewer")
     if lines:
         lines = [f"Outside the middle half of {judged} (90 % sure of each):", *lines]
     else:
         lines = [f"None of {judged} stands out from the middle half (90 % sure)."]
-    loads = reviews.only_scored().loads
     if few := int(((loads > 0) & (loads < LEAST_LOAD)).sum()):
         lines.append(f"{counted(few, 'reviewer')} gave one or two scores, which say little of a reviewer.")
     return lines
 
 
-def _named(reviews: Reviews, word: str, stands_out: BoolArray, order: FloatArray) -> list[str]:
+def _named(labels: Sequence[Label], word: str, stands_out: BoolArray, order: FloatArray) -> list[str]:
     """Return the line that names the reviewers who stand out in a way, the first by ``order``, if there are any."""
     who = np.flatnonzero(stands_out)
     first = who[np.argsort(order[who], kind="stable")][:NAMED].tolist()
     most = f"{who.size}, most of all " if who.size > NAMED else ""
-    return [f"  {word}: {most}{listed([reviews.reviewers[j] for j in first])}"] if who.size else []
+    return [f"  {word}: {most}{listed([labels[j] for j in first])}"] if who.size else []
 
 
 def lottery_lines(

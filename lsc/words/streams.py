@@ -8,9 +8,9 @@ from lsc.calibration import Status
 from lsc.decisions.selection import Selection
 from lsc.inference.beliefs import Status as Ending
 from lsc.streams.calibration import StreamedCalibration
-from lsc.streams.estimate import StreamedEstimate
+from lsc.streams.estimate import StreamedEstimate, scores_given
 from lsc.streams.posterior import StreamedPosterior
-from lsc.words.posterior_page import DISCUSSED, NO_DIFFERENCES, percent
+from lsc.words.posterior_page import DISCUSSED, NO_DIFFERENCES, percent, standing_out
 from lsc.words.tables import SHOWN
 from reviewgraph.labels import IntArray
 from reviewgraph.words import counted, listed
@@ -39,7 +39,7 @@ def posterior_lines(result: StreamedPosterior, selection: Selection | None = Non
     elif result.status is Ending.SWEEPS_EXHAUSTED:
         lines.append(f"{result.status.text[0].upper()}{result.status.text[1:]}.")
     lines += [
-        "What the correction is worth, and who of the reviewers stands out, is not computed by batches.",
+        "What the correction is worth is not computed by batches.",
         "",
         "Best of the largest group, with 90 % ranges:",
     ]
@@ -48,7 +48,10 @@ def posterior_lines(result: StreamedPosterior, selection: Selection | None = Non
     for rank, ((label, quality, average), (low, high)) in enumerate(zip(result.best(SHOWN), ends, strict=True), 1):
         range_ = f"{low:.2f} to {high:.2f}" if np.isfinite(low) else "unknown"
         lines.append(f"  {rank:>3}  {label}  {quality:.2f}  ({range_}; average {average:.2f})")
-    return lines if selection is None else [*lines, "", *_decisions(selection)]
+    if selection is not None:
+        lines += ["", *_decisions(selection)]
+    reviewers = standing_out(result.beliefs, result.stream.reviewers, scores_given(result.stream))
+    return [*lines, "", *reviewers] if reviewers else lines
 
 
 def _opening(result: StreamedEstimate, what: str) -> list[str]:
