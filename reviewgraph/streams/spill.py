@@ -97,7 +97,7 @@ class Spill:
 def _no_room(error: OSError) -> InputError:
     return InputError(
         f"{tempfile.gettempdir()}: the temporary file cannot be written ({error.strerror or error}); a table read by "
-        "batches needs about 45 bytes a row on disk: set TMPDIR to a folder with room"
+        "batches needs about 45 bytes a row on disk, its posterior 300: set TMPDIR to a folder with room"
     )
 
 
