@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lsc.commands.asking import Asked
-from lsc.commands.choosing import Choice
+from lsc.commands.choosing import Choice, expect_number_to_draw
 from lsc.commands.extras import Extras, read_known
 from lsc.commands.methods import DEFAULT, options_of, settle_method
 from lsc.commands.sheets import write_sheets
@@ -122,9 +122,7 @@ def calibrate(
     from lsc.words.pages import Page, page_of
 
     name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain, "sheet": sheet})
-    if lottery and select is None:
-        message = "lottery: expected --select N or P% with it, the number of papers to draw"
-        raise InputError(message)
+    expect_number_to_draw(lottery, select)
     explain = tuple(dict.fromkeys(explain))
     for paper in explain:
         _expect_scored(reviews, paper)

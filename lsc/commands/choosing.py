@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from reviewgraph.errors import InputError
+
 if TYPE_CHECKING:
     from lsc.decisions.selection import Selection
     from lsc.estimate import Estimate
@@ -23,6 +25,13 @@ class Choice:
     selection: Selection | None = None
     refused: str | None = None
     lists: list[str | None] | None = None
+
+
+def expect_number_to_draw(lottery: bool, share: Share | None) -> None:
+    """Refuse a lottery without a number of papers to draw."""
+    if lottery and share is None:
+        message = "lottery: expected --select N or P% with it, the number of papers to draw"
+        raise InputError(message)
 
 
 def choose(result: Estimate, share: Share | None, *, error_rate: float, across_groups: bool) -> Choice:

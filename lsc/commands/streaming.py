@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lsc.commands.choosing import Choice, with_chances
+from lsc.commands.choosing import Choice, expect_number_to_draw, with_chances
 from lsc.commands.extras import Extras
 from lsc.commands.methods import DEFAULT, LSC, settle_method
 from reviewgraph.cli.output import csv_parts, print_json, say, show, write_whole
@@ -42,9 +42,7 @@ def _posterior(stream: Stream, options: Mapping[str, Any], tell: Callable[[Progr
     from lsc.streams.posterior import posterior_stream
     from lsc.words.streams import posterior_lines
 
-    if options["lottery"] and options["select"] is None:
-        message = "lottery: expected --select N or P% with it, the number of papers to draw"
-        raise InputError(message)
+    expect_number_to_draw(options["lottery"], options["select"])
     result = posterior_stream(stream, progress=tell)
     choice, extras = _chosen(result, options), Extras()
     if options["lottery"]:

@@ -15,7 +15,7 @@ from lsc.inference.checking import expect_one_unit
 from lsc.inference.climbing import Climb
 from lsc.inference.inferring import SIGNAL
 from lsc.inference.loops import UP_TO, loop_factors
-from lsc.inference.preparing import Rows, Unit, joined, never_look, prepare, unit_of
+from lsc.inference.preparing import Unit, never_look, prepare, unit_of
 from lsc.inference.sampling import counts, part_of
 from lsc.inference.scanning import (
     PIECE,
@@ -133,11 +133,11 @@ def _from_messages(problem: Problem, unit: Unit, averages: Averages, found: Clim
 
 def _gathered(problem: Problem, found: Climb) -> tuple[IntArray, IntArray, Messages]:
     """Return reviewers, items and messages of all reviews of a small table, shapes (E,)."""
-    pieces, messages = [], []
+    who, what, messages = [], [], []
     for part, told in spoken(problem, found.state):
         layout = part.layout
-        who = np.concatenate([np.tile(block.reviewer, block.shape[0]) for block in layout.blocks])[layout.slot]
-        pieces.append(Rows(who, layout.item[layout.slot], told.precision[layout.slot]))
+        slots = np.concatenate([np.tile(block.reviewer, block.shape[0]) for block in layout.blocks])
+        who.append(slots[layout.slot])
+        what.append(layout.item[layout.slot])
         messages.append(Messages(*(value[layout.slot] for value in told)))
-    rows = joined(pieces)
-    return rows.reviewer, rows.item, Messages(*map(np.concatenate, zip(*messages, strict=True)))
+    return np.concatenate(who), np.concatenate(what), Messages(*map(np.concatenate, zip(*messages, strict=True)))
