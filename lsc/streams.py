@@ -12,6 +12,7 @@ import numpy as np
 from lsc.calibration import NEARLY, SHARP, Status
 from lsc.estimate import best_first, ranks
 from lsc.evidence.scale import reporting_scale
+from lsc.evidence.support import numbered
 from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
 from lsc.model.hypotheses import hypothesis_of
 from lsc.model.shapes import Shape
@@ -181,17 +182,14 @@ def _groups(stream: Stream) -> tuple[IntArray, BoolArray]:
     """
     vertices, pieces = pieces_of(stream, scored=True)
     M = stream.n_reviewers
-    count = np.bincount(vertices[M:], minlength=pieces)
-    first = np.full(pieces, stream.n_items)
-    first[vertices[M:][::-1]] = np.arange(stream.n_items)[::-1]
-    # Largest first, ties by the first item; pieces of reviewers without scores hold no item and come last.
-    number = np.empty(pieces, np.int64)
-    number[np.lexsort((first, -count))] = np.arange(1, pieces + 1)
+    group = numbered(vertices[M:])
+    number = np.zeros(pieces, np.int64)  # pieces of reviewers without scores hold no item
+    number[vertices[M:]] = group
     linked = np.zeros(pieces, np.bool_)
     for chunk in stream.chunks():
         several = np.diff(chunk.only_scored().start) > 1
         linked[number[vertices[chunk.first : chunk.first + several.size][several]] - 1] = True
-    return number[vertices[M:]], linked[: int(np.count_nonzero(count))]
+    return group, linked[: int(group.max())]
 
 
 def _reported(

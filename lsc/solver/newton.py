@@ -18,10 +18,11 @@ import numpy as np
 from lsc.model.programme import Minimiser, Programme
 from lsc.model.shapes import LINEAR
 from lsc.solver.merit import Merit, Objective, inner
-from lsc.solver.tables import tabulate
+from lsc.solver.passes import Passes, held, perceived_by
+from lsc.solver.tables import Common, Table, Units, tabulate
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
-from reviewgraph.reviews import FloatArray
+from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the gradient
 #: to reach, stage after stage: from a well-conditioned problem to one whose bias the proximal steps remove.
@@ -53,6 +54,9 @@ FLAT = 1e-11
 
 #: The gradient to reach, and Newton steps to take at most, unless told otherwise.
 TOLERANCE, MAX_ITERATIONS = 1e-9, 1000
+
+#: Items from which reviews of linear reviewers are laid out anew, to be read in order.
+FAR = 200_000
 
 #: Who listens to progress.
 Listener: TypeAlias = Callable[[Progress], object]
@@ -235,13 +239,14 @@ def minimise(
         quality = np.where(programme.is_reference, programme.reference, 0.0)
         return Minimiser(quality, np.zeros(0), 0.0, 0, True, "no reviews: nothing to solve")
     table, common, units = tabulate(programme)
-    merit = Merit(table, common, np.ascontiguousarray(programme.is_reference, dtype=np.bool_))
+    merit = _merit_of(table, common, np.ascontiguousarray(programme.is_reference, dtype=np.bool_))
     known = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
     centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.degree, 1.0)
     begin = centred if start is None else (start - units.origin) / units.scale
     begin = np.where(programme.is_reference, known, begin)
     walk = descend(merit, begin, tolerance, max_iterations, progress, near=start is not None)
-    return _finish(programme, merit, walk, tolerance, units.origin, units.scale)
+    perceived = merit.perceived if isinstance(merit, Merit) else perceived_by(table, walk.x)
+    return _finish(programme, perceived, walk, tolerance, units)
 
 
 def descend(
@@ -257,6 +262,13 @@ def descend(
     walk = Walk(merit, begin, max_iterations, progress)
     _follow(walk, tolerance, near=near)
     return walk
+
+
+def _merit_of(table: Table, common: Common, fixed: BoolArray) -> Merit | Passes:
+    """Return the objective: for linear reviewers of more items than a processor's cache holds, one of their own."""
+    if fixed.size < FAR or not np.all((table.kind == LINEAR) | (np.diff(table.start) < 2)):
+        return Merit(table, common, fixed)
+    return Passes(held(table, fixed.size), common, fixed)
 
 
 def _refuse(programme: Programme) -> None:
@@ -298,13 +310,15 @@ def _go(
     return True
 
 
-def _finish(programme: Programme, merit: Merit, walk: Walk, tolerance: float, origin: float, scale: float) -> Minimiser:
-    """Bring the point the walk has reached back to the units of the programme."""
-    reviewed = merit.common.degree > 0.0
+def _finish(programme: Programme, perceived: FloatArray, walk: Walk, tolerance: float, units: Units) -> Minimiser:
+    """Bring the point the walk has reached, and perceived qualities there, back to the units of the programme."""
+    reviewed = walk.merit.common.degree > 0.0
     shift = 0.0 if np.any(programme.is_reference) else -float(walk.x[reviewed].mean())
-    quality = origin + scale * (walk.x + shift)
+    quality = units.origin + units.scale * (walk.x + shift)
     quality[~reviewed] = 0.0
     quality[programme.is_reference] = programme.reference[programme.is_reference]
-    perceived = origin + scale * (merit.perceived + shift)
+    perceived *= units.scale
+    perceived += units.origin + units.scale * shift
     converged, message = walk.ending(tolerance)
-    return Minimiser(quality, perceived, scale * scale * merit.squares, walk.iterations, converged, message)
+    objective = units.scale * units.scale * walk.merit.squares
+    return Minimiser(quality, perceived, objective, walk.iterations, converged, message)

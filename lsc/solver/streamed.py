@@ -9,21 +9,9 @@ import numpy as np
 
 from lsc.model.formulation import order_by_score, tied_up_to_rounding
 from lsc.model.shapes import IDLE, LINEAR
-from lsc.solver.faces import distances
-from lsc.solver.lines import (
-    FAR,
-    add_diagonal,
-    advance,
-    aim,
-    begin_descent,
-    common_diagonal,
-    multiply_far_lines,
-    multiply_lines,
-    rooms,
-)
-from lsc.solver.merit import Objective
 from lsc.solver.newton import MAX_ITERATIONS, TOLERANCE, Listener, descend
-from lsc.solver.tables import Common, ItemArray, Table, centred, first_face
+from lsc.solver.passes import HALVES, Passes, middle
+from lsc.solver.tables import Common, ItemArray, Table, centred
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 from reviewgraph.streams.spill import Spill, ranges
@@ -31,6 +19,9 @@ from reviewgraph.streams.spill import Spill, ranges
 if TYPE_CHECKING:
     from lsc.model.classes.hypothesis import Hypothesis
     from reviewgraph.streams.table import Chunk, Stream
+
+#: Reviews that are read at once: what is read stays in a processor's cache until it is used.
+NEAR = 1 << 16
 
 
 class Lines(NamedTuple):
@@ -49,17 +40,19 @@ class Lines(NamedTuple):
     upper: float
     batch: int
 
-    def tables(self) -> Iterator[tuple[int, Table]]:
-        """Pass over the reviews once: the first reviewer of each part, and the part as kernels take it."""
-        for first, last in ranges(self.start, self.batch):
-            low, high = int(self.start[first]), int(self.start[last])
-            start, size = self.start[first : last + 1] - low, last - first
+    def half(self, number: int) -> Iterator[tuple[slice, Table]]:
+        """Pass over one half of the reviewers once: who they are, and their reviews, as many as the cache holds."""
+        cuts = (0, middle(self.start), self.norm.size)
+        for first, last in ranges(self.start[cuts[number] : cuts[number + 1] + 1], min(self.batch, NEAR)):
+            hers = slice(cuts[number] + first, cuts[number] + last)
+            low, high, size = int(self.start[hers.start]), int(self.start[hers.stop]), last - first
+            start = self.start[hers.start : hers.stop + 1] - low
             # No kernel for lines reads scores beside the unit ones.
             unit = self.unit.read(low, high)
             yield (
-                first,
+                hers,
                 Table(
-                    *(start, self.item.read(low, high), unit, unit, self.norm[first:last]),
+                    *(start, self.item.read(low, high), unit, unit, self.norm[hers]),
                     np.where(np.diff(start) < 2, IDLE, LINEAR),
                     *(np.full(size, self.lower), np.full(size, self.upper), np.ones(size, np.bool_)),
                 ),
@@ -74,46 +67,6 @@ class Solved(NamedTuple):
     iterations: int
     converged: bool
     message: str
-
-
-class StreamedMerit(Objective):
-    """The objective of linear reviewers on disk; nothing is held of a review between two passes."""
-
-    def __init__(self, lines: Lines, common: Common) -> None:
-        n = len(common.degree)
-        super().__init__(common, np.zeros(n, np.bool_))
-        self.lines, self.sloped = lines, np.zeros(len(lines.norm), np.bool_)
-        self._vectors = np.zeros(4 * n)
-        self._multiply = multiply_far_lines if n > FAR else multiply_lines
-
-    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Value and gradient, by one pass."""
-        self.pull[:], self.squares, bend = 0.0, 0.0, np.zeros(0)
-        for first, table in self.lines.tables():
-            face = first_face(table)._replace(sloped=self.sloped[first : first + len(table.norm)])
-            perceived = np.empty(len(table.item))
-            self.squares += distances(table, face, False, x, perceived, self.pull, bend)[0]
-        return self.weighed(x)
-
-    def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
-        """Return the direction, by one pass for each step of conjugate gradients."""
-        common, free, weight = self.common, self._slope_free, self.common_weight
-        pair, inverse, residual = rooms.inner(self._vectors, len(gradient))
-        common_diagonal(common, free, weight, inverse)
-        for first, table in self.lines.tables():
-            add_diagonal(table, self.sloped[first : first + len(table.norm)], inverse)
-        rho, beta = begin_descent(self.fixed, gradient, self.direction, inverse, residual, pair), 0.0
-        for _ in range(max_steps):
-            if rho <= tolerance * tolerance:
-                break
-            curvature, mean, slope = aim(common, free, weight, beta, inverse, residual, pair)
-            for first, table in self.lines.tables():
-                curvature += self._multiply(table, self.sloped[first : first + len(table.norm)], pair)
-            if curvature <= 0.0:
-                break
-            fresh = advance(common, rho / curvature, mean, slope, inverse, residual, pair, self.direction)
-            beta, rho = fresh / rho, fresh
-        return self.direction
 
 
 def minimise_streamed(
@@ -144,7 +97,7 @@ def minimise_streamed(
         lines, common, scale = _tabulate(stream, hypothesis.bounds, item, unit)
         begin, tolerance, reviewed = _centred_averages(lines, common), TOLERANCE, common.degree > 0.0
         for near in (False, True):
-            merit = StreamedMerit(lines, common)
+            merit = Passes(lines, common, np.zeros(common.degree.size, np.bool_))
             walk = descend(merit, begin, tolerance, max_iterations, progress, near=near)
             converged, message = walk.ending(tolerance)
             if near and not converged:  # the first solution stands
@@ -199,7 +152,7 @@ def by_score(chunk: Chunk, largest: float) -> tuple[IntArray, ItemArray, FloatAr
 def _centred_averages(lines: Lines, common: Common) -> FloatArray:
     """Return the average of each item's centred scores, from which the solver begins."""
     total = np.zeros(len(common.degree))
-    for _, table in lines.tables():
-        size = np.diff(table.start)
-        np.add.at(total, table.item, table.unit * np.repeat(table.norm, size))
+    for half in HALVES:
+        for _, table in lines.half(half):
+            np.add.at(total, table.item, table.unit * np.repeat(table.norm, np.diff(table.start)))
     return np.asarray(total / np.maximum(common.degree, 1.0))

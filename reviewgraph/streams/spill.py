@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from reviewgraph.errors import InputError
 
 
 class Spill:
-    """An array in a temporary file.
+    """An array in a temporary file, which several threads may read.
 
     Where the system allows, the file has no name, so that nothing is left of it even where the process is killed.
 
@@ -33,7 +34,7 @@ class Spill:
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
-        self.dtype, self.size = np.dtype(dtype), 0
+        self.dtype, self.size, self._lock = np.dtype(dtype), 0, threading.Lock()
         try:
             self.file = tempfile.TemporaryFile(prefix="reviewgraph-")  # noqa: SIM115 (closed by close)
         except OSError as error:
@@ -82,8 +83,9 @@ class Spill:
         found = np.empty(max(0, last - first), self.dtype)
         if found.size:
             try:
-                self.file.seek(first * self.dtype.itemsize)
-                self.file.readinto(found.view(np.uint8).data)
+                with self._lock:
+                    self.file.seek(first * self.dtype.itemsize)
+                    self.file.readinto(found.view(np.uint8).data)
             except OSError as error:
                 raise _no_room(error) from error
         return found

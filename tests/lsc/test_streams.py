@@ -71,7 +71,6 @@ def test_the_long_way_and_the_wide_lookup_are_the_same_too(tmp_path: Path, monke
     path = written(tmp_path, conference(5, n_reviewers=9, load=2))
     whole = lsc.calibrate(read_reviews(path))
     monkeypatch.setattr(newton, "QUICK", 1)
-    monkeypatch.setattr("lsc.solver.streamed.FAR", 3)
     again = lsc.calibrate(read_reviews(path))
     with stream_reviews(path, batch=7) as stream:
         found = lsc.calibrate_stream(stream)

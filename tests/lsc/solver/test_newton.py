@@ -10,7 +10,7 @@ from lsc.model.programme import Programme
 from lsc.model.shapes import Shape
 from lsc.solver import faces, newton, projections
 from lsc.solver.blocks import LARGEST, clustered_direction
-from lsc.solver.lines import common_line, lines_direction, multiply_far_lines, multiply_lines
+from lsc.solver.lines import common_line, lines_direction, multiply_lines, sweep_lines
 from lsc.solver.matrix import SMALL
 from lsc.solver.merit import Merit
 from lsc.solver.newton import _Bracket, minimise, search
@@ -157,7 +157,7 @@ def test_products_of_large_tables_are_those_of_small_ones(form):
     pair = rng.normal(size=(30, 2))
     far, sloped = pair.copy(), rng.random(53) < 0.5
     near = getattr(multiply_lines, form)(table, sloped, pair)
-    assert getattr(multiply_far_lines, form)(table, sloped, far) == near
+    assert getattr(sweep_lines, form)(table, sloped, False, far) == near
     assert np.array_equal(far, pair)
 
 
