@@ -23,49 +23,62 @@ ShortArray: TypeAlias = npt.NDArray[np.uint16]
 BLOCK, LEAST_BLOCKS = 1 << 16, 16
 
 
+class Layout(NamedTuple):
+    """Where the slots of a part are.
+
+    Those of block b are ``slot[b]:slot[b + 1]``, reviewer by reviewer, and those of the reviewers from number
+    ``middle`` on begin at ``halfway[b]``. A block has ``size`` items.
+    """
+
+    slot: IntArray
+    middle: int
+    halfway: IntArray
+    size: int
+
+
 class Part(NamedTuple):
     """The reviews of some linear reviewers, ascending in score: those of number j are ``start[j]:start[j + 1]``.
 
     ``unit``, their unit scores, and ``block``, that of their items, stand reviewer by reviewer; ``place``, the items'
-    places in their blocks, slot by slot: those of block b are ``slot[b]:slot[b + 1]``, reviewer by reviewer, and those
-    of the reviewers from number ``middle`` on begin at ``halfway[b]``. ``floor`` and ``ceiling`` bound slopes for unit
-    scores, and are both 0 where scores are constant. A block has ``size`` items.
+    places in their blocks, slot by slot. ``floor`` and ``ceiling`` bound slopes for unit scores, and are both 0 where
+    scores are constant. The rest is the :class:`Layout`, flat as kernels take it.
     """
 
     start: IntArray
     block: ShortArray
     unit: FloatArray
     place: ShortArray
+    floor: FloatArray
+    ceiling: FloatArray
     slot: IntArray
     middle: int
     halfway: IntArray
-    floor: FloatArray
-    ceiling: FloatArray
     size: int
 
-    @property
-    def block_middle(self) -> int:
-        """The block with which the second half of the slots begins."""
-        return int(np.searchsorted(self.slot, self.slot[-1] // 2))
+
+def slopes(norm: FloatArray, lower: FloatArray | float, upper: FloatArray | float) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on slopes for unit scores, from those for scores of this length; 0 where scores are constant.
+
+    >>> slopes(np.array([0.0, 2.0]), 0.5, np.inf)
+    (array([0., 1.]), array([ 0., inf]))
+    """
+    return lower * norm, np.multiply(upper, norm, out=np.zeros(norm.size), where=norm > 0.0)
 
 
-def block_size(n_items: int) -> int:
-    """Return how many items a block has."""
-    return max(1, min(BLOCK, -(-n_items // LEAST_BLOCKS)))
+def laid_out(start: IntArray, item: ItemArray, n_items: int) -> tuple[Layout, ShortArray, ShortArray]:
+    """Lay out items of reviews that come reviewer by reviewer: where slots are, blocks and places.
 
-
-def laid_out(
-    start: IntArray, item: ItemArray, unit: FloatArray, floor: FloatArray, ceiling: FloatArray, n_items: int
-) -> Part:
-    """Lay out reviews that come reviewer by reviewer."""
-    size = block_size(n_items)
+    >>> layout, block, place = laid_out(np.array([0, 2, 4]), np.array([17, 3, 2, 16], np.uint32), 32)
+    >>> block.tolist(), place.tolist(), layout.size, layout.middle, layout.slot[8:10].tolist()
+    ([8, 1, 1, 8], [1, 0, 1, 0], 2, 1, [2, 4])
+    """
+    size = max(1, min(BLOCK, -(-n_items // LEAST_BLOCKS)))
     blocks, middle = -(-n_items // size), int(np.searchsorted(start, start[-1] // 2))
     block = (item // np.uint32(size)).astype(np.uint16)
-    count, early = (np.bincount(part, minlength=blocks) for part in (block, block[: start[middle]]))
-    slot = np.concatenate([[0], np.cumsum(count)])
-    place = np.empty(item.size, np.uint16)
+    count, early = (np.bincount(some, minlength=blocks) for some in (block, block[: start[middle]]))
+    slot, place = np.concatenate([[0], np.cumsum(count)]), np.empty(item.size, np.uint16)
     give_places(item, block, slot[:-1].copy(), size, place)
-    return Part(start, block, unit, place, slot, middle, slot[:-1] + early, floor, ceiling, size)
+    return Layout(slot, middle, slot[:-1] + early, size), block, place
 
 
 @kernel(element=ELEMENT)

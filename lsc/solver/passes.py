@@ -15,9 +15,10 @@ import numpy as np
 from lsc.solver.faces import distances
 from lsc.solver.lines import advance, aim, begin_descent, common_diagonal, common_image
 from lsc.solver.merit import Objective
-from lsc.solver.parts import Part, hand_back, laid_out, leave_diagonal, leave_lines, look_up
+from lsc.solver.parts import Part, hand_back, laid_out, leave_diagonal, leave_lines, look_up, slopes
 from lsc.solver.tables import Common, Table, first_face
 from reviewgraph.kernels.compiling import Kernel
+from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: The diagonal only speeds up conjugate gradients: it is kept while fewer slopes than this part become free or fixed.
@@ -64,14 +65,14 @@ class Held(NamedTuple):
 
 def held(table: Table, n_items: int) -> Held:
     """Lay out a table of linear reviewers, tied scores being equal."""
-    return Held(laid_out(table.start, table.item, table.unit, *bounds(table.norm, table.lower, table.upper), n_items))
+    layout, block, place = laid_out(table.start, table.item, n_items)
+    floor, ceiling = slopes(table.norm, table.lower, table.upper)
+    return Held(Part(table.start, block, table.unit, place, floor, ceiling, *layout))
 
 
-def bounds(
-    norm: FloatArray, lower: FloatArray | float, upper: FloatArray | float
-) -> tuple[FloatArray, FloatArray]:
-    """Return bounds on slopes for unit scores, from those for scores; 0 where scores are constant."""
-    return lower * norm, np.multiply(upper, norm, out=np.zeros(norm.size), where=norm > 0.0)
+def _middle(slot: IntArray) -> int:
+    """Return the block with which the second half of the slots begins."""
+    return int(np.searchsorted(slot, slot[-1] // 2))
 
 
 def perceived_by(table: Table, x: FloatArray) -> FloatArray:
@@ -135,7 +136,7 @@ class Passes(Objective):
         """Look items up, run a kernel on the reviewers, and add what it leaves to ``out``; returns its sum."""
         total = 0.0
         for hers, part in self.reviews.parts():
-            reviews, cut, sloped = part.block.size, part.block_middle, self.sloped[hers]
+            reviews, cut, sloped = part.block.size, _middle(part.slot), self.sloped[hers]
             blocks, room = ((0, cut), (cut, part.slot.size - 1)), self._room[:reviews]
             reviewers = ((part.slot[:-1], 0, part.middle), (part.halfway, part.middle, part.floor.size))
             if x is not None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsc.model.formulation import order_by_score, tied_up_to_rounding
-from lsc.model.shapes import IDLE, LINEAR
 from lsc.solver.newton import MAX_ITERATIONS, TOLERANCE, Listener, descend
-from lsc.solver.passes import HALVES, Passes, middle
-from lsc.solver.tables import Common, ItemArray, Table, centred
+from lsc.solver.parts import Layout, Part, laid_out, slopes
+from lsc.solver.passes import Passes
+from lsc.solver.tables import Common, ItemArray, centred
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 from reviewgraph.streams.spill import Spill, ranges
@@ -20,43 +20,55 @@ if TYPE_CHECKING:
     from lsc.model.classes.hypothesis import Hypothesis
     from reviewgraph.streams.table import Chunk, Stream
 
-#: Reviews that are read at once: what is read stays in a processor's cache until it is used.
-NEAR = 1 << 16
 
+class Lines:
+    """The scored reviews of linear reviewers as the solver wants them, on disk, in parts that are held one at a time.
 
-class Lines(NamedTuple):
-    """The scored reviews of linear reviewers as the solver wants them, on disk.
-
-    Hers of number j are ``start[j]:start[j + 1]``, ascending in score: ``item``, and ``unit``, the centred score
-    divided by its length over her reviews, ``norm``. ``lower`` and ``upper`` bound all slopes; ``batch`` reviews are
-    held at once.
+    Parameters
+    ----------
+    start
+        Shape (M + 1,): where the reviews of each reviewer begin, ascending in score.
+    unit
+        The centred scores divided by their length over each reviewer's reviews, reviewer by reviewer.
+    floor, ceiling
+        Shape (M,): bounds on slopes for unit scores, 0 where scores are constant.
+    blocks, places
+        Where items of reviews are, as :class:`lsc.solver.parts.Part` has them; empty, and written here.
+    longest
+        Reviews of a part, unless one reviewer has more.
     """
 
-    start: IntArray
-    item: Spill
-    unit: Spill
-    norm: FloatArray
-    lower: float
-    upper: float
-    batch: int
+    def __init__(
+        self, start: IntArray, unit: Spill, floor: FloatArray, ceiling: FloatArray, blocks: Spill, places: Spill
+    ) -> None:
+        self.start, self.unit, self.floor, self.ceiling = start, unit, floor, ceiling
+        self.blocks, self.places, self.longest = blocks, places, 0
+        self._layouts: list[tuple[slice, Layout]] = []
 
-    def half(self, number: int) -> Iterator[tuple[slice, Table]]:
-        """Pass over one half of the reviewers once: who they are, and their reviews, as many as the cache holds."""
-        cuts = (0, middle(self.start), self.norm.size)
-        for first, last in ranges(self.start[cuts[number] : cuts[number + 1] + 1], min(self.batch, NEAR)):
-            hers = slice(cuts[number] + first, cuts[number] + last)
-            low, high, size = int(self.start[hers.start]), int(self.start[hers.stop]), last - first
+    @property
+    def n_reviewers(self) -> int:
+        """How many reviewers there are."""
+        return len(self.floor)
+
+    def lay_out(self, item: Spill, n_items: int, rows: int) -> Iterator[tuple[slice, ItemArray, FloatArray]]:
+        """Cut the reviews into parts, and write where their items are; returns reviewers, items and unit scores."""
+        for first, last in ranges(self.start, rows):
+            low, high = int(self.start[first]), int(self.start[last])
+            items = item.read(low, high)
+            layout, block, place = laid_out(self.start[first : last + 1] - low, items, n_items)
+            self.blocks.append(block)
+            self.places.append(place)
+            self._layouts.append((slice(first, last), layout))
+            self.longest = max(self.longest, high - low)
+            yield slice(first, last), items, self.unit.read(low, high)
+
+    def parts(self) -> Iterator[tuple[slice, Part]]:
+        """Pass over the reviews once: reviewers, and their reviews."""
+        for hers, layout in self._layouts:
+            low, high = int(self.start[hers.start]), int(self.start[hers.stop])
+            block, unit, place = (spill.read(low, high) for spill in (self.blocks, self.unit, self.places))
             start = self.start[hers.start : hers.stop + 1] - low
-            # No kernel for lines reads scores beside the unit ones.
-            unit = self.unit.read(low, high)
-            yield (
-                hers,
-                Table(
-                    *(start, self.item.read(low, high), unit, unit, self.norm[hers]),
-                    np.where(np.diff(start) < 2, IDLE, LINEAR),
-                    *(np.full(size, self.lower), np.full(size, self.upper), np.ones(size, np.bool_)),
-                ),
-            )
+            yield hers, Part(start, block, unit, place, self.floor[hers], self.ceiling[hers], *layout)
 
 
 class Solved(NamedTuple):
@@ -93,9 +105,9 @@ def minimise_streamed(
     max_iterations, progress
         As :func:`lsc.solver.newton.minimise` takes them.
     """
-    with Spill("<u4") as item, Spill("<f8") as unit:
-        lines, common, scale = _tabulate(stream, hypothesis.bounds, item, unit)
-        begin, tolerance, reviewed = _centred_averages(lines, common), TOLERANCE, common.degree > 0.0
+    with Spill("<f8") as unit, Spill("<u2") as blocks, Spill("<u2") as places:
+        lines, common, scale, begin = _tabulate(stream, hypothesis.bounds, unit, blocks, places)
+        tolerance, reviewed = TOLERANCE, common.degree > 0.0
         for near in (False, True):
             merit = Passes(lines, common, np.zeros(common.degree.size, np.bool_))
             walk = descend(merit, begin, tolerance, max_iterations, progress, near=near)
@@ -111,9 +123,32 @@ def minimise_streamed(
         return found
 
 
-def _tabulate(stream: Stream, bounds: tuple[float, float], item: Spill, unit: Spill) -> tuple[Lines, Common, float]:
-    """Write the reviews in the solver's units; returns them, the common line and the scale of qualities."""
-    slope = bounds[0] or 1.0
+def _tabulate(
+    stream: Stream, bounds: tuple[float, float], unit: Spill, blocks: Spill, places: Spill
+) -> tuple[Lines, Common, float, FloatArray]:
+    """Write the reviews in the solver's units.
+
+    Returns them, the common line, the scale of qualities, and to begin with the average of items' centred scores.
+    """
+    lower = bounds[0] or 1.0
+    with Spill("<u4") as item:
+        size, norm, common = _write(stream, item, unit)
+        # Scores are divided by what makes their spread 1 and the lower slope 1.
+        scale = lower * float(np.sqrt(np.sum(norm * norm) / common.reviews)) or 1.0
+        factor, least, most = scale / lower, bounds[0] / lower, bounds[1] / lower
+        norm /= factor
+        start = np.concatenate([[0], np.cumsum(size)])
+        lines, total = Lines(start, unit, *slopes(norm, least, most), blocks, places), np.zeros(stream.n_items)
+        # A part as long as there are items looks a block's entries up often enough to repay reading them.
+        for hers, items, units in lines.lay_out(item, stream.n_items, max(stream.batch, stream.n_items)):
+            np.add.at(total, items, units * np.repeat(norm[hers], size[hers]))
+    total /= np.maximum(common.degree, 1.0)
+    tilt, spread = common.tilt / factor, common.spread / factor**2
+    return lines, common._replace(tilt=tilt, spread=spread, lower=least, upper=most), scale, total
+
+
+def _write(stream: Stream, item: Spill, unit: Spill) -> tuple[IntArray, FloatArray, Common]:
+    """Write items and unit scores; return numbers of reviews and lengths of scores by reviewer, and the common line."""
     largest, total, count = 0.0, 0.0, 0
     for chunk in stream.chunks():
         score = chunk.score[~np.isnan(chunk.score)]
@@ -134,11 +169,7 @@ def _tabulate(stream: Stream, bounds: tuple[float, float], item: Spill, unit: Sp
         spread += float(np.sum(raw * raw))
         item.append(items)
         unit.append(middle / np.where(norm[mine] > 0.0, norm[mine], 1.0)[reviewer])
-    # Scores are divided by what makes their spread 1 and the lower slope 1.
-    scale = slope * float(np.sqrt(np.sum(norm * norm) / count)) or 1.0
-    factor, (lower, upper) = scale / slope, (bound / slope for bound in bounds)
-    lines = Lines(np.concatenate([[0], np.cumsum(size)]), item, unit, norm / factor, lower, upper, stream.batch)
-    return lines, Common(degree, tilt / factor, spread / factor**2, float(count), lower, upper), scale
+    return size, norm, Common(degree, tilt, spread, float(count), 0.0, np.inf)
 
 
 def by_score(chunk: Chunk, largest: float) -> tuple[IntArray, ItemArray, FloatArray]:
@@ -147,12 +178,3 @@ def by_score(chunk: Chunk, largest: float) -> tuple[IntArray, ItemArray, FloatAr
     reviewer = np.repeat(np.arange(start.size - 1), np.diff(start))
     order = order_by_score(start, score)
     return start, item[order], tied_up_to_rounding(score[order], reviewer, largest)
-
-
-def _centred_averages(lines: Lines, common: Common) -> FloatArray:
-    """Return the average of each item's centred scores, from which the solver begins."""
-    total = np.zeros(len(common.degree))
-    for half in HALVES:
-        for _, table in lines.half(half):
-            np.add.at(total, table.item, table.unit * np.repeat(table.norm, np.diff(table.start)))
-    return np.asarray(total / np.maximum(common.degree, 1.0))
