@@ -19,10 +19,11 @@ from lsc.model.programme import Minimiser, Programme
 from lsc.model.shapes import LINEAR
 from lsc.solver.merit import Merit, Objective, inner
 from lsc.solver.passes import Passes, held, perceived_by
-from lsc.solver.tables import Common, Table, Units, tabulate
+from lsc.solver.singles import with_singles, without_singles
+from lsc.solver.tables import Units, tabulate
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
-from reviewgraph.reviews import BoolArray, FloatArray
+from reviewgraph.reviews import FloatArray
 
 #: Weights of the distances from lines in each reviewer's scores and from one line in all raw scores, and the gradient
 #: to reach, stage after stage: from a well-conditioned problem to one whose bias the proximal steps remove.
@@ -55,7 +56,7 @@ FLAT = 1e-11
 #: The gradient to reach, and Newton steps to take at most, unless told otherwise.
 TOLERANCE, MAX_ITERATIONS = 1e-9, 1000
 
-#: Items from which reviews of linear reviewers are laid out anew, to be read in order.
+#: Items from which reviews of linear reviewers are laid out to be read in order, and single items left out.
 FAR = 200_000
 
 #: Who listens to progress.
@@ -238,15 +239,20 @@ def minimise(
     if len(programme.item) == 0:
         quality = np.where(programme.is_reference, programme.reference, 0.0)
         return Minimiser(quality, np.zeros(0), 0.0, 0, True, "no reviews: nothing to solve")
+    far, whole, keep = _is_far(programme), programme, None
+    if far:
+        programme, keep = without_singles(programme)
     table, common, units = tabulate(programme)
-    merit = _merit_of(table, common, np.ascontiguousarray(programme.is_reference, dtype=np.bool_))
+    fixed = np.ascontiguousarray(programme.is_reference, dtype=np.bool_)
+    merit = Passes(held(table, programme.n_items), common, fixed) if far else Merit(table, common, fixed)
     known = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
     centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.degree, 1.0)
     begin = centred if start is None else (start - units.origin) / units.scale
     begin = np.where(programme.is_reference, known, begin)
     walk = descend(merit, begin, tolerance, max_iterations, progress, near=start is not None)
     perceived = merit.perceived if isinstance(merit, Merit) else perceived_by(table, walk.x)
-    return _finish(programme, perceived, walk, tolerance, units)
+    found = _finish(programme, perceived, walk, tolerance, units)
+    return found if keep is None else with_singles(whole, keep, found)
 
 
 def descend(
@@ -264,11 +270,9 @@ def descend(
     return walk
 
 
-def _merit_of(table: Table, common: Common, fixed: BoolArray) -> Merit | Passes:
-    """Return the objective: for linear reviewers of more items than a processor's cache holds, one of their own."""
-    if fixed.size < FAR or not np.all((table.kind == LINEAR) | (np.diff(table.start) < 2)):
-        return Merit(table, common, fixed)
-    return Passes(held(table, fixed.size), common, fixed)
+def _is_far(programme: Programme) -> bool:
+    """Whether all reviewers are linear, and their items more than a processor's cache holds."""
+    return programme.n_items >= FAR and programme.ties_equal and bool(np.all(programme.shape == LINEAR))
 
 
 def _refuse(programme: Programme) -> None:

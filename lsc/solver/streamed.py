@@ -11,9 +11,10 @@ from lsc.model.formulation import order_by_score, tied_up_to_rounding
 from lsc.solver.newton import MAX_ITERATIONS, TOLERANCE, Listener, descend
 from lsc.solver.parts import Layout, Part, laid_out, slopes
 from lsc.solver.passes import Passes
+from lsc.solver.singles import kept, put_back
 from lsc.solver.tables import Common, ItemArray, centred
 from reviewgraph.labels import IntArray
-from reviewgraph.reviews import FloatArray
+from reviewgraph.reviews import BoolArray, FloatArray
 from reviewgraph.streams.spill import Spill, ranges
 
 if TYPE_CHECKING:
@@ -71,6 +72,14 @@ class Lines:
             yield hers, Part(start, block, unit, place, self.floor[hers], self.ceiling[hers], *layout)
 
 
+class Overview(NamedTuple):
+    """The largest score in size, the mean score, and the scored reviews of each item, shape (N,)."""
+
+    largest: float
+    mean: float
+    degree: IntArray
+
+
 class Solved(NamedTuple):
     """Qualities (N,) in the units of the programme, 0 without a score, the objective, and how it went."""
 
@@ -105,18 +114,21 @@ def minimise_streamed(
     max_iterations, progress
         As :func:`lsc.solver.newton.minimise` takes them.
     """
+    overview, tolerance = _overview(stream), TOLERANCE
+    reviewed = overview.degree > 0
     with Spill("<f8") as unit, Spill("<u2") as blocks, Spill("<u2") as places:
-        lines, common, scale, begin = _tabulate(stream, hypothesis.bounds, unit, blocks, places)
-        tolerance, reviewed = TOLERANCE, common.degree > 0.0
+        lines, common, scale, begin = _tabulate(stream, overview, hypothesis.bounds, unit, blocks, places)
         for near in (False, True):
             merit = Passes(lines, common, np.zeros(common.degree.size, np.bool_))
             walk = descend(merit, begin, tolerance, max_iterations, progress, near=near)
             converged, message = walk.ending(tolerance)
             if near and not converged:  # the first solution stands
                 break
-            quality = np.where(reviewed, scale * (walk.x - float(walk.x[reviewed].mean())), 0.0)
+            quality = np.where(common.degree > 0.0, scale * walk.x, 0.0)
+            _put_back(stream, overview, hypothesis.bounds, quality)
+            quality = np.where(reviewed, quality - float(quality[reviewed].mean()), 0.0)
             found = Solved(quality, scale * scale * merit.squares, walk.iterations, converged, message)
-            if not converged or not exact(found.objective / common.reviews, quality):
+            if not converged or not exact(found.objective / int(overview.degree.sum()), quality):
                 break
             begin, tolerance = quality / scale, sharp
             del merit, walk
@@ -124,7 +136,7 @@ def minimise_streamed(
 
 
 def _tabulate(
-    stream: Stream, bounds: tuple[float, float], unit: Spill, blocks: Spill, places: Spill
+    stream: Stream, overview: Overview, bounds: tuple[float, float], unit: Spill, blocks: Spill, places: Spill
 ) -> tuple[Lines, Common, float, FloatArray]:
     """Write the reviews in the solver's units.
 
@@ -132,7 +144,7 @@ def _tabulate(
     """
     lower = bounds[0] or 1.0
     with Spill("<u4") as item:
-        size, norm, common = _write(stream, item, unit)
+        size, norm, common = _write(stream, overview, item, unit)
         # Scores are divided by what makes their spread 1 and the lower slope 1.
         scale = lower * float(np.sqrt(np.sum(norm * norm) / common.reviews)) or 1.0
         factor, least, most = scale / lower, bounds[0] / lower, bounds[1] / lower
@@ -147,29 +159,54 @@ def _tabulate(
     return lines, common._replace(tilt=tilt, spread=spread, lower=least, upper=most), scale, total
 
 
-def _write(stream: Stream, item: Spill, unit: Spill) -> tuple[IntArray, FloatArray, Common]:
-    """Write items and unit scores; return numbers of reviews and lengths of scores by reviewer, and the common line."""
-    largest, total, count = 0.0, 0.0, 0
-    for chunk in stream.chunks():
-        score = chunk.score[~np.isnan(chunk.score)]
-        largest, count = max(largest, float(np.abs(score).max(initial=0.0))), count + score.size
-        total += float(score.sum())
-    M, N, mean = stream.n_reviewers, stream.n_items, total / count
+def _write(stream: Stream, overview: Overview, item: Spill, unit: Spill) -> tuple[IntArray, FloatArray, Common]:
+    """Write items and unit scores; return numbers of reviews and lengths of scores by reviewer, and the common line.
+
+    Single items are left out, see :mod:`lsc.solver.singles`.
+    """
+    M, N, count = stream.n_reviewers, stream.n_items, 0
     size, norm = np.zeros(M, np.int64), np.zeros(M)
-    degree, tilt, spread = np.zeros(N), np.zeros(N), 0.0
-    for chunk in stream.chunks():
-        start, items, score = by_score(chunk, largest)
-        hers = np.diff(start)
-        mine, reviewer = slice(chunk.first, chunk.first + hers.size), np.repeat(np.arange(hers.size), hers)
+    many, tilt, total, spread = np.zeros(N), np.zeros(N), 0.0, 0.0
+    for first, start, items, score, keep in _chunks(stream, overview):
+        start = np.concatenate([[0], np.cumsum(keep)])[start]
+        items, score, hers = items[keep], score[keep], np.diff(start)
+        mine, reviewer = slice(first, first + hers.size), np.repeat(np.arange(hers.size), hers)
         middle = centred(score, start, reviewer)
         size[mine], norm[mine] = hers, np.sqrt(np.bincount(reviewer, middle * middle, hers.size))
-        raw = score - mean
-        np.add.at(degree, items, 1.0)
+        raw = score - overview.mean
+        np.add.at(many, items, 1.0)
         np.add.at(tilt, items, raw)
-        spread += float(np.sum(raw * raw))
+        count, total, spread = count + raw.size, total + float(raw.sum()), spread + float(np.sum(raw * raw))
         item.append(items)
         unit.append(middle / np.where(norm[mine] > 0.0, norm[mine], 1.0)[reviewer])
-    return size, norm, Common(degree, tilt, spread, float(count), 0.0, np.inf)
+    # Single items counted in the mean: the common line goes through the scores that were kept.
+    off = total / count
+    return size, norm, Common(many, tilt - off * many, spread - off * total, float(count), 0.0, np.inf)
+
+
+def _overview(stream: Stream) -> Overview:
+    """Look at all scores once."""
+    largest, total, degree = 0.0, 0.0, np.zeros(stream.n_items, np.int64)
+    for chunk in stream.chunks():
+        _, _, item, score = chunk.only_scored()
+        largest, total = max(largest, float(np.abs(score).max(initial=0.0))), total + float(score.sum())
+        np.add.at(degree, item, 1)
+    return Overview(largest, total / int(degree.sum()), degree)
+
+
+def _put_back(stream: Stream, overview: Overview, bounds: tuple[float, float], quality: FloatArray) -> None:
+    """Write the qualities of single items."""
+    for _, start, item, score, keep in _chunks(stream, overview):
+        if not keep.all():
+            lower, upper = (np.full(start.size - 1, bound) for bound in bounds)
+            put_back(start, item, score, keep, lower, upper, quality)
+
+
+def _chunks(stream: Stream, overview: Overview) -> Iterator[tuple[int, IntArray, ItemArray, FloatArray, BoolArray]]:
+    """Return, chunk by chunk, its first reviewer, the scored reviews, and which of them are kept."""
+    for chunk in stream.chunks():
+        start, item, score = by_score(chunk, overview.largest)
+        yield chunk.first, start, item, score, kept(start, item, score, overview.degree)
 
 
 def by_score(chunk: Chunk, largest: float) -> tuple[IntArray, ItemArray, FloatArray]:
