@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lsc.model.formulation import order_by_score, tied_up_to_rounding
 from lsc.solver.newton import MAX_ITERATIONS, TOLERANCE, Listener, descend
@@ -45,6 +46,9 @@ class Lines:
         self.start, self.unit, self.floor, self.ceiling = start, unit, floor, ceiling
         self.blocks, self.places, self.longest = blocks, places, 0
         self._layouts: list[tuple[slice, Layout]] = []
+        # Room for one part, used again and again, and the reviewers of the part in it.
+        self._rooms: list[npt.NDArray[Any]] = []
+        self._held = slice(0)
 
     @property
     def n_reviewers(self) -> int:
@@ -65,9 +69,16 @@ class Lines:
 
     def parts(self) -> Iterator[tuple[slice, Part]]:
         """Pass over the reviews once: reviewers, and their reviews."""
+        spills = self.blocks, self.unit, self.places
+        if not self._rooms:
+            self._rooms = [np.empty(self.longest, spill.dtype) for spill in spills]
         for hers, layout in self._layouts:
             low, high = int(self.start[hers.start]), int(self.start[hers.stop])
-            block, unit, place = (spill.read(low, high) for spill in (self.blocks, self.unit, self.places))
+            if self._held != hers:  # a table in one part is read once
+                for spill, room in zip(spills, self._rooms, strict=True):
+                    spill.read(low, high, room)
+                self._held = hers
+            block, unit, place = (room[: high - low] for room in self._rooms)
             start = self.start[hers.start : hers.stop + 1] - low
             yield hers, Part(start, block, unit, place, self.floor[hers], self.ceiling[hers], *layout)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ from reviewgraph.errors import InputError
 
 
 class Spill:
-    """An array in a temporary file, which several threads may read.
+    """An array in a temporary file.
 
     Where the system allows, the file has no name, so that nothing is left of it even where the process is killed.
 
@@ -34,7 +33,7 @@ class Spill:
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
-        self.dtype, self.size, self._lock = np.dtype(dtype), 0, threading.Lock()
+        self.dtype, self.size = np.dtype(dtype), 0
         try:
             self.file = tempfile.TemporaryFile(prefix="reviewgraph-")  # noqa: SIM115 (closed by close)
         except OSError as error:
@@ -78,14 +77,14 @@ class Spill:
             raise _no_room(error) from error
         self.size = max(self.size, at + len(entries))
 
-    def read(self, first: int, last: int) -> npt.NDArray[Any]:
-        """Return the entries from ``first`` to before ``last``."""
-        found = np.empty(max(0, last - first), self.dtype)
-        if found.size:
+    def read(self, first: int, last: int, into: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return the entries from ``first`` to before ``last``, in the beginning of an array that is given, if any."""
+        size = max(0, last - first)
+        found = np.empty(size, self.dtype) if into is None else into[:size]
+        if size:
             try:
-                with self._lock:
-                    self.file.seek(first * self.dtype.itemsize)
-                    self.file.readinto(found.view(np.uint8).data)
+                self.file.seek(first * self.dtype.itemsize)
+                self.file.readinto(found.view(np.uint8).data)
             except OSError as error:
                 raise _no_room(error) from error
         return found
