@@ -18,8 +18,12 @@ from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
 
-def kept(start: IntArray, item: IntArray | ItemArray, score: FloatArray, degree: IntArray) -> BoolArray:
-    """Return which reviews stay: all but those of single items whose reviewers have other scores, not all alike.
+def kept(
+    start: IntArray, item: IntArray | ItemArray, score: FloatArray, degree: IntArray
+) -> tuple[BoolArray, IntArray]:
+    """Return which reviews stay, and where those of each reviewer begin then.
+
+    All stay but those of single items whose reviewers have other scores, not all alike.
 
     Parameters
     ----------
@@ -30,19 +34,25 @@ def kept(start: IntArray, item: IntArray | ItemArray, score: FloatArray, degree:
 
     Examples
     --------
-    >>> kept(np.array([0, 3]), np.array([0, 1, 2]), np.array([1.0, 2.0, 4.0]), np.array([2, 1, 2])).tolist()
-    [True, False, True]
+    >>> keep, start = kept(np.array([0, 3]), np.array([0, 1, 2]), np.array([1.0, 2.0, 4.0]), np.array([2, 1, 2]))
+    >>> keep.tolist(), start.tolist()
+    ([True, False, True], [0, 2])
     """
-    found = np.ones(item.size, np.bool_)
-    _leave_out(start, item, score, degree, found)
-    return found
+    keep, first = np.ones(item.size, np.bool_), np.zeros(start.size, np.int64)
+    _leave_out(start, item, score, degree, keep, first)
+    return keep, first
 
 
 @kernel(element=ELEMENT)
 def _leave_out(
-    start: IntArray, item: IntArray | ItemArray, score: FloatArray, degree: IntArray, keep: BoolArray
+    start: IntArray,
+    item: IntArray | ItemArray,
+    score: FloatArray,
+    degree: IntArray,
+    keep: BoolArray,
+    first: IntArray,
 ) -> None:
-    """Write false for the reviews that are left out."""
+    """Write false for the reviews that are left out, and where those of each reviewer begin without them."""
     for j in range(len(start) - 1):
         singles, low, high = 0, np.inf, -np.inf
         for r in range(start[j], start[j + 1]):
@@ -50,7 +60,9 @@ def _leave_out(
                 singles += 1
             else:
                 low, high = min(low, score[r]), max(high, score[r])
+        first[j + 1] = first[j] + start[j + 1] - start[j]
         if singles > 0 and low < high:
+            first[j + 1] -= singles
             for r in range(start[j], start[j + 1]):
                 keep[r] = degree[item[r]] != 1
 
@@ -95,10 +107,9 @@ def without_singles(programme: Programme) -> tuple[Programme, BoolArray | None]:
     """Return the programme without the reviews that can be left out, and which stay; None where all do."""
     degree = np.bincount(programme.item, minlength=programme.n_items)
     degree[programme.is_reference] = 0
-    keep = kept(programme.start, programme.item, programme.score, degree)
+    keep, start = kept(programme.start, programme.item, programme.score, degree)
     if keep.all():
         return programme, None
-    start = np.concatenate([[0], np.cumsum(keep)])[programme.start]
     return replace(programme, start=start, item=programme.item[keep], score=programme.score[keep]), keep
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lsc.model.formulation import order_by_score, tied_up_to_rounding
-from lsc.solver.newton import MAX_ITERATIONS, TOLERANCE, Listener, descend
+from lsc.solver.newton import FAR, MAX_ITERATIONS, TOLERANCE, Listener, descend
 from lsc.solver.parts import Layout, Part, laid_out, slopes
 from lsc.solver.passes import Passes
 from lsc.solver.singles import kept, put_back
@@ -178,8 +178,7 @@ def _write(stream: Stream, overview: Overview, item: Spill, unit: Spill) -> tupl
     M, N, count = stream.n_reviewers, stream.n_items, 0
     size, norm = np.zeros(M, np.int64), np.zeros(M)
     many, tilt, total, spread = np.zeros(N), np.zeros(N), 0.0, 0.0
-    for first, start, items, score, keep in _chunks(stream, overview):
-        start = np.concatenate([[0], np.cumsum(keep)])[start]
+    for first, _, items, score, keep, start in _chunks(stream, overview):
         items, score, hers = items[keep], score[keep], np.diff(start)
         mine, reviewer = slice(first, first + hers.size), np.repeat(np.arange(hers.size), hers)
         middle = centred(score, start, reviewer)
@@ -207,17 +206,21 @@ def _overview(stream: Stream) -> Overview:
 
 def _put_back(stream: Stream, overview: Overview, bounds: tuple[float, float], quality: FloatArray) -> None:
     """Write the qualities of single items."""
-    for _, start, item, score, keep in _chunks(stream, overview):
+    for _, start, item, score, keep, _ in _chunks(stream, overview):
         if not keep.all():
             lower, upper = (np.full(start.size - 1, bound) for bound in bounds)
             put_back(start, item, score, keep, lower, upper, quality)
 
 
-def _chunks(stream: Stream, overview: Overview) -> Iterator[tuple[int, IntArray, ItemArray, FloatArray, BoolArray]]:
-    """Return, chunk by chunk, its first reviewer, the scored reviews, and which of them are kept."""
+def _chunks(
+    stream: Stream, overview: Overview
+) -> Iterator[tuple[int, IntArray, ItemArray, FloatArray, BoolArray, IntArray]]:
+    """Return, chunk by chunk, its first reviewer, the scored reviews, which are kept, and where each begins then."""
     for chunk in stream.chunks():
         start, item, score = by_score(chunk, overview.largest)
-        yield chunk.first, start, item, score, kept(start, item, score, overview.degree)
+        all_stay = np.ones(item.size, np.bool_), start
+        keep = kept(start, item, score, overview.degree) if stream.n_items >= FAR else all_stay
+        yield chunk.first, start, item, score, *keep
 
 
 def by_score(chunk: Chunk, largest: float) -> tuple[IntArray, ItemArray, FloatArray]:
