@@ -239,20 +239,38 @@ def minimise(
     if len(programme.item) == 0:
         quality = np.where(programme.is_reference, programme.reference, 0.0)
         return Minimiser(quality, np.zeros(0), 0.0, 0, True, "no reviews: nothing to solve")
-    far, whole, keep = _is_far(programme), programme, None
-    if far:
-        programme, keep = without_singles(programme)
+    if not _is_far(programme):
+        return _minimise(programme, tolerance, max_iterations, progress, start, far=False)
+    lean, keep = without_singles(programme)
+    found = _minimise(lean, tolerance, max_iterations, progress, start, far=True)
+    return found if keep is None else with_singles(programme, keep, found)
+
+
+def _minimise(
+    programme: Programme,
+    tolerance: float,
+    max_iterations: int,
+    progress: Listener | None,
+    start: FloatArray | None,
+    *,
+    far: bool,
+) -> Minimiser:
+    """Do what :func:`minimise` does, by passes over reviews that are laid out for it where items are ``far``."""
     table, common, units = tabulate(programme)
-    fixed = np.ascontiguousarray(programme.is_reference, dtype=np.bool_)
-    merit = Passes(held(table, programme.n_items), common, fixed) if far else Merit(table, common, fixed)
     known = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
     centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.degree, 1.0)
     begin = centred if start is None else (start - units.origin) / units.scale
     begin = np.where(programme.is_reference, known, begin)
+    fixed = np.ascontiguousarray(programme.is_reference, dtype=np.bool_)
+    merit: Merit | Passes
+    if far:
+        table = table._replace(score=table.unit)  # no kernel for lines reads scores beside the unit ones
+        merit = Passes(held(table, programme.n_items), common, fixed)
+    else:
+        merit = Merit(table, common, fixed)
     walk = descend(merit, begin, tolerance, max_iterations, progress, near=start is not None)
     perceived = merit.perceived if isinstance(merit, Merit) else perceived_by(table, walk.x)
-    found = _finish(programme, perceived, walk, tolerance, units)
-    return found if keep is None else with_singles(whole, keep, found)
+    return _finish(programme, perceived, walk, tolerance, units)
 
 
 def descend(
