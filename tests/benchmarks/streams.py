@@ -82,6 +82,7 @@ def run(job, path, limit):
         codes = [table[name].to_numpy() for name in ("reviewer", "item", "score")]
         reviews = Reviews.from_codes(*codes, reviewers=int(codes[0].max()) + 1, items=int(codes[1].max()) + 1)
         del table, codes
+        pa.default_memory_pool().release_unused()
         figures["reading"], begun, cpu = time.perf_counter() - begun, time.perf_counter(), time.process_time()
         found = calibrate(reviews)
         figures |= {"objective": found.objective, "message": found.message}

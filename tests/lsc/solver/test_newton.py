@@ -1,6 +1,7 @@
 """The fast solver against CVXPY, against the conditions of optimality, and on what breaks solvers."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -185,6 +186,17 @@ def test_passes_over_large_tables_give_what_small_ones_do(compiled, shapes):
         one, two = (merit.newton(gradient, 1e-10, 100) for merit in (small, large))
     assert two == pytest.approx(one, abs=1e-8)
     assert perceived_by(table, x) == pytest.approx(small.perceived)
+
+
+def test_the_number_of_threads_changes_no_digit(monkeypatch):
+    programme, _ = programmes.conference(60, 50, 5, 0.5, "linear", "linear", 3)
+    table, common, _ = tabulate(programme)
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr("lsc.solver.passes.ThreadPoolExecutor", lambda _, n=threads: ThreadPoolExecutor(n))
+        merit = Passes(held(table, 60), common, np.zeros(60, dtype=bool))
+        found.append(newton.descend(merit, np.zeros(60)).x)
+    assert np.array_equal(*found)
 
 
 CHAIN_KERNELS = ("isotonic", "bounded_isotonic", "spline_fit", "concave_fit", "sort_ranks")
