@@ -18,7 +18,7 @@ from reviewgraph.labels import IntArray, Label, encode, extended, plain_label, t
 from reviewgraph.plots import Pictured
 from reviewgraph.results import Backend, backend_of
 from reviewgraph.rows import Duplicates as Duplicates
-from reviewgraph.rows import first_repeated, say_twice, split_rows, table_rows
+from reviewgraph.rows import first_repeated, order_of_pairs, say_twice, split_rows, table_rows
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class Reviews(Pictured):
         if len(all_reviewers) == self.n_reviewers and len(all_items) == self.n_items:
             return self
         reviewer, item = reviewer_of[self.reviewer], item_of[self.item]
-        order = np.lexsort((item, reviewer))
+        order = order_of_pairs(reviewer, item)
         return replace(
             self,
             reviewer=frozen(reviewer[order]),

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from reviewgraph.arrays import BoolArray, FloatArray, IntArray, frozen, occurs
+from reviewgraph.arrays import BoolArray, CodeArray, FloatArray, IntArray, frozen, occurs
 from reviewgraph.errors import DuplicateReview, InputError
 from reviewgraph.formats.problems import quote
 from reviewgraph.labels import Label
@@ -18,6 +18,8 @@ Duplicates: TypeAlias = Literal["error", "last", "mean"]
 
 #: No score is larger: squares of what is beyond, summed, leave double precision.
 LARGEST = 1e100
+#: Codes up to this one take 32 bits.
+MOST_CODE = 2**32 - 1
 
 
 def table_rows(
@@ -52,8 +54,7 @@ def table_rows(
     refuse_out_of_range(left, len(reviewers), "reviewer", row_name)
     refuse_out_of_range(right, len(items), "item", row_name)
     values, known = checked_scores(score, scored, left.size, row_name)
-    # The sort is stable, so rows of one pair keep their order, which the policy "last" goes by.
-    order = np.lexsort((right, left))
+    order = order_of_pairs(left, right)
     rows = merge_duplicates(
         left[order],
         right[order],
@@ -64,6 +65,24 @@ def table_rows(
         order,
     )
     return frozen(rows[0]), frozen(rows[1]), frozen(rows[2]), frozen(rows[3])
+
+
+def order_of_pairs(reviewer: IntArray | CodeArray, item: IntArray | CodeArray) -> IntArray:
+    """Return the order of pairs, those that stand twice in the order in which they came, which "last" goes by.
+
+    >>> order_of_pairs(np.array([1, 0, 1, 0]), np.array([2, 5, 2, 1])).tolist()
+    [3, 1, 0, 2]
+    """
+    if max(reviewer.max(initial=0), item.max(initial=0)) > MOST_CODE:
+        return np.lexsort((item, reviewer))
+    # One number a pair: tables often come sorted, and one sort of numbers takes a tenth of the time of two.
+    key = (reviewer.astype(np.uint64) << np.uint64(32)) | item.astype(np.uint64, copy=False)
+    if (key[1:] > key[:-1]).all():
+        return np.arange(key.size)
+    order = np.argsort(key)
+    # A sort that keeps the order of equals takes longer, and is needed only where there are some.
+    ordered = key[order]
+    return np.argsort(key, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
 
 
 def whole_codes(codes: npt.ArrayLike, what: str) -> IntArray:

@@ -9,9 +9,6 @@ from lsc.solver.tables import ELEMENT, Common, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.reviews import BoolArray, FloatArray
 
-#: Reviewers whose items are looked up together, and the number of items from which that pays.
-TOGETHER, FAR = 16, 200_000
-
 
 def _common_line(common: Common, x: FloatArray, gradient: FloatArray) -> tuple[float, bool]:
     """Squared distance of all qualities from one line in the raw scores, and whether its slope is free.
@@ -94,66 +91,26 @@ def multiply_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
 
 
 @kernel
-def multiply_far_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
-    """Do what :func:`multiply_lines` does, where items are too many for the processor's cache.
-
-    The items of several reviewers are looked up at once: a processor waits for many far places in memory together.
-    """
-    starts, item, _, unit, _, kinds, _, _, _ = table
-    total, reviewers, longest = 0.0, len(kinds), 0
-    for j in range(0, reviewers, TOGETHER):
-        # Room for the items of as many reviewers as are looked up together.
-        longest = max(longest, starts[min(j + TOGETHER, reviewers)] - starts[j])
-    near = np.empty(longest)
-    for first in range(0, reviewers, TOGETHER):
-        last, base = min(first + TOGETHER, reviewers), starts[first]
-        for r in range(base, starts[last]):
-            # Nothing here depends on the value before: these reads wait together.
-            near[r - base] = pair[item[r], 0]
-        for j in range(first, last):
-            if kinds[j] != LINEAR:
-                continue
-            start, end = starts[j], starts[j + 1]
-            # From here on as in multiply_lines, from near memory.
-            mean, slope = 0.0, 0.0
-            for r in range(start, end):
-                value = near[r - base]
-                mean += value
-                slope += unit[r] * value
-            mean /= end - start
-            if not sloped[j]:
-                slope = 0.0
-            for r in range(start, end):
-                gap = near[r - base] - mean - slope * unit[r]
-                pair[item[r], 1] += gap
-                total += gap * gap
-    return total
-
-
-@kernel
-def rooms(vectors: FloatArray, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Divide room of shape (4n,) into pairs of a direction and its image, inverse diagonal and residual."""
-    return vectors[: 2 * n].reshape((n, 2)), vectors[2 * n : 3 * n], vectors[3 * n :]
-
-
-@kernel
 def begin_descent(
     fixed: BoolArray,
     gradient: FloatArray,
-    direction: FloatArray,
     inverse: FloatArray,
     residual: FloatArray,
-    pair: FloatArray,
+    heading: FloatArray,
+    direction: FloatArray,
+    first: int,
+    last: int,
 ) -> float:
     """Begin conjugate gradients at 0 with the diagonal in ``inverse``; returns the square of the residual's norm.
 
-    The residual is the gradient turned round, entries of fixed items stay 0; a diagonal that vanishes counts as 1.
+    The residual is the gradient turned round, entries of fixed items stay 0; a diagonal that vanishes counts as 1. This
+    kernel, :func:`aim` and :func:`advance` see to the items ``first`` to ``last - 1``.
     """
     rho = 0.0
-    for i in range(len(gradient)):
+    for i in range(first, last):
         inverse[i] = 0.0 if fixed[i] else (1.0 / inverse[i] if inverse[i] > 0.0 else 1.0)
         residual[i] = 0.0 if fixed[i] else -gradient[i]
-        direction[i], pair[i, 0] = 0.0, 0.0
+        direction[i], heading[i] = 0.0, 0.0
         rho += residual[i] * inverse[i] * residual[i]
     return rho
 
@@ -161,28 +118,38 @@ def begin_descent(
 @kernel
 def aim(
     common: Common,
-    common_free: bool,
     common_weight: float,
     beta: float,
     inverse: FloatArray,
     residual: FloatArray,
-    pair: FloatArray,
+    heading: FloatArray,
+    image: FloatArray,
+    first: int,
+    last: int,
 ) -> tuple[float, float, float]:
-    """Write the next direction, and the diagonal part of its image under the common line's part.
+    """Write the next step's heading, and the diagonal part of its image under the common line's part.
 
-    Returns the curvature along it so far, and what the part of rank two multiplies degrees and tilts by.
+    Returns the sums that :func:`common_image` takes.
     """
-    curvature, mean, slope = 0.0, 0.0, 0.0
-    slope_weight = common_weight / common.spread if common_free else 0.0
-    for i in range(len(residual)):
-        value = inverse[i] * residual[i] + beta * pair[i, 0]
+    squares, mean, slope = 0.0, 0.0, 0.0
+    for i in range(first, last):
+        value = inverse[i] * residual[i] + beta * heading[i]
         part = common.degree[i] * value
-        pair[i, 0], pair[i, 1] = value, common_weight * part
+        heading[i], image[i] = value, common_weight * part
         mean += part
         slope += common.tilt[i] * value
-        curvature += part * value
+        squares += part * value
+    return squares, mean, slope
+
+
+@kernel
+def common_image(
+    common: Common, common_free: bool, common_weight: float, squares: float, mean: float, slope: float
+) -> tuple[float, float, float]:
+    """Return the curvature of the common line's part, and what its part of rank two multiplies degrees and tilts by."""
     mean /= common.reviews
-    curvature = common_weight * (curvature - mean * mean * common.reviews) - slope_weight * slope * slope
+    slope_weight = common_weight / common.spread if common_free else 0.0
+    curvature = common_weight * (squares - mean * mean * common.reviews) - slope_weight * slope * slope
     return curvature, common_weight * mean, slope_weight * slope
 
 
@@ -194,14 +161,17 @@ def advance(
     slope: float,
     inverse: FloatArray,
     residual: FloatArray,
-    pair: FloatArray,
+    heading: FloatArray,
+    image: FloatArray,
     direction: FloatArray,
+    first: int,
+    last: int,
 ) -> float:
     """Step to the minimum along the direction; returns the square of the new residual's norm."""
     fresh = 0.0
-    for i in range(len(residual)):
-        direction[i] += alpha * pair[i, 0]
-        left = residual[i] - alpha * (pair[i, 1] - mean * common.degree[i] - slope * common.tilt[i])
+    for i in range(first, last):
+        direction[i] += alpha * heading[i]
+        left = residual[i] - alpha * (image[i] - mean * common.degree[i] - slope * common.tilt[i])
         residual[i] = left
         fresh += left * left * inverse[i]
     return fresh
@@ -229,19 +199,18 @@ def _lines_direction(
     Returns the number of steps and the norm reached. A step costs O(E). ``vectors`` is room, of shape (4N,).
     """
     n = len(gradient)
-    pair, inverse, residual = rooms(vectors, n)
+    pair, inverse, residual = vectors[: 2 * n].reshape((n, 2)), vectors[2 * n : 3 * n], vectors[3 * n :]
+    heading, image = pair[:, 0], pair[:, 1]
     common_diagonal(common, common_free, common_weight, inverse)
     add_diagonal(table, sloped, inverse)
-    rho, beta, step = begin_descent(fixed, gradient, direction, inverse, residual, pair), 0.0, 0
+    rho, beta, step = begin_descent(fixed, gradient, inverse, residual, heading, direction, 0, n), 0.0, 0
     while step < max_steps and rho > tolerance * tolerance:
-        curvature, mean, slope = aim(common, common_free, common_weight, beta, inverse, residual, pair)
-        if n > FAR:
-            curvature += multiply_far_lines(table, sloped, pair)
-        else:
-            curvature += multiply_lines(table, sloped, pair)
+        squares, mean, slope = aim(common, common_weight, beta, inverse, residual, heading, image, 0, n)
+        curvature, mean, slope = common_image(common, common_free, common_weight, squares, mean, slope)
+        curvature += multiply_lines(table, sloped, pair)
         if curvature <= 0.0:
             break
-        fresh = advance(common, rho / curvature, mean, slope, inverse, residual, pair, direction)
+        fresh = advance(common, rho / curvature, mean, slope, inverse, residual, heading, image, direction, 0, n)
         beta, rho = fresh / rho, fresh
         step += 1
     return step, np.sqrt(rho)

@@ -18,7 +18,9 @@ import numpy as np
 from lsc.model.programme import Minimiser, Programme
 from lsc.model.shapes import LINEAR
 from lsc.solver.merit import Merit, Objective, inner
-from lsc.solver.tables import tabulate
+from lsc.solver.passes import Passes, held, perceived_by
+from lsc.solver.singles import with_singles, without_singles
+from lsc.solver.tables import Units, tabulate
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray
@@ -53,6 +55,9 @@ FLAT = 1e-11
 
 #: The gradient to reach, and Newton steps to take at most, unless told otherwise.
 TOLERANCE, MAX_ITERATIONS = 1e-9, 1000
+
+#: Items from which reviews of linear reviewers are laid out to be read in order, and single items left out.
+FAR = 200_000
 
 #: Who listens to progress.
 Listener: TypeAlias = Callable[[Progress], object]
@@ -234,14 +239,38 @@ def minimise(
     if len(programme.item) == 0:
         quality = np.where(programme.is_reference, programme.reference, 0.0)
         return Minimiser(quality, np.zeros(0), 0.0, 0, True, "no reviews: nothing to solve")
+    if not _is_far(programme):
+        return _minimise(programme, tolerance, max_iterations, progress, start, far=False)
+    lean, keep = without_singles(programme)
+    found = _minimise(lean, tolerance, max_iterations, progress, start, far=True)
+    return found if keep is None else with_singles(programme, keep, found)
+
+
+def _minimise(
+    programme: Programme,
+    tolerance: float,
+    max_iterations: int,
+    progress: Listener | None,
+    start: FloatArray | None,
+    *,
+    far: bool,
+) -> Minimiser:
+    """Do what :func:`minimise` does, by passes over reviews that are laid out for it where items are ``far``."""
     table, common, units = tabulate(programme)
-    merit = Merit(table, common, np.ascontiguousarray(programme.is_reference, dtype=np.bool_))
     known = np.where(programme.is_reference, (programme.reference - units.origin) / units.scale, 0.0)
     centred = np.bincount(table.item, table.score, programme.n_items) / np.maximum(common.degree, 1.0)
     begin = centred if start is None else (start - units.origin) / units.scale
     begin = np.where(programme.is_reference, known, begin)
+    fixed = np.ascontiguousarray(programme.is_reference, dtype=np.bool_)
+    merit: Merit | Passes
+    if far:
+        table = table._replace(score=table.unit)  # no kernel for lines reads scores beside the unit ones
+        merit = Passes(held(table, programme.n_items), common, fixed)
+    else:
+        merit = Merit(table, common, fixed)
     walk = descend(merit, begin, tolerance, max_iterations, progress, near=start is not None)
-    return _finish(programme, merit, walk, tolerance, units.origin, units.scale)
+    perceived = merit.perceived if isinstance(merit, Merit) else perceived_by(table, walk.x)
+    return _finish(programme, perceived, walk, tolerance, units)
 
 
 def descend(
@@ -257,6 +286,11 @@ def descend(
     walk = Walk(merit, begin, max_iterations, progress)
     _follow(walk, tolerance, near=near)
     return walk
+
+
+def _is_far(programme: Programme) -> bool:
+    """Whether all reviewers are linear, and their items more than a processor's cache holds."""
+    return programme.n_items >= FAR and programme.ties_equal and bool(np.all(programme.shape == LINEAR))
 
 
 def _refuse(programme: Programme) -> None:
@@ -298,13 +332,15 @@ def _go(
     return True
 
 
-def _finish(programme: Programme, merit: Merit, walk: Walk, tolerance: float, origin: float, scale: float) -> Minimiser:
-    """Bring the point the walk has reached back to the units of the programme."""
-    reviewed = merit.common.degree > 0.0
+def _finish(programme: Programme, perceived: FloatArray, walk: Walk, tolerance: float, units: Units) -> Minimiser:
+    """Bring the point the walk has reached, and perceived qualities there, back to the units of the programme."""
+    reviewed = walk.merit.common.degree > 0.0
     shift = 0.0 if np.any(programme.is_reference) else -float(walk.x[reviewed].mean())
-    quality = origin + scale * (walk.x + shift)
+    quality = units.origin + units.scale * (walk.x + shift)
     quality[~reviewed] = 0.0
     quality[programme.is_reference] = programme.reference[programme.is_reference]
-    perceived = origin + scale * (merit.perceived + shift)
+    perceived *= units.scale
+    perceived += units.origin + units.scale * shift
     converged, message = walk.ending(tolerance)
-    return Minimiser(quality, perceived, scale * scale * merit.squares, walk.iterations, converged, message)
+    objective = units.scale * units.scale * walk.merit.squares
+    return Minimiser(quality, perceived, objective, walk.iterations, converged, message)

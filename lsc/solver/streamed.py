@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lsc.model.formulation import order_by_score, tied_up_to_rounding
-from lsc.model.shapes import IDLE, LINEAR
-from lsc.solver.faces import distances
-from lsc.solver.lines import (
-    FAR,
-    add_diagonal,
-    advance,
-    aim,
-    begin_descent,
-    common_diagonal,
-    multiply_far_lines,
-    multiply_lines,
-    rooms,
-)
-from lsc.solver.merit import Objective
-from lsc.solver.newton import MAX_ITERATIONS, TOLERANCE, Listener, descend
-from lsc.solver.tables import Common, ItemArray, Table, centred, first_face
+from lsc.solver.newton import FAR, MAX_ITERATIONS, TOLERANCE, Listener, descend
+from lsc.solver.parts import Layout, Part, laid_out, slopes
+from lsc.solver.passes import Passes
+from lsc.solver.singles import kept, put_back
+from lsc.solver.tables import Common, ItemArray, centred
 from reviewgraph.labels import IntArray
-from reviewgraph.reviews import FloatArray
+from reviewgraph.reviews import BoolArray, FloatArray
 from reviewgraph.streams.spill import Spill, ranges
 
 if TYPE_CHECKING:
@@ -33,37 +23,72 @@ if TYPE_CHECKING:
     from reviewgraph.streams.table import Chunk, Stream
 
 
-class Lines(NamedTuple):
-    """The scored reviews of linear reviewers as the solver wants them, on disk.
+class Lines:
+    """The scored reviews of linear reviewers as the solver wants them, on disk, in parts that are held one at a time.
 
-    Hers of number j are ``start[j]:start[j + 1]``, ascending in score: ``item``, and ``unit``, the centred score
-    divided by its length over her reviews, ``norm``. ``lower`` and ``upper`` bound all slopes; ``batch`` reviews are
-    held at once.
+    Parameters
+    ----------
+    start
+        Shape (M + 1,): where the reviews of each reviewer begin, ascending in score.
+    unit
+        The centred scores divided by their length over each reviewer's reviews, reviewer by reviewer.
+    floor, ceiling
+        Shape (M,): bounds on slopes for unit scores, 0 where scores are constant.
+    blocks, places
+        Where items of reviews are, as :class:`lsc.solver.parts.Part` has them; empty, and written here.
+    longest
+        Reviews of a part, unless one reviewer has more.
     """
 
-    start: IntArray
-    item: Spill
-    unit: Spill
-    norm: FloatArray
-    lower: float
-    upper: float
-    batch: int
+    def __init__(
+        self, start: IntArray, unit: Spill, floor: FloatArray, ceiling: FloatArray, blocks: Spill, places: Spill
+    ) -> None:
+        self.start, self.unit, self.floor, self.ceiling = start, unit, floor, ceiling
+        self.blocks, self.places, self.longest = blocks, places, 0
+        self._layouts: list[tuple[slice, Layout]] = []
+        # Room for one part, used again and again, and the reviewers of the part in it.
+        self._rooms: list[npt.NDArray[Any]] = []
+        self._held = slice(0)
 
-    def tables(self) -> Iterator[tuple[int, Table]]:
-        """Pass over the reviews once: the first reviewer of each part, and the part as kernels take it."""
-        for first, last in ranges(self.start, self.batch):
+    @property
+    def n_reviewers(self) -> int:
+        """How many reviewers there are."""
+        return len(self.floor)
+
+    def lay_out(self, item: Spill, n_items: int, rows: int) -> Iterator[tuple[slice, ItemArray, FloatArray]]:
+        """Cut the reviews into parts, and write where their items are; returns reviewers, items and unit scores."""
+        for first, last in ranges(self.start, rows):
             low, high = int(self.start[first]), int(self.start[last])
-            start, size = self.start[first : last + 1] - low, last - first
-            # No kernel for lines reads scores beside the unit ones.
-            unit = self.unit.read(low, high)
-            yield (
-                first,
-                Table(
-                    *(start, self.item.read(low, high), unit, unit, self.norm[first:last]),
-                    np.where(np.diff(start) < 2, IDLE, LINEAR),
-                    *(np.full(size, self.lower), np.full(size, self.upper), np.ones(size, np.bool_)),
-                ),
-            )
+            items = item.read(low, high)
+            layout, block, place = laid_out(self.start[first : last + 1] - low, items, n_items)
+            self.blocks.append(block)
+            self.places.append(place)
+            self._layouts.append((slice(first, last), layout))
+            self.longest = max(self.longest, high - low)
+            yield slice(first, last), items, self.unit.read(low, high)
+
+    def parts(self) -> Iterator[tuple[slice, Part]]:
+        """Pass over the reviews once: reviewers, and their reviews."""
+        spills = self.blocks, self.unit, self.places
+        if not self._rooms:
+            self._rooms = [np.empty(self.longest, spill.dtype) for spill in spills]
+        for hers, layout in self._layouts:
+            low, high = int(self.start[hers.start]), int(self.start[hers.stop])
+            if self._held != hers:  # a table in one part is read once
+                for spill, room in zip(spills, self._rooms, strict=True):
+                    spill.read(low, high, room)
+                self._held = hers
+            block, unit, place = (room[: high - low] for room in self._rooms)
+            start = self.start[hers.start : hers.stop + 1] - low
+            yield hers, Part(start, block, unit, place, self.floor[hers], self.ceiling[hers], *layout)
+
+
+class Overview(NamedTuple):
+    """The largest score in size, the mean score, and the scored reviews of each item, shape (N,)."""
+
+    largest: float
+    mean: float
+    degree: IntArray
 
 
 class Solved(NamedTuple):
@@ -74,46 +99,6 @@ class Solved(NamedTuple):
     iterations: int
     converged: bool
     message: str
-
-
-class StreamedMerit(Objective):
-    """The objective of linear reviewers on disk; nothing is held of a review between two passes."""
-
-    def __init__(self, lines: Lines, common: Common) -> None:
-        n = len(common.degree)
-        super().__init__(common, np.zeros(n, np.bool_))
-        self.lines, self.sloped = lines, np.zeros(len(lines.norm), np.bool_)
-        self._vectors = np.zeros(4 * n)
-        self._multiply = multiply_far_lines if n > FAR else multiply_lines
-
-    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Value and gradient, by one pass."""
-        self.pull[:], self.squares, bend = 0.0, 0.0, np.zeros(0)
-        for first, table in self.lines.tables():
-            face = first_face(table)._replace(sloped=self.sloped[first : first + len(table.norm)])
-            perceived = np.empty(len(table.item))
-            self.squares += distances(table, face, False, x, perceived, self.pull, bend)[0]
-        return self.weighed(x)
-
-    def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
-        """Return the direction, by one pass for each step of conjugate gradients."""
-        common, free, weight = self.common, self._slope_free, self.common_weight
-        pair, inverse, residual = rooms.inner(self._vectors, len(gradient))
-        common_diagonal(common, free, weight, inverse)
-        for first, table in self.lines.tables():
-            add_diagonal(table, self.sloped[first : first + len(table.norm)], inverse)
-        rho, beta = begin_descent(self.fixed, gradient, self.direction, inverse, residual, pair), 0.0
-        for _ in range(max_steps):
-            if rho <= tolerance * tolerance:
-                break
-            curvature, mean, slope = aim(common, free, weight, beta, inverse, residual, pair)
-            for first, table in self.lines.tables():
-                curvature += self._multiply(table, self.sloped[first : first + len(table.norm)], pair)
-            if curvature <= 0.0:
-                break
-            fresh = advance(common, rho / curvature, mean, slope, inverse, residual, pair, self.direction)
-            beta, rho = fresh / rho, fresh
-        return self.direction
 
 
 def minimise_streamed(
@@ -140,52 +125,102 @@ def minimise_streamed(
     max_iterations, progress
         As :func:`lsc.solver.newton.minimise` takes them.
     """
-    with Spill("<u4") as item, Spill("<f8") as unit:
-        lines, common, scale = _tabulate(stream, hypothesis.bounds, item, unit)
-        begin, tolerance, reviewed = _centred_averages(lines, common), TOLERANCE, common.degree > 0.0
+    overview, tolerance = _overview(stream), TOLERANCE
+    reviewed = overview.degree > 0
+    with Spill("<f8") as unit, Spill("<u2") as blocks, Spill("<u2") as places:
+        lines, common, scale, begin = _tabulate(stream, overview, hypothesis.bounds, unit, blocks, places)
         for near in (False, True):
-            merit = StreamedMerit(lines, common)
+            merit = Passes(lines, common, np.zeros(common.degree.size, np.bool_))
             walk = descend(merit, begin, tolerance, max_iterations, progress, near=near)
             converged, message = walk.ending(tolerance)
             if near and not converged:  # the first solution stands
                 break
-            quality = np.where(reviewed, scale * (walk.x - float(walk.x[reviewed].mean())), 0.0)
+            quality = np.where(common.degree > 0.0, scale * walk.x, 0.0)
+            _put_back(stream, overview, hypothesis.bounds, quality)
+            quality = np.where(reviewed, quality - float(quality[reviewed].mean()), 0.0)
             found = Solved(quality, scale * scale * merit.squares, walk.iterations, converged, message)
-            if not converged or not exact(found.objective / common.reviews, quality):
+            if not converged or not exact(found.objective / int(overview.degree.sum()), quality):
                 break
             begin, tolerance = quality / scale, sharp
             del merit, walk
         return found
 
 
-def _tabulate(stream: Stream, bounds: tuple[float, float], item: Spill, unit: Spill) -> tuple[Lines, Common, float]:
-    """Write the reviews in the solver's units; returns them, the common line and the scale of qualities."""
-    slope = bounds[0] or 1.0
-    largest, total, count = 0.0, 0.0, 0
-    for chunk in stream.chunks():
-        score = chunk.score[~np.isnan(chunk.score)]
-        largest, count = max(largest, float(np.abs(score).max(initial=0.0))), count + score.size
-        total += float(score.sum())
-    M, N, mean = stream.n_reviewers, stream.n_items, total / count
+def _tabulate(
+    stream: Stream, overview: Overview, bounds: tuple[float, float], unit: Spill, blocks: Spill, places: Spill
+) -> tuple[Lines, Common, float, FloatArray]:
+    """Write the reviews in the solver's units.
+
+    Returns them, the common line, the scale of qualities, and to begin with the average of items' centred scores.
+    """
+    lower = bounds[0] or 1.0
+    with Spill("<u4") as item:
+        size, norm, common = _write(stream, overview, item, unit)
+        # Scores are divided by what makes their spread 1 and the lower slope 1.
+        scale = lower * float(np.sqrt(np.sum(norm * norm) / common.reviews)) or 1.0
+        factor, least, most = scale / lower, bounds[0] / lower, bounds[1] / lower
+        norm /= factor
+        start = np.concatenate([[0], np.cumsum(size)])
+        lines, total = Lines(start, unit, *slopes(norm, least, most), blocks, places), np.zeros(stream.n_items)
+        # A part as long as there are items looks a block's entries up often enough to repay reading them.
+        for hers, items, units in lines.lay_out(item, stream.n_items, max(stream.batch, stream.n_items)):
+            np.add.at(total, items, units * np.repeat(norm[hers], size[hers]))
+    total /= np.maximum(common.degree, 1.0)
+    tilt, spread = common.tilt / factor, common.spread / factor**2
+    return lines, common._replace(tilt=tilt, spread=spread, lower=least, upper=most), scale, total
+
+
+def _write(stream: Stream, overview: Overview, item: Spill, unit: Spill) -> tuple[IntArray, FloatArray, Common]:
+    """Write items and unit scores; return numbers of reviews and lengths of scores by reviewer, and the common line.
+
+    Single items are left out, see :mod:`lsc.solver.singles`.
+    """
+    M, N, count = stream.n_reviewers, stream.n_items, 0
     size, norm = np.zeros(M, np.int64), np.zeros(M)
-    degree, tilt, spread = np.zeros(N), np.zeros(N), 0.0
-    for chunk in stream.chunks():
-        start, items, score = by_score(chunk, largest)
-        hers = np.diff(start)
-        mine, reviewer = slice(chunk.first, chunk.first + hers.size), np.repeat(np.arange(hers.size), hers)
+    many, tilt, total, spread = np.zeros(N), np.zeros(N), 0.0, 0.0
+    for first, _, items, score, keep, start in _chunks(stream, overview):
+        items, score, hers = items[keep], score[keep], np.diff(start)
+        mine, reviewer = slice(first, first + hers.size), np.repeat(np.arange(hers.size), hers)
         middle = centred(score, start, reviewer)
         size[mine], norm[mine] = hers, np.sqrt(np.bincount(reviewer, middle * middle, hers.size))
-        raw = score - mean
-        np.add.at(degree, items, 1.0)
+        raw = score - overview.mean
+        np.add.at(many, items, 1.0)
         np.add.at(tilt, items, raw)
-        spread += float(np.sum(raw * raw))
+        count, total, spread = count + raw.size, total + float(raw.sum()), spread + float(np.sum(raw * raw))
         item.append(items)
         unit.append(middle / np.where(norm[mine] > 0.0, norm[mine], 1.0)[reviewer])
-    # Scores are divided by what makes their spread 1 and the lower slope 1.
-    scale = slope * float(np.sqrt(np.sum(norm * norm) / count)) or 1.0
-    factor, (lower, upper) = scale / slope, (bound / slope for bound in bounds)
-    lines = Lines(np.concatenate([[0], np.cumsum(size)]), item, unit, norm / factor, lower, upper, stream.batch)
-    return lines, Common(degree, tilt / factor, spread / factor**2, float(count), lower, upper), scale
+    # Single items counted in the mean: the common line goes through the scores that were kept.
+    off = total / count
+    return size, norm, Common(many, tilt - off * many, spread - off * total, float(count), 0.0, np.inf)
+
+
+def _overview(stream: Stream) -> Overview:
+    """Look at all scores once."""
+    largest, total, degree = 0.0, 0.0, np.zeros(stream.n_items, np.int64)
+    for chunk in stream.chunks():
+        _, _, item, score = chunk.only_scored()
+        largest, total = max(largest, float(np.abs(score).max(initial=0.0))), total + float(score.sum())
+        np.add.at(degree, item, 1)
+    return Overview(largest, total / int(degree.sum()), degree)
+
+
+def _put_back(stream: Stream, overview: Overview, bounds: tuple[float, float], quality: FloatArray) -> None:
+    """Write the qualities of single items."""
+    for _, start, item, score, keep, _ in _chunks(stream, overview):
+        if not keep.all():
+            lower, upper = (np.full(start.size - 1, bound) for bound in bounds)
+            put_back(start, item, score, keep, lower, upper, quality)
+
+
+def _chunks(
+    stream: Stream, overview: Overview
+) -> Iterator[tuple[int, IntArray, ItemArray, FloatArray, BoolArray, IntArray]]:
+    """Return, chunk by chunk, its first reviewer, the scored reviews, which are kept, and where each begins then."""
+    for chunk in stream.chunks():
+        start, item, score = by_score(chunk, overview.largest)
+        all_stay = np.ones(item.size, np.bool_), start
+        keep = kept(start, item, score, overview.degree) if stream.n_items >= FAR else all_stay
+        yield chunk.first, start, item, score, *keep
 
 
 def by_score(chunk: Chunk, largest: float) -> tuple[IntArray, ItemArray, FloatArray]:
@@ -194,12 +229,3 @@ def by_score(chunk: Chunk, largest: float) -> tuple[IntArray, ItemArray, FloatAr
     reviewer = np.repeat(np.arange(start.size - 1), np.diff(start))
     order = order_by_score(start, score)
     return start, item[order], tied_up_to_rounding(score[order], reviewer, largest)
-
-
-def _centred_averages(lines: Lines, common: Common) -> FloatArray:
-    """Return the average of each item's centred scores, from which the solver begins."""
-    total = np.zeros(len(common.degree))
-    for _, table in lines.tables():
-        size = np.diff(table.start)
-        np.add.at(total, table.item, table.unit * np.repeat(table.norm, size))
-    return np.asarray(total / np.maximum(common.degree, 1.0))

@@ -82,7 +82,7 @@ def calibrate_stream(
 
     Notes
     -----
-    About 25 numbers an item and 4 a reviewer are held. A step of conjugate gradients is one pass.
+    About 30 numbers an item and 6 a reviewer are held. A step of conjugate gradients is one pass.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lsc.estimate import best_first, or_none, ranks
+from lsc.evidence.support import numbered
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.errors import InputError
 from reviewgraph.results import Result
@@ -125,14 +126,11 @@ def scored_groups(stream: Stream) -> tuple[IntArray, BoolArray]:
     """
     vertices, pieces = pieces_of(stream, scored=True)
     M = stream.n_reviewers
-    count = np.bincount(vertices[M:], minlength=pieces)
-    first = np.full(pieces, stream.n_items)
-    first[vertices[M:][::-1]] = np.arange(stream.n_items)[::-1]
-    # Largest first, ties by the first item; pieces of reviewers without scores hold no item and come last.
-    number = np.empty(pieces, np.int64)
-    number[np.lexsort((first, -count))] = np.arange(1, pieces + 1)
+    group = numbered(vertices[M:])
+    number = np.zeros(pieces, np.int64)  # pieces of reviewers without scores hold no item
+    number[vertices[M:]] = group
     linked = np.zeros(pieces, np.bool_)
     for chunk in stream.chunks():
         several = np.diff(chunk.only_scored().start) > 1
         linked[number[vertices[chunk.first : chunk.first + several.size][several]] - 1] = True
-    return number[vertices[M:]], linked[: int(np.count_nonzero(count))]
+    return group, linked[: int(group.max())]

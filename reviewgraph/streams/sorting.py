@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reviewgraph.arrays import CodeArray, IntArray
-from reviewgraph.rows import Duplicates, merge_duplicates
+from reviewgraph.arrays import IntArray
+from reviewgraph.rows import Duplicates, merge_duplicates, order_of_pairs
 from reviewgraph.streams.spill import Spill, ranges
 
 #: A row as it is spilled: codes of 32 bits, and NaN as the score of a planned review.
@@ -60,7 +60,7 @@ def sort_rows(
         _part(rows, parted, np.array([first for first, _ in cuts], np.int64), start, batch)
         for first, last in cuts:
             part = parted.read(int(start[first]), int(start[last]))
-            order = _by_pair(part["reviewer"], part["item"])
+            order = order_of_pairs(part["reviewer"], part["item"])
             part = part[order]
 
             def say_of(one: int, other: int, part: np.ndarray = part, order: IntArray = order) -> str:
@@ -74,15 +74,6 @@ def sort_rows(
             score.append(scores)
             found[first:last] = np.bincount(reviewer - np.uint32(first), minlength=last - first)
     return Sorted(np.concatenate([[0], np.cumsum(found)]), item, score)
-
-
-def _by_pair(reviewer: CodeArray, item: CodeArray) -> IntArray:
-    """Return the order of pairs, those that stand twice in the order in which they came."""
-    key = (reviewer.astype(np.uint64) << np.uint64(32)) | item
-    order = np.argsort(key)
-    # A sort that keeps the order of equals takes longer, and is needed only where there are some.
-    ordered = key[order]
-    return np.argsort(key, kind="stable") if (ordered[1:] == ordered[:-1]).any() else order
 
 
 def _part(rows: Spill, parted: Spill, firsts: IntArray, start: IntArray, batch: int) -> None:

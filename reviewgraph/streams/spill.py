@@ -77,10 +77,11 @@ class Spill:
             raise _no_room(error) from error
         self.size = max(self.size, at + len(entries))
 
-    def read(self, first: int, last: int) -> npt.NDArray[Any]:
-        """Return the entries from ``first`` to before ``last``."""
-        found = np.empty(max(0, last - first), self.dtype)
-        if found.size:
+    def read(self, first: int, last: int, into: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Return the entries from ``first`` to before ``last``, in the beginning of an array that is given, if any."""
+        size = max(0, last - first)
+        found = np.empty(size, self.dtype) if into is None else into[:size]
+        if size:
             try:
                 self.file.seek(first * self.dtype.itemsize)
                 self.file.readinto(found.view(np.uint8).data)

@@ -97,6 +97,7 @@ def run(job, path, limit):
         sizes = {"reviewers": int(reviewer.max()) + 1, "items": int(item.max()) + 1}
         reviews = Reviews.from_codes(reviewer, item, table["score"].to_numpy(), **sizes)
         del table, reviewer, item
+        pa.default_memory_pool().release_unused()
         figures["reading"], begun, cpu = time.perf_counter() - begun, time.perf_counter(), time.process_time()
         found = calibrate(reviews) if job == "memory" else posterior(reviews, progress=tell)
         figures |= told(found)

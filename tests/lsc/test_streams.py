@@ -67,16 +67,42 @@ def test_qualities_are_those_in_memory(tmp_path: Path, hypothesis: str, noise: f
         assert [entry for part in small for entry in part["rank"]] == columns["rank"]
 
 
-def test_the_long_way_and_the_wide_lookup_are_the_same_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_long_way_is_the_same_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, conference(5, n_reviewers=9, load=2))
     whole = lsc.calibrate(read_reviews(path))
     monkeypatch.setattr(newton, "QUICK", 1)
-    monkeypatch.setattr("lsc.solver.streamed.FAR", 3)
     again = lsc.calibrate(read_reviews(path))
     with stream_reviews(path, batch=7) as stream:
         found = lsc.calibrate_stream(stream)
     assert found.quality == pytest.approx(again.quality, abs=1e-8, nan_ok=True)
     assert found.objective == pytest.approx(whole.objective, abs=1e-9)
+
+
+@pytest.mark.parametrize("hypothesis", ["linear", "offset"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_items_with_one_review_are_where_all_reviews_put_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hypothesis: str, seed: int
+) -> None:
+    rows, rng = conference(seed, n_reviewers=30, load=6), np.random.default_rng(seed)
+    for j in range(seed % 2, 30, 3):  # for odd seeds every reviewer with single items has others
+        rows["reviewer"] += [j, j]
+        rows["item"] += [500 + j, 700 + j]
+        rows["score"] += rng.normal(size=2).tolist()
+    path = written(tmp_path, rows)
+    whole = lsc.calibrate(read_reviews(path), hypothesis)
+    monkeypatch.setattr(newton, "FAR", 1)
+    monkeypatch.setattr("lsc.solver.streamed.FAR", 1)
+    far = lsc.calibrate(read_reviews(path), hypothesis)
+    with stream_reviews(path, batch=7) as stream:
+        found = lsc.calibrate_stream(stream, hypothesis)
+    assert far.is_optimal()
+    assert far.objective == pytest.approx(whole.objective, rel=1e-8)
+    assert found.objective == pytest.approx(whole.objective, rel=1e-8)
+    assert found.quality == pytest.approx(far.quality, abs=1e-7, nan_ok=True)
+    if seed % 2:  # else the scores leave open where some single items are
+        assert far.quality == pytest.approx(whole.quality, abs=1e-7, nan_ok=True)
+        assert far.noise == pytest.approx(whole.noise, abs=1e-7, nan_ok=True)
+        assert far.rank.tolist() == whole.rank.tolist()
 
 
 def test_refusals(tmp_path: Path) -> None:

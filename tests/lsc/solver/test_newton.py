@@ -1,6 +1,8 @@
 """The fast solver against CVXPY, against the conditions of optimality, and on what breaks solvers."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +12,14 @@ from lsc.model.programme import Programme
 from lsc.model.shapes import Shape
 from lsc.solver import faces, newton, projections
 from lsc.solver.blocks import LARGEST, clustered_direction
-from lsc.solver.lines import common_line, lines_direction, multiply_far_lines, multiply_lines
+from lsc.solver.lines import common_line, lines_direction
 from lsc.solver.matrix import SMALL
 from lsc.solver.merit import Merit
 from lsc.solver.newton import _Bracket, minimise, search
+from lsc.solver.passes import Passes, held, perceived_by
 from lsc.solver.tables import tabulate
 from reviewgraph.errors import InputError
+from reviewgraph.kernels.compiling import POLICY
 from tests.lsc import naive_projections as naive
 from tests.lsc import programmes
 
@@ -62,6 +66,21 @@ def test_objective_is_that_of_cvxpy(seed):
     assert found.objective <= expected + 1e-7 * abs(expected) + 1e-9 * size
     # Clarabel's own accuracy bounds the other side; optimality itself is checked above.
     assert found.objective >= expected - 1e-4 * abs(expected) - 1e-9 * size
+
+
+def test_large_tables_are_solved_as_small_ones_are(monkeypatch):
+    """Linear reviewers with bounds of any kind, references, single items and constant scores."""
+    for seed in COMPARED:
+        programme = programmes.small(seed)
+        programme = replace(programme, kind=np.zeros_like(programme.kind), ties_equal=True)
+        if len(programme.item) == 0:
+            continue
+        small = minimise(programme)
+        with monkeypatch.context() as patch:
+            patch.setattr(newton, "FAR", 1)
+            large = minimise(programme)
+        check_optimal(programme, large)
+        assert large.objective == pytest.approx(small.objective, abs=1e-9 * (programme.score @ programme.score + 1.0))
 
 
 def projected(programme, x):
@@ -142,23 +161,42 @@ def test_kernels_give_the_same_interpreted_and_compiled(shape, seed):
     assert tilts[0] == pytest.approx(tilts[1])
 
 
-@pytest.mark.parametrize("form", ["python", "compiled"])
-def test_products_of_large_tables_are_those_of_small_ones(form):
-    """Loads differ, the last batch of reviewers is short, and some reviewers are not linear."""
+@pytest.mark.parametrize("shapes", [(0.1, np.inf), (0.5, 0.5), (0.1, 0.3)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_passes_over_large_tables_give_what_small_ones_do(compiled, shapes):
+    """Loads differ, some reviewers have one score or none, some scores are constant, and some qualities are known."""
     rng = np.random.default_rng(0)
-    size = rng.integers(1, 9, 53)
+    size = rng.integers(0, 9, 53)
     start = np.concatenate([[0], np.cumsum(size)])
     item = np.concatenate([rng.permutation(30)[:k] for k in size])
+    score = [np.sort(rng.normal(size=k)) * (j % 7 > 0) for j, k in enumerate(size)]
     programme = Programme(
-        30, start, item, np.concatenate([np.sort(rng.normal(size=k)) for k in size]), rng.integers(0, 2, 53),
-        np.full(53, 0.1), np.full(53, np.inf), True, np.zeros(30, dtype=bool), np.zeros(30),
+        30, start, item, np.concatenate(score), np.zeros(53, dtype=int), np.full(53, shapes[0]),
+        np.full(53, shapes[1]), True, np.zeros(30, dtype=bool), np.zeros(30),
     )  # fmt: skip
-    table, _, _ = tabulate(programme)
-    pair = rng.normal(size=(30, 2))
-    far, sloped = pair.copy(), rng.random(53) < 0.5
-    near = getattr(multiply_lines, form)(table, sloped, pair)
-    assert getattr(multiply_far_lines, form)(table, sloped, far) == near
-    assert np.array_equal(far, pair)
+    table, common, _ = tabulate(programme)
+    fixed = np.arange(30) < 2
+    small, large = Merit(table, common, fixed), Passes(held(table, 30), common, fixed)
+    small.common_weight = large.common_weight = 0.01
+    x = rng.normal(size=30)
+    with POLICY.at_once() if compiled else nullcontext():
+        (value, gradient), (again, other) = small(x), large(x)
+        assert (value, gradient) == (pytest.approx(again), pytest.approx(other))
+        assert (small.face.sloped == large.sloped).all()
+        one, two = (merit.newton(gradient, 1e-10, 100) for merit in (small, large))
+    assert two == pytest.approx(one, abs=1e-8)
+    assert perceived_by(table, x) == pytest.approx(small.perceived)
+
+
+def test_the_number_of_threads_changes_no_digit(monkeypatch):
+    programme, _ = programmes.conference(60, 50, 5, 0.5, "linear", "linear", 3)
+    table, common, _ = tabulate(programme)
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr("lsc.solver.passes.ThreadPoolExecutor", lambda _, n=threads: ThreadPoolExecutor(n))
+        merit = Passes(held(table, 60), common, np.zeros(60, dtype=bool))
+        found.append(newton.descend(merit, np.zeros(60)).x)
+    assert np.array_equal(*found)
 
 
 CHAIN_KERNELS = ("isotonic", "bounded_isotonic", "spline_fit", "concave_fit", "sort_ranks")

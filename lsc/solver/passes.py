@@ -1,0 +1,161 @@
+"""The objective and the Newton directions of many linear reviewers, by passes over their reviews, wherever these lie.
+
+Two threads take half the items or reviewers each, and what they find is added in a fixed order: no answer depends on
+how many processors there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from lsc.solver.faces import distances
+from lsc.solver.lines import advance, aim, begin_descent, common_diagonal, common_image
+from lsc.solver.merit import Objective
+from lsc.solver.parts import Part, hand_back, laid_out, leave_diagonal, leave_lines, look_up, slopes
+from lsc.solver.tables import Common, Table, first_face
+from reviewgraph.kernels.compiling import Kernel
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import BoolArray, FloatArray
+
+#: The diagonal only speeds up conjugate gradients: it is kept while fewer slopes than this part become free or fixed.
+STALE = 1 / 16
+
+
+class Parts(Protocol):
+    """Reviews that can be passed over."""
+
+    @property
+    def n_reviewers(self) -> int:
+        """How many reviewers there are."""
+        ...
+
+    @property
+    def longest(self) -> int:
+        """Reviews of the longest part."""
+        ...
+
+    def parts(self) -> Iterator[tuple[slice, Part]]:
+        """Pass over the reviews once: reviewers, and their reviews."""
+        ...
+
+
+class Held(NamedTuple):
+    """Reviews in memory, in one part."""
+
+    part: Part
+
+    @property
+    def n_reviewers(self) -> int:
+        """How many reviewers there are."""
+        return len(self.part.floor)
+
+    @property
+    def longest(self) -> int:
+        """How many reviews there are."""
+        return len(self.part.block)
+
+    def parts(self) -> Iterator[tuple[slice, Part]]:
+        """Return them all."""
+        yield slice(0, self.n_reviewers), self.part
+
+
+def held(table: Table, n_items: int) -> Held:
+    """Lay out a table of linear reviewers, tied scores being equal."""
+    layout, block, place = laid_out(table.start, table.item, n_items)
+    floor, ceiling = slopes(table.norm, table.lower, table.upper)
+    return Held(Part(table.start, block, table.unit, place, floor, ceiling, *layout))
+
+
+def _middle(slot: IntArray) -> int:
+    """Return the block with which the second half of the slots begins."""
+    return int(np.searchsorted(slot, slot[-1] // 2))
+
+
+def perceived_by(table: Table, x: FloatArray) -> FloatArray:
+    """Return the perceived quality of each review of linear reviewers at given qualities, shape (E,)."""
+    perceived = np.empty(len(table.item))
+    distances(table, first_face(table), False, x, perceived, np.zeros(x.size), np.zeros(0))
+    return perceived
+
+
+class Passes(Objective):
+    """The objective of linear reviewers; a product is one pass, and so are value and gradient."""
+
+    def __init__(self, reviews: Parts, common: Common, fixed: BoolArray) -> None:
+        super().__init__(common, fixed)
+        n, m = fixed.size, reviews.n_reviewers
+        self.reviews, self.sloped = reviews, np.zeros(m, np.bool_)
+        self._room = np.empty(reviews.longest)
+        self._heading, self._image, self._inverse, self._residual = (np.zeros(n) for _ in range(4))
+        # Of the reviewers' part of the diagonal: the slopes that were free then.
+        self._diagonal, self._free_then = np.zeros(n), np.ones(m, np.bool_)
+        self._threads = ThreadPoolExecutor(2)
+        self.products = 0
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Value and gradient (zero at known qualities), by one pass."""
+        self.pull[:] = 0.0
+        self.squares = self._pass(leave_lines, x, self.pull, fit=True)
+        value, gradient = self.weighed(x)
+        gradient[self.fixed] = 0.0
+        return value, gradient
+
+    def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
+        """Return the direction, by one pass for each step of conjugate gradients."""
+        common, free, weight, heading = self.common, self._slope_free, self.common_weight, self._heading
+        vectors = self._inverse, self._residual, heading
+        self._precondition()
+        rho, beta = sum(self._by_items(begin_descent, self.fixed, gradient, *vectors, self.direction)), 0.0
+        for _ in range(max_steps):
+            if rho <= tolerance * tolerance:
+                break
+            sums = np.sum(self._by_items(aim, common, weight, beta, *vectors, self._image), axis=0).tolist()
+            curvature, mean, slope = common_image(common, free, weight, *sums)
+            curvature += self._pass(leave_lines, heading, self._image)
+            if curvature <= 0.0:
+                break
+            steps = common, rho / curvature, mean, slope, *vectors, self._image, self.direction
+            fresh = sum(self._by_items(advance, *steps))
+            beta, rho = fresh / rho, fresh
+            self.products += 1
+        return self.direction
+
+    def _precondition(self) -> None:
+        """Write the diagonal of the matrix into the room of its inverse."""
+        if np.count_nonzero(self.sloped != self._free_then) > STALE * self.sloped.size or not self._diagonal.any():
+            self._diagonal[:], self._free_then = 0.0, self.sloped.copy()
+            self._pass(leave_diagonal, None, self._diagonal)
+        common_diagonal(self.common, self._slope_free, self.common_weight, self._inverse)
+        self._inverse += self._diagonal
+
+    def _pass(self, kernel: Kernel[..., float], x: FloatArray | None, out: FloatArray, *, fit: bool = False) -> float:
+        """Look items up, run a kernel on the reviewers, and add what it leaves to ``out``; returns its sum."""
+        total = 0.0
+        for hers, part in self.reviews.parts():
+            reviews, cut, sloped = part.block.size, _middle(part.slot), self.sloped[hers]
+            blocks, room = ((0, cut), (cut, part.slot.size - 1)), self._room[:reviews]
+            reviewers = ((part.slot[:-1], 0, part.middle), (part.halfway, part.middle, part.floor.size))
+            if x is not None:
+                self._both(look_up, reviews, *((part, x, room, *ends) for ends in blocks))
+            total += sum(
+                self._both(
+                    *(kernel, reviews),
+                    *((part, sloped, fit, room, begin.copy(), *ends) for begin, *ends in reviewers),
+                )
+            )
+            self._both(hand_back, reviews, *((part, room, out, *ends) for ends in blocks))
+        return total
+
+    def _by_items(self, kernel: Kernel[..., Any], *given: Any) -> list[Any]:
+        """Run a kernel on each half of the items, and return both answers."""
+        n = self.fixed.size
+        return self._both(kernel, n, (*given, 0, n // 2), (*given, n // 2, n))
+
+    def _both(self, kernel: Kernel[..., Any], size: int, *given: tuple[Any, ...]) -> list[Any]:
+        """Run a kernel on the arguments of both halves of so many elements, and return both answers."""
+        form = kernel.form(kernel.element * size)
+        return list(self._threads.map(lambda one: form(*one), given))
