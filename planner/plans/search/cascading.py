@@ -66,7 +66,9 @@ def new_search(task: Task, length: int, seed: int = 0) -> Search:
     )
 
 
-def begin(task: Task, length: int, seed: int, noise: int = 0, clock: Clock | None = None) -> tuple[Search, bool]:
+def begin(
+    task: Task, length: int, seed: int, noise: int = 0, clock: Clock | None = None, grace: float = 0.0
+) -> tuple[Search, bool]:
     """Plan by one cascade; returns the plan and whether it reaches the target.
 
     Each step joins the two blocks whose union grows largest (in large tables, from the second step on, the largest
@@ -82,19 +84,24 @@ def begin(task: Task, length: int, seed: int, noise: int = 0, clock: Clock | Non
         Randomness: sizes are blurred by up to ``noise`` items.
     clock
         Looked at now and then; the cascade stops when it is over.
+    grace
+        Seconds that it may take all the same, once its kernel is loaded.
     """
-    search, step = new_search(task, length, seed), 1
+    search, step, late = new_search(task, length, seed), 1, None
     extend = task.form(cascade.cascade)
     while True:
         size, pace = search.moves.made, Clock(LOOK)
         most = min(size + step, length)
-        done = extend(search.state, task.space, search.board, search.moves, noise, _is_local(task), most)
+        done = extend(search.state, task.space, search.board, search.moves, noise, is_local(task), most)
         step = 1 if pace.over() else min(2 * step, AT_ONCE)
-        if done or search.moves.made < most or most == length or (clock is not None and clock.over()):
+        if clock is not None and clock.over():
+            late = late or Clock(grace)
+        if done or search.moves.made < most or most == length or (late is not None and late.over()):
             return search, bool(done)
 
 
-def _is_local(task: Task) -> int:
+def is_local(task: Task) -> int:
+    """Whether a cascade grows the largest block only, as kernels take it."""
     return int(task.start.size >= LOCAL_FROM)
 
 
@@ -113,7 +120,7 @@ def prune(search: Search, clock: Clock) -> None:
 
 def improve(search: Search, rounds: int) -> bool:
     """Take some reviews out and complete the plan anew, ``rounds`` times; true if the plan became shorter."""
-    task, local = search.task, _is_local(search.task)
+    task, local = search.task, is_local(search.task)
     gained = task.form(cascade.improve)(
         *(task.start, search.state, task.space, search.board, search.moves, search.trial, search.keep, local, rounds)
     )
