@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 #: Reviews added between two looks at the clock at most, and seconds after which to look before the next one.
 AT_ONCE, LOOK = 16, 0.02
-#: Entries from which a cascade grows the largest block only, after its first step.
-LOCAL_FROM = 20_000
+#: Entries, and reviews of a plan, from which a cascade grows the largest block only, after its first step.
+LOCAL_FROM, LONG = 20_000, 300
 
 
 @dataclass
@@ -92,7 +92,8 @@ def begin(
     while True:
         size, pace = search.moves.made, Clock(LOOK)
         most = min(size + step, length)
-        done = extend(search.state, task.space, search.board, search.moves, noise, is_local(task), most)
+        local = int(is_local(task) or size >= LONG)
+        done = extend(search.state, task.space, search.board, search.moves, noise, local, most)
         step = 1 if pace.over() else min(2 * step, AT_ONCE)
         if clock is not None and clock.over():
             late = late or Clock(grace)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.plans.model.allowed import few_short_pairs, short_pairs
-from planner.plans.model.tables import no_pairs
+from planner.plans.model.tables import as_pairs, no_pairs
 from reviewgraph.arrays import distinct, occurs, ranks
 
 if TYPE_CHECKING:
@@ -53,9 +53,10 @@ def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
         return Cover(None, False, True)
     if int((task.spare > 0).sum()) * int((task.needs.each > 0).sum()) > LISTED_UP_TO:
         pairs = _some(task, preferred)
-        return _solve(task, pairs, _prefer(task, pairs, _prices(task, pairs), preferred), clock)._replace(
-            cheapest=False, impossible=False
-        )
+        goal = _prefer(task, pairs, _prices(task, pairs), preferred)
+        taken = _in_turn(task, pairs, goal)
+        found = _solve(task, pairs, goal, clock) if taken is None else Cover(taken, False, False)
+        return found._replace(cheapest=False, impossible=False)
     pairs = short_pairs(task)
     price = _prices(task, pairs)
     goal = price if not len(preferred) else _prefer(task, pairs, price, preferred)
@@ -80,6 +81,19 @@ def _some(task: Task, preferred: IntArray) -> IntArray:
     cheap = ranks(priced[:, 1], -_prices(task, priced)) < SOME
     parts = (few_short_pairs(task, SOME), preferred, priced[cheap])
     return np.column_stack(np.divmod(distinct(*(part[:, 0] * N + part[:, 1] for part in parts)), max(N, 1)))
+
+
+def _in_turn(task: Task, pairs: IntArray, goal: FloatArray) -> IntArray | None:
+    """Take pairs of least price, one after the other, as loads and rules allow; None where that fills not all needs."""
+    if not task.needs.exact or task.needs.members.any() or task.needs.different.any():
+        return None
+    left, need, taken = task.left(no_pairs()), task.needs.each.copy(), list[tuple[int, int]]()
+    for j, i in pairs[np.argsort(goal, kind="stable")].tolist():
+        if need[i] > 0 and left.open(j, i):
+            left.take(j, i)
+            need[i] -= 1
+            taken.append((j, i))
+    return None if need.any() else as_pairs(taken)
 
 
 def _prices(task: Task, pairs: IntArray) -> FloatArray:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
 from planner.plans.model.losses import Loss, after_loss
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from planner.plans.model.losses import Losses
     from planner.plans.model.target import Groups, Target
     from planner.plans.model.task import Task
@@ -89,13 +92,16 @@ class Backups:
 class Known:
     """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
 
-    ``home`` is the forest of groups, each named by the group that took the others in.
+    ``home`` is the forest of groups, each named by the group that took the others in; ``centres`` are the papers of
+    most reviews in each.
     """
 
     def __init__(self, table: Reviews, groups: Groups) -> None:
         self.table, self.labels = table, groups.labels.tolist()
         self.home = list(range(len(groups.covers)))
         self.cover = [dict.fromkeys(cover.tolist()) for cover in groups.covers]
+        self.reviews = table.reviews_per_item.tolist()
+        self.centres = [self._first(cover) for cover in self.cover]
         self.largest = max(map(len, self.cover), default=0)
         self.count = sum(map(bool, self.cover))
         # Groups without a reviewer: papers nobody reviews, where these count as groups.
@@ -122,6 +128,7 @@ class Known:
         for partner in partners:
             self.home[partner] = own
             self.cover[own].update(self.cover[partner])
+        self.centres[own] = self._first({item, *(i for g in (own, *partners) for i in self.centres[g])})
         self.largest = max(self.largest, len(self.cover[own]))
         if len(partners) > 1:
             follow = "1 more group follows" if len(partners) == 2 else f"{len(partners) - 1} more groups follow"
@@ -166,6 +173,9 @@ class Known:
 
     def _centre(self, group: int, but: tuple[int, ...] = ()) -> str:
         """Name of a group: its paper of most reviews, the first of equals, if possible none of those in ``but``."""
-        reviews = self.table.reviews_per_item
-        best = max(self.cover[group], key=lambda i: (i not in but, reviews[i], -i), default=-1)
+        best = next((i for i in self.centres[group] if i not in but), next(iter(self.centres[group]), -1))
         return f"paper {self.table.items[best]}" if best >= 0 else "no paper"
+
+    def _first(self, items: Iterable[int]) -> list[int]:
+        """List the papers of most reviews, the first of equals first; one more than a name leaves out."""
+        return nsmallest(3, items, key=lambda i: (-self.reviews[i], i))
