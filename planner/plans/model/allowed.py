@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.tables import no_pairs, with_extra
-from reviewgraph.arrays import occurs
+from reviewgraph.arrays import distinct, occurs
 from reviewgraph.recoverable import degrees_of_freedom
 
 if TYPE_CHECKING:
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
+
+
+#: Readers asked for each that is wanted, in :func:`few_short_pairs`, before an item goes without.
+TURNS = 4
 
 
 def allowed_pairs(rules: Constraints, table: Reviews, spare: IntArray) -> IntArray:
@@ -36,6 +40,26 @@ def short_pairs(task: Task) -> IntArray:
     pairs = np.concatenate(found)
     pairs = pairs[~occurs(pairs[:, 0] * task.n_items + pairs[:, 1], np.sort(taken))]
     return pairs[task.constraints.places.open(pairs)]
+
+
+def few_short_pairs(task: Task, few: int) -> IntArray:
+    """Shape (K, 2): for each item that is short of reviews some of its allowed pairs, ``few`` more than it lacks.
+
+    The readers of an item follow each other, of those who have loads left; each item begins with another one.
+    """
+    rules, items = task.constraints, np.flatnonzero((task.needs.each > 0) & (task.room > 0))
+    able = np.flatnonzero(task.spare > 0)
+    found, wanted = [no_pairs()], np.minimum(task.needs.each[items] + few, able.size)
+    barred = distinct(rules.barred_pairs, rules.fixed[:, 0] * task.n_items + rules.fixed[:, 1])
+    for turn in range(min(int(wanted.max(initial=0)) * TURNS, able.size)):
+        items, wanted = items[wanted > 0], wanted[wanted > 0]
+        if not items.size:
+            break
+        pairs = np.column_stack([able[(7 * items + turn) % able.size], items])
+        free = ~occurs(pairs[:, 0] * task.n_items + pairs[:, 1], barred) & rules.places.open(pairs)
+        found.append(pairs[free])
+        wanted = wanted - free
+    return np.concatenate(found)
 
 
 def useful_loads(rules: Constraints, table: Reviews, spare: IntArray, short: IntArray) -> tuple[int, int]:

@@ -92,16 +92,17 @@ class Constraints:
     def barred_start(self) -> IntArray:
         """Shape (M + 1,): reviewer j may not read the items ``barred[barred_start[j]:barred_start[j + 1]]``."""
         return np.searchsorted(
-            self._barred, np.arange(self.reviews.n_reviewers + 1) * max(self.reviews.n_items, 1)
+            self.barred_pairs, np.arange(self.reviews.n_reviewers + 1) * max(self.reviews.n_items, 1)
         ).astype(np.int64)
 
     @cached_property
     def barred(self) -> IntArray:
         """Items in conflict or read already, reviewer by reviewer, ascending."""
-        return self._barred % max(self.reviews.n_items, 1)
+        return self.barred_pairs % max(self.reviews.n_items, 1)
 
     @cached_property
-    def _barred(self) -> IntArray:
+    def barred_pairs(self) -> IntArray:
+        """Pairs in conflict or read already, as ``reviewer * N + item``, ascending."""
         own = self.reviews.reviewer * self.reviews.n_items + self.reviews.item
         return distinct(own, self.conflicts)
 

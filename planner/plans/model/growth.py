@@ -70,7 +70,8 @@ class Growth(NamedTuple):
     in a trial, ``extent[BLOCKS]`` of them; ``extent[ANCHORED]`` says whether the trial took the anchor in, and
     ``extent[BEYOND]`` counts its items outside the anchor. ``near`` lists the distinct blocks of an item, which
     ``near_mark`` (by block) marks by the stamp ``anchor[NEAR_STAMP]``. ``anchor[NAME]`` is the anchor, ``anchor[MARK]``
-    the mark of its items.
+    the mark of its items. ``gain`` (by block) is what a join with the anchor was found to bring in the growth of the
+    stamp ``weighed``, with ``blur`` to break ties.
     """
 
     items: IntArray
@@ -86,6 +87,9 @@ class Growth(NamedTuple):
     near: IntArray
     near_mark: IntArray
     anchor: IntArray
+    gain: IntArray
+    weighed: IntArray
+    blur: IntArray
 
     @property
     def covered(self) -> int:
@@ -100,10 +104,11 @@ class Growth(NamedTuple):
 
 def working_space(n_blocks: int, n_items: int) -> Growth:
     """Return empty working space for structures of this size."""
-    by_block, by_item = np.zeros((8, n_blocks), np.int64), np.zeros((3, n_items), np.int64)
+    by_block, by_item = np.zeros((11, n_blocks), np.int64), np.zeros((3, n_items), np.int64)
     return Growth(
         *(by_item[0], by_block[0], by_item[1], by_block[1], by_block[2], by_block[3], np.zeros(5, np.int64)),
         *(by_item[2], by_block[4], by_block[5], by_block[6], by_block[7], np.zeros(3, np.int64)),
+        *(by_block[8], by_block[9], by_block[10]),
     )
 
 
@@ -295,8 +300,11 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
     stamp, mark, done = space.extent[STAMP], space.anchor[MARK], 0
     try_take(state, space, a)
     try_take(state, space, b)
+    rest = state.first.size - state.cover[space.anchor[NAME]]
     while done < space.extent[ITEMS]:
         # With the anchor in, its items need not be walked: ``touch`` holds what they would tell.
+        if space.extent[ANCHORED] == 1 and space.extent[BEYOND] == rest:
+            break
         thing = space.items[done]
         done += 1
         if space.extent[ANCHORED] == 1 and space.inside[thing] == mark:
@@ -342,20 +350,27 @@ def settle(state: Structure, space: Growth) -> int:
 
 
 @kernel
+def has_grown(state: Structure, space: Growth, block: int, before: int) -> bool:
+    """Whether a block is part of one that grew, and was settled, after the growth with the stamp ``before``."""
+    return bool(space.taken[find_block(state.root, block)] > before)
+
+
+@kernel
 def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size: int) -> int:
     """Add the first ``size`` reviews to a closed structure and close it; returns the largest cover.
 
     One growth from each block that was given a review is enough: a block that grows later looks at all others.
     """
     # All reviews first: only then is a growth from one block told of all that it can take.
-    most = state.cover.max()
+    most, before = state.cover.max(), space.extent[STAMP]
     for entry in range(size):
         if not covers_item(state, block[entry], item[entry]):
             enter(state, block[entry], item[entry])
     for entry in range(size):
-        grow(state, space, block[entry], block[entry])
-        name = settle(state, space)
-        most = max(most, state.cover[name])
+        if not has_grown(state, space, block[entry], before):
+            grow(state, space, block[entry], block[entry])
+            name = settle(state, space)
+            most = max(most, state.cover[name])
     return int(most)
 
 

@@ -237,8 +237,11 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
 
 @kernel
 def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArray, cover: IntArray) -> int:
-    """List the joins of all groups with the items they cover; returns how many there are, at most the room."""
-    count = 0
+    """List the joins of all groups with the items they cover; returns how many there are, at most the room.
+
+    A join that covers all items is the last one listed: no other does more.
+    """
+    count, n_items = 0, piece.own_start.size - 1
     for group in range(pool.size[GROUPS]):
         lay_out(piece, desk, pool, group)
         trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
@@ -250,6 +253,8 @@ def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArra
             take_in(piece, desk, trail)
             parent[count], added[count], cover[count] = group, other, desk.size[COVERS]
             count += 1
+            if desk.size[COVERS] == n_items:
+                return count
             take_back(piece, desk, trail, covers, near)
     return count
 

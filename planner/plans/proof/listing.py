@@ -199,10 +199,11 @@ def neighbour(part: Part, pool: Pool, group: int, component: int) -> int:
     return component
 
 
-def beam(task: Task, part: Part, width: int, most: int, clock: Clock) -> Path | None:
+def beam(task: Task, part: Part, width: int, most: int, clock: Clock, *, in_part: bool = False) -> Path | None:
     """Find joins that make one group of a part, at most ``most``, keeping the ``width`` largest groups of each price.
 
-    Takes time of the order of joins times width times the components near a group.
+    With ``in_part`` the joins of the largest group are returned where time is over. Takes time of the order of joins
+    times width times the components near a group.
     """
     piece, desk, pool, n_items = part.piece, new_desk(part.piece), singles(part), part.piece.own_start.size - 1
     steps: list[tuple[IntArray, IntArray]] = []
@@ -218,7 +219,7 @@ def beam(task: Task, part: Part, width: int, most: int, clock: Clock) -> Path | 
         task.form(kernels.make)(piece, desk, pool, into, parent[best], added[best])
         pool = into
         steps.append((pool.parent.copy(), pool.added.copy()))
-    return None
+    return _path(part, _chain(steps, 0, [])) if in_part and steps else None
 
 
 def _chain(steps: list[tuple[IntArray, IntArray]], group: int, last: list[int]) -> list[int]:

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 from planner.plans.model.growth import (
     COUNT,
     ITEMS,
+    MARK,
+    NAME,
     NEAR_STAMP,
+    STAMP,
     Growth,
     Structure,
     close,
@@ -20,6 +23,7 @@ from planner.plans.model.growth import (
     enter,
     find_block,
     grow,
+    has_grown,
     restore,
     settle,
     try_join,
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 #: Reviewers of a block compared by their extra loads before one is asked.
 FEW = 64
+#: What a join with the largest block brings: not known, or to be told anew.
+UNKNOWN, ASKED = -2, -1
 
 
 @kernel
@@ -108,25 +114,14 @@ def review_between(state: Structure, board: Board, a: int, b: int) -> tuple[int,
 
 
 @kernel
-def best_join(state: Structure, space: Growth, board: Board, noise: int, local: int) -> tuple[int, int, int, int]:
+def best_join(state: Structure, space: Growth, board: Board, noise: int) -> tuple[int, int, int, int]:
     """Two blocks that share an item and grow largest when joined, and a review that joins them; or -1 four times.
 
-    The size is blurred by up to ``noise`` items. With ``local`` one of the two is the largest block, if that is
-    possible, and more than one reviewer.
+    The size is blurred by up to ``noise`` items.
     """
     # Sizes are told in 64ths, so that the last digits break ties at random even without noise.
     best, reviewer, item, left, right = -1, -1, -1, -1, -1
-    main = drop_anchor(state, space)
-    if local and state.part[main] >= 0:
-        for b in range(state.root.size):
-            if space.touch[b] >= 0 and b != main and state.cover[b] > 1:
-                value = try_join(state, space, main, b) * 64 + roll(board.dice, 64 * noise + 8)
-                if value > best:
-                    j, i = review_between(state, board, main, b)
-                    if j >= 0:
-                        best, reviewer, item, left, right = value, j, i, main, b
-        if best >= 0:
-            return reviewer, item, left, right
+    drop_anchor(state, space)
     # Every two blocks that share an item; a pair is only kept if somebody may write the review that joins it.
     for thing in range(state.first.size):
         count = blocks_of(state, space, thing)
@@ -139,6 +134,66 @@ def best_join(state: Structure, space: Growth, board: Board, noise: int, local: 
                     if j >= 0:
                         best, reviewer, item, left, right = value, j, i, a, b
     return reviewer, item, left, right
+
+
+@kernel
+def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun: bool) -> tuple[int, int, int, int]:
+    """Find the same where one of the two is the largest block; -1 four times also where that is one reviewer.
+
+    With ``begun`` this block has grown by such a join since it was last asked for: what most joins bring is known then.
+    """
+    old, main = space.extent[STAMP], drop_anchor(state, space)
+    if state.part[main] < 0:
+        return -1, -1, -1, -1
+    if not begun:
+        space.gain[:] = UNKNOWN
+    # A block that has come to share an item with the largest one may help those that share other items with it.
+    for b in range(state.root.size):
+        if space.touch[b] >= 0 and space.gain[b] == UNKNOWN and b != main and state.cover[b] > 1:
+            space.gain[b], space.blur[b] = ASKED, roll(board.dice, 64 * noise + 8)
+            if begun:
+                ask_around(state, space, b)
+    for b in range(state.root.size):
+        if space.touch[b] >= 0 and space.gain[b] == ASKED and weigh(state, space, b) == state.first.size:
+            break
+    # Other gains fall, as the largest block takes in what they would bring: the best is weighed until it stays so.
+    while True:
+        best, most = -1, -1
+        for b in range(state.root.size):
+            if space.gain[b] > most and space.touch[b] >= 0 and b != main:
+                best, most = b, space.gain[b]
+        if best < 0:
+            return -1, -1, -1, -1
+        if space.weighed[best] <= old:
+            weigh(state, space, best)
+            continue
+        reviewer, item = review_between(state, board, main, best)
+        if reviewer >= 0:
+            return reviewer, item, main, best
+        space.gain[best] = UNKNOWN
+
+
+@kernel
+def ask_around(state: Structure, space: Growth, block: int) -> None:
+    """Let the joins of those blocks be weighed anew that share an item with a block and another with the anchor."""
+    entry = state.head[block]
+    while entry >= 0:
+        beside = state.first[state.item[entry]] if space.inside[state.item[entry]] != space.anchor[MARK] else -1
+        while beside >= 0:
+            other = find_block(state.root, state.block[beside])
+            if space.gain[other] >= 0:
+                space.gain[other] = ASKED
+            beside = state.beside[beside]
+        entry = state.after[entry]
+
+
+@kernel
+def weigh(state: Structure, space: Growth, block: int) -> int:
+    """Note what a join with a block brings the anchor, in 64ths of an item, blurred; returns what both then cover."""
+    covers = try_join(state, space, space.anchor[NAME], block)
+    space.gain[block] = (covers - state.cover[space.anchor[NAME]]) * 64 + space.blur[block]
+    space.weighed[block] = space.extent[STAMP]
+    return covers
 
 
 @kernel
@@ -207,11 +262,16 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
     A cascade that stopped at ``most`` may be continued.
     """
     # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
-    n_items = state.first.size
+    n_items, beside = state.first.size, False
     while state.cover.max() < n_items:
         if moves.length[COUNT] >= most:
             return False
-        reviewer, item, a, b = best_join(state, space, board, noise, local)
+        reviewer, item, a, b = -1, -1, -1, -1
+        if local:
+            reviewer, item, a, b = best_beside(state, space, board, noise, beside)
+        beside = reviewer >= 0
+        if reviewer < 0:
+            reviewer, item, a, b = best_join(state, space, board, noise)
         if reviewer < 0:
             reviewer, item = reach_out(state, board)
             if reviewer < 0:
@@ -297,12 +357,12 @@ def unmark(
         place = (turn + shift) % size
         keep[place] = 0
         restore(state, start)
-        most = 0
+        most, before = 0, space.extent[STAMP]
         for other in range(size):
             if keep[other] and not covers_item(state, moves.block[other], moves.item[other]):
                 enter(state, moves.block[other], moves.item[other])
         for other in range(size):
-            if keep[other]:
+            if keep[other] and most < n_items and not has_grown(state, space, moves.block[other], before):
                 grow(state, space, moves.block[other], moves.block[other])
                 most = max(most, space.extent[ITEMS])
                 settle(state, space)

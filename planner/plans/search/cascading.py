@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 #: Reviews added between two looks at the clock at most, and seconds after which to look before the next one.
 AT_ONCE, LOOK = 16, 0.02
-#: Entries from which a cascade grows the largest block only, after its first step.
-LOCAL_FROM = 20_000
+#: Entries, and reviews of a plan, from which a cascade grows the largest block only, after its first step.
+LOCAL_FROM, LONG = 20_000, 300
 
 
 @dataclass
@@ -66,7 +66,9 @@ def new_search(task: Task, length: int, seed: int = 0) -> Search:
     )
 
 
-def begin(task: Task, length: int, seed: int, noise: int = 0, clock: Clock | None = None) -> tuple[Search, bool]:
+def begin(
+    task: Task, length: int, seed: int, noise: int = 0, clock: Clock | None = None, grace: float = 0.0
+) -> tuple[Search, bool]:
     """Plan by one cascade; returns the plan and whether it reaches the target.
 
     Each step joins the two blocks whose union grows largest (in large tables, from the second step on, the largest
@@ -82,19 +84,25 @@ def begin(task: Task, length: int, seed: int, noise: int = 0, clock: Clock | Non
         Randomness: sizes are blurred by up to ``noise`` items.
     clock
         Looked at now and then; the cascade stops when it is over.
+    grace
+        Seconds that it may take all the same, once its kernel is loaded.
     """
-    search, step = new_search(task, length, seed), 1
+    search, step, late = new_search(task, length, seed), 1, None
     extend = task.form(cascade.cascade)
     while True:
         size, pace = search.moves.made, Clock(LOOK)
         most = min(size + step, length)
-        done = extend(search.state, task.space, search.board, search.moves, noise, _is_local(task), most)
+        local = int(is_local(task) or size >= LONG)
+        done = extend(search.state, task.space, search.board, search.moves, noise, local, most)
         step = 1 if pace.over() else min(2 * step, AT_ONCE)
-        if done or search.moves.made < most or most == length or (clock is not None and clock.over()):
+        if clock is not None and clock.over():
+            late = late or Clock(grace)
+        if done or search.moves.made < most or most == length or (late is not None and late.over()):
             return search, bool(done)
 
 
-def _is_local(task: Task) -> int:
+def is_local(task: Task) -> int:
+    """Whether a cascade grows the largest block only, as kernels take it."""
     return int(task.start.size >= LOCAL_FROM)
 
 
@@ -113,7 +121,7 @@ def prune(search: Search, clock: Clock) -> None:
 
 def improve(search: Search, rounds: int) -> bool:
     """Take some reviews out and complete the plan anew, ``rounds`` times; true if the plan became shorter."""
-    task, local = search.task, _is_local(search.task)
+    task, local = search.task, is_local(search.task)
     gained = task.form(cascade.improve)(
         *(task.start, search.state, task.space, search.board, search.moves, search.trial, search.keep, local, rounds)
     )

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from planner.plans.model.allowed import short_pairs
-from planner.plans.model.tables import no_pairs
+from planner.plans.model.allowed import few_short_pairs, short_pairs
+from planner.plans.model.tables import as_pairs, no_pairs
+from reviewgraph.arrays import distinct, occurs, ranks
 
 if TYPE_CHECKING:
     from scipy.optimize import LinearConstraint
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Pairs up to which all are offered; beyond, the cheapest ``FEW`` readers of each item, and all where these do not do.
 ALL_UP_TO, FEW = 100_000, 60
+#: Pairs up to which all are listed; beyond, for each item that is short, few more than it lacks, and those preferred.
+LISTED_UP_TO, SOME = 3_000_000, 4
 #: Statuses of :func:`scipy.optimize.milp`; and what tells a one from a zero.
 SOLVED, INFEASIBLE, HALF = 0, 2, 0.5
 #: Seconds that the programme gets at least.
@@ -46,9 +49,15 @@ def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
 
     Takes the time of HiGHS on K columns, K the allowed pairs of items that are short: seconds for 100,000.
     """
-    pairs = short_pairs(task)
     if (task.room < task.needs.each).any():
         return Cover(None, False, True)
+    if int((task.spare > 0).sum()) * int((task.needs.each > 0).sum()) > LISTED_UP_TO:
+        pairs = _some(task, preferred)
+        goal = _prefer(task, pairs, _prices(task, pairs), preferred)
+        taken = _in_turn(task, pairs, goal)
+        found = _solve(task, pairs, goal, clock) if taken is None else Cover(taken, False, False)
+        return found._replace(cheapest=False, impossible=False)
+    pairs = short_pairs(task)
     price = _prices(task, pairs)
     goal = price if not len(preferred) else _prefer(task, pairs, price, preferred)
     if len(pairs) > ALL_UP_TO:
@@ -60,6 +69,31 @@ def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
             return Cover(None, False, False)
     found = _solve(task, pairs, goal, clock)
     return found._replace(cheapest=found.cheapest and not len(preferred))
+
+
+def _some(task: Task, preferred: IntArray) -> IntArray:
+    """Return some allowed pairs of each item that is short: some of its readers, the cheapest, and those preferred."""
+    N, rules = task.n_items, task.constraints
+    priced = np.column_stack(np.divmod(rules.cost.code, max(N, 1)))
+    free = (task.needs.each[priced[:, 1]] > 0) & (task.room[priced[:, 1]] > 0) & (task.spare[priced[:, 0]] > 0)
+    free &= ~occurs(rules.cost.code, rules.barred_pairs) & rules.places.open(priced)
+    priced = priced[free]
+    cheap = ranks(priced[:, 1], -_prices(task, priced)) < SOME
+    parts = (few_short_pairs(task, SOME), preferred, priced[cheap])
+    return np.column_stack(np.divmod(distinct(*(part[:, 0] * N + part[:, 1] for part in parts)), max(N, 1)))
+
+
+def _in_turn(task: Task, pairs: IntArray, goal: FloatArray) -> IntArray | None:
+    """Take pairs of least price, one after the other, as loads and rules allow; None where that fills not all needs."""
+    if not task.needs.exact or task.needs.members.any() or task.needs.different.any():
+        return None
+    left, need, taken = task.left(no_pairs()), task.needs.each.copy(), list[tuple[int, int]]()
+    for j, i in pairs[np.argsort(goal, kind="stable")].tolist():
+        if need[i] > 0 and left.open(j, i):
+            left.take(j, i)
+            need[i] -= 1
+            taken.append((j, i))
+    return None if need.any() else as_pairs(taken)
 
 
 def _prices(task: Task, pairs: IntArray) -> FloatArray:

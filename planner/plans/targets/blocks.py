@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.target import Groups
+from reviewgraph.arrays import distinct
 from reviewgraph.recoverable import recoverability
 from reviewgraph.reviews import Reviews
 
@@ -58,32 +59,43 @@ class _Halving:
     def __init__(self, pairs: IntArray, found: list[list[int]]) -> None:
         self.pairs, self.found = pairs, found
 
-    def run(self, low: int, high: int, bodies: dict[int, IntArray], owner: IntArray) -> None:
-        """Find the merges of some bodies among the reviews ``low`` to ``high``, read by ``owner[low:high]``."""
-        for names in self._blocks(low, high, bodies, owner):
-            if len(names) == 1:
-                continue
-            mine = {name: bodies[name] for name in names}
-            # All of these are one body in the end: by one review, or some by the first half of them.
-            reads = low + np.flatnonzero(np.isin(owner[low:high], names))
-            if reads.size == 1:
-                reader = int(owner[reads[0]])
-                self.found[int(reads[0])] = [name for name in names if name != reader]
-                continue
-            self._halve(reads, mine, owner)
+    def run(self, low: int, high: int, bodies: dict[int, IntArray], owner: IntArray) -> list[list[int]]:
+        """Find the merges of some bodies among the reviews ``low`` to ``high``, read by ``owner[low:high]``.
+
+        Returns the blocks that they make, as lists of names.
+        """
+        blocks = self._blocks(low, high, bodies, owner)
+        number = {name: k for k, names in enumerate(blocks) for name in names}
+        reads: list[list[int]] = [[] for _ in blocks]
+        for place in range(low, high):
+            reads[number[int(owner[place])]].append(place)
+        for names, mine in zip(blocks, reads, strict=True):
+            self._join(names, np.array(mine, np.int64), bodies, owner)
+        return blocks
+
+    def _join(self, names: list[int], reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
+        """Find the merges of bodies that some reviews make one block: by one, or some by the first half of them."""
+        if len(names) == 1:
+            return
+        if reads.size == 1:
+            reader = int(owner[reads[0]])
+            self.found[int(reads[0])] = [name for name in names if name != reader]
+            return
+        self._halve(reads, {name: bodies[name] for name in names}, owner)
 
     def _halve(self, reads: IntArray, bodies: dict[int, IntArray], owner: IntArray) -> None:
         """Work on the first half of some reviews, then on the second with the blocks of the first as bodies."""
         inner = _Halving(self.pairs[reads], [[] for _ in range(reads.size)])
         half, own = reads.size // 2, owner[reads]
-        inner.run(0, half, bodies, own)
-        merged: dict[int, IntArray] = {}
-        name_of: dict[int, int] = {}
-        for names in inner._blocks(0, half, bodies, own):
-            name_of.update(dict.fromkeys(names, names[0]))
-            new = inner.pairs[:half][np.isin(own[:half], names), 1]
-            merged[names[0]] = np.unique(np.concatenate([*(bodies[name] for name in names), new]))
-        inner.run(half, reads.size, merged, np.array([name_of[name] for name in own.tolist()], np.int64))
+        name_of = {name: names[0] for names in inner.run(0, half, bodies, own) for name in names}
+        named = np.array([name_of[name] for name in own.tolist()], np.int64)
+        covers: dict[int, list[IntArray]] = {}
+        for name, cover in bodies.items():
+            covers.setdefault(name_of[name], []).append(cover)
+        for name, item in zip(named[:half].tolist(), inner.pairs[:half, 1:], strict=True):
+            covers[name].append(item)
+        merged = {name: distinct(*parts) if len(parts) > 1 else parts[0] for name, parts in covers.items()}
+        inner._join(sorted(merged), np.arange(half, reads.size), merged, named)
         for place, joined in zip(reads.tolist(), inner.found, strict=True):
             self.found[place] = joined
 
@@ -91,16 +103,15 @@ class _Halving:
         """Blocks that some bodies make with the reviews ``low`` to ``high``, as lists of names."""
         names = sorted(bodies)
         place = {name: k for k, name in enumerate(names)}
-        mine = low + np.flatnonzero(np.isin(owner[low:high], names))
         reader = np.concatenate(
             [
                 np.repeat(np.arange(len(names)), [bodies[name].size for name in names]),
-                np.array([place[name] for name in owner[mine].tolist()], np.int64),
+                np.array([place[name] for name in owner[low:high].tolist()], np.int64),
             ]
         )
-        item = np.concatenate([*(bodies[name] for name in names), self.pairs[mine, 1]])
-        known, item = np.unique(item, return_inverse=True)
-        rows = np.unique(reader * max(known.size, 1) + item)
+        item = np.concatenate([*(bodies[name] for name in names), self.pairs[low:high, 1]])
+        known = distinct(item)
+        rows = distinct(reader * max(known.size, 1) + np.searchsorted(known, item))
         table = Reviews.from_codes(
             rows // max(known.size, 1), rows % max(known.size, 1), reviewers=len(names), items=int(known.size)
         )

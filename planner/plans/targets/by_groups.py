@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 #: Entries of the covers from which beams may work a thousand times as long.
 LARGE = 200
 #: Largest groups kept a price, in turn, while width times the square of the joins is below ``BEAM_WORK``, about.
-WIDTHS, BEAM_WORK = (1, 10, 100, 1_000, 10_000), 5_000_000
+WIDTHS: tuple[int, ...] = (1, 10, 100, 1_000, 10_000)
+BEAM_WORK = 5_000_000
+#: The same from so many entries on: a group has more others beside it, and the first cascade stands for narrow beams.
+HUGE, HUGE_WIDTHS, HUGE_WORK = 20_000, (30, 100, 300), 1_500_000
+#: Share of the time left that listing groups may take there, where it cannot come near the plan.
+HUGE_LISTING = 0.1
 #: Reviews that a part takes at least from which listing is hopeless: groups grow in number four- to tenfold a review.
 DEEPEST = 8
 
@@ -38,12 +43,18 @@ def fill(task: Task, ledger: Ledger, clock: Clock) -> cascading.Search | None:
         task.warm_up()
     paths = [_path(task, part, clock) for part in reduction.parts]
     shorter = _offer(task, reduction, paths, ledger)
+    clock = clock.share(HUGE_LISTING) if is_huge(task) else clock
     levels = [listing.new_levels(task, part) for part in reduction.parts]
     while not ledger.closed and _rise(reduction, levels, ledger, clock):
         found = [level.path or path for level, path in zip(levels, paths, strict=True)]
         if any(level.path for level in levels):
             shorter = _offer(task, reduction, found, ledger) or shorter
     return shorter
+
+
+def is_huge(task: Task) -> bool:
+    """Whether beams are worth more of the time than all else."""
+    return task.start.size >= HUGE
 
 
 def _rise(reduction: Reduction, levels: list[Levels], ledger: Ledger, clock: Clock) -> bool:
@@ -78,9 +89,11 @@ def _reviews(count: int) -> str:
 def _path(task: Task, part: Part, clock: Clock) -> Path | None:
     """Find joins for a part, the best of several beams."""
     best: Path | None = None
-    limit = BEAM_WORK if task.start.size >= LARGE else BEAM_WORK // 1_000
-    for width in WIDTHS:
-        if best is not None and (len(best) <= part.least + 1 or width * len(best) ** 2 > limit):
+    huge, limit = task.start.size >= HUGE, BEAM_WORK if task.start.size >= LARGE else BEAM_WORK // 1_000
+    for width in HUGE_WIDTHS if huge else WIDTHS:
+        if best is not None and (
+            len(best) <= part.least + 1 or width * len(best) ** 2 > (HUGE_WORK if huge else limit)
+        ):
             break
         most = task.n_items + task.home.size if best is None else len(best) - 1
         best = listing.beam(task, part, width, most, clock) or best
@@ -111,7 +124,7 @@ def _complete(found: cascading.Search, most: int, ledger: Ledger) -> bool:
     while not done and ledger.in_time:
         size = found.moves.made
         step = min(size + cascading.AT_ONCE, most)
-        done = bool(extend(found.state, task.space, found.board, found.moves, 0, 0, step))
+        done = bool(extend(found.state, task.space, found.board, found.moves, 0, cascading.is_local(task), step))
         if not done and (found.moves.made < step or step == most):
             return False
     return done

@@ -35,9 +35,11 @@ RELAX_UP_TO = 3_000_000
 ROUND_WORK = 2_000
 #: Entries to look at for stand-ins where only loads can gain by it: a second or two, and the same on every machine.
 POLISH = 3_000_000
-#: Seconds for that where the time is over.
-GRACE = 1.0
-#: Share of the time left that listing groups may take where plan and bound are ``NEAR``; and otherwise, and improving.
+#: Seconds for that where the time is over; and for the first plan where loading its kernels took all of the time: a
+#: part of the way, put in order, would take as long.
+GRACE, FIRST = 0.5, 2.0
+#: Share of the time left that groups may take where plan and bound are ``NEAR``, or the table is huge; and otherwise,
+#: and improving.
 GROUPS, SHARE, NEAR = 0.8, 0.35, 15
 #: Share of the time left that the weights of a flow may take.
 FLOW = 0.25
@@ -61,7 +63,8 @@ def fill(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     # Where both are near each other, closing the gap is worth more of the time.
     if found is not None and not ledger.closed:
         near = ledger.pairs is not None and len(ledger.pairs) - ledger.lower_bound <= NEAR
-        found = by_groups.fill(task, ledger, ledger.clock.share(GROUPS if near else SHARE)) or found
+        share = GROUPS if near or by_groups.is_huge(task) else SHARE
+        found = by_groups.fill(task, ledger, ledger.clock.share(share)) or found
     if found is not None and not ledger.closed:
         task.warm_up()
         _improve(found, ledger, SHARE)
@@ -79,7 +82,8 @@ def cheap_bounds(task: Task, ledger: Ledger) -> None:
 
 def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascading.Search | None:
     for attempt in range(ATTEMPTS):
-        found, done = cascading.begin(task, task.start.room, int(rng.integers(2**31)), 4 * attempt, ledger.clock)
+        seed, grace = int(rng.integers(2**31)), FIRST if attempt == 0 else 0.0
+        found, done = cascading.begin(task, task.start.room, seed, 4 * attempt, ledger.clock, grace)
         if done:
             ledger.offer(found.pairs)
             cascading.prune(found, ledger.clock)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from planner.plans.model.growth import copy_structure, settle
+from planner.plans.model.growth import copy_structure, covers_item, settle
 from planner.plans.model.target import Groups
 from planner.plans.search import by_scores
 from planner.plans.search.order import read
@@ -52,6 +52,10 @@ class DoubleTarget(SearchedTarget):
             return
         state, first = copy_structure(task.start), np.unique(task.home, return_index=True)[1]
         for pair in pairs:
+            # In a closed structure nothing follows from what the reviewer's group covers already.
+            if task.form(covers_item)(state, int(task.home[pair[0]]), int(pair[1])):
+                yield []
+                continue
             read(task, state, pair)
             yield [int(first[block]) for block in task.space.joined if state.cover[block] > 0]
             task.form(settle)(state, task.space)

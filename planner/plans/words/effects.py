@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
 from planner.plans.model.losses import Loss, after_loss
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from planner.plans.model.losses import Losses
     from planner.plans.model.target import Groups, Target
     from planner.plans.model.task import Task
@@ -89,18 +92,16 @@ class Backups:
 class Known:
     """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
 
-    ``home`` is the forest of groups, each named by the group that took the others in; ``holders`` lists the groups
-    that cover an item, some by names they bore before.
+    ``home`` is the forest of groups, each named by the group that took the others in; ``centres`` are the papers of
+    most reviews in each.
     """
 
     def __init__(self, table: Reviews, groups: Groups) -> None:
         self.table, self.labels = table, groups.labels.tolist()
         self.home = list(range(len(groups.covers)))
         self.cover = [dict.fromkeys(cover.tolist()) for cover in groups.covers]
-        self.holders: list[list[int]] = [[] for _ in range(table.n_items)]
-        for g in sorted(set(self.labels)):
-            for i in self.cover[g]:
-                self.holders[i].append(g)
+        self.reviews = table.reviews_per_item.tolist()
+        self.centres = [self._first(cover) for cover in self.cover]
         self.largest = max(map(len, self.cover), default=0)
         self.count = sum(map(bool, self.cover))
         # Groups without a reviewer: papers nobody reviews, where these count as groups.
@@ -123,12 +124,11 @@ class Known:
         # Who reviewed nothing so far makes a group with the first review.
         self.count += (not self.cover[own]) - len(partners) - (item in self.unread)
         self.unread.discard(item)
-        if item not in self.cover[own]:
-            self.cover[own][item] = None
-            self.holders[item].append(own)
+        self.cover[own][item] = None
         for partner in partners:
             self.home[partner] = own
             self.cover[own].update(self.cover[partner])
+        self.centres[own] = self._first({item, *(i for g in (own, *partners) for i in self.centres[g])})
         self.largest = max(self.largest, len(self.cover[own]))
         if len(partners) > 1:
             follow = "1 more group follows" if len(partners) == 2 else f"{len(partners) - 1} more groups follow"
@@ -145,9 +145,8 @@ class Known:
                 return Joined("a first paper for this reviewer; with the next it links", "first of two")
             text = f"the paper joins the group of {before} {noun(before, 'paper')} around {self._centre(own)}"
             return Joined(text, f"{before} + the paper")
-        shared = self._shared(own, item)
-        partner = next((g for g in partners if g in shared), partners[0])
-        common = shared.get(partner, -1)
+        shared = self._shared(own, item, partners)
+        partner, common = shared or (partners[0], -1)
         if before == 0:
             text = f"joins the reviewer to the group of {self._size(partner)} around {self._centre(partner)}"
             return Joined(text, f"{len(self.cover[partner])} + the reviewer")
@@ -155,31 +154,28 @@ class Known:
             f"joins the group of {before} {noun(before, 'paper')} around {self._centre(own, (item, common))} to the "
             f"group of {len(self.cover[partner])} around {self._centre(partner, (common,))}"
         )
-        if partner in shared:
+        if shared:
             text += f"; they then share papers {self.table.items[item]} and {self.table.items[common]}"
         return Joined(text, f"{before} + {len(self.cover[partner])}")
 
     def _size(self, group: int) -> str:
         return f"{len(self.cover[group])} {noun(len(self.cover[group]), 'paper')}"
 
-    def _shared(self, own: int, item: int) -> dict[int, int]:
-        """Find the groups that cover an item, each with the first item that it shares with a group already."""
-        if item in self.cover[own]:
-            return {}
-        found: dict[int, int] = {}
-        for name in self.holders[item]:
-            holder = name
-            while self.home[holder] != holder:
-                holder = self.home[holder]
-            if holder != own and holder not in found:
-                small, large = sorted((self.cover[holder], self.cover[own]), key=len)
+    def _shared(self, own: int, item: int, partners: list[int]) -> tuple[int, int] | None:
+        """Find the first partner that covers an item and shares another with a group already, and that other one."""
+        for partner in partners if item not in self.cover[own] else ():
+            if item in self.cover[partner]:
+                small, large = sorted((self.cover[partner], self.cover[own]), key=len)
                 common = next((thing for thing in small if thing in large), None)
                 if common is not None:
-                    found[holder] = common
-        return found
+                    return partner, common
+        return None
 
     def _centre(self, group: int, but: tuple[int, ...] = ()) -> str:
         """Name of a group: its paper of most reviews, the first of equals, if possible none of those in ``but``."""
-        reviews = self.table.reviews_per_item
-        best = max(self.cover[group], key=lambda i: (i not in but, reviews[i], -i), default=-1)
+        best = next((i for i in self.centres[group] if i not in but), next(iter(self.centres[group]), -1))
         return f"paper {self.table.items[best]}" if best >= 0 else "no paper"
+
+    def _first(self, items: Iterable[int]) -> list[int]:
+        """List the papers of most reviews, the first of equals first; one more than a name leaves out."""
+        return nsmallest(3, items, key=lambda i: (-self.reviews[i], i))

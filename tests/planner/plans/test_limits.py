@@ -107,6 +107,12 @@ def test_the_greedy_stops_and_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch
         assert len(found[1]) == 0 < len(found[-1]) < len(whole)
 
 
+def test_a_first_plan_is_made_where_loading_kernels_took_all_the_time() -> None:
+    plan = plan_extra_reviews(groups(9), time_limit=0.0)
+    assert plan.status.reaches
+    verify_plan(plan)
+
+
 def test_exchanges_and_matroids_stop() -> None:
     task = new_task(constrain(groups(4), spare=1), 64)
     pairs = np.array([[0, 3]])

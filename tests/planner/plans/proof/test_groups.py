@@ -111,6 +111,29 @@ def test_groups_and_fringe_cost_what_the_best_tree_of_merges_costs(case: tuple[l
         assert follows(level.part, wide)
 
 
+class Looks(Clock):
+    """A clock that is over after so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(None)
+        self.looks = looks
+
+    def over(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+
+def test_a_beam_whose_time_is_over_gives_the_joins_it_has() -> None:
+    (part,) = reduce(task := new_task(constrain(random_assignment(60, 60, 3, np.random.default_rng(0))), 64)).parts
+    whole = listing.beam(task, part, 5, 50, Clock(None))
+    assert whole is not None
+    for looks in range(len(whole)):
+        assert listing.beam(task, part, 5, 50, Looks(looks)) is None
+        begun = listing.beam(task, part, 5, 50, Looks(looks), in_part=True)
+        assert (begun is None) == (looks == 0)
+        assert begun is None or len(begun) == looks
+
+
 @pytest.mark.parametrize(("N", "seed"), [(50, 0), (50, 1), (60, 2)])
 def test_every_group_of_few_joins_is_listed(N: int, seed: int) -> None:
     task = new_task(constrain(random_assignment(N, N, 3, np.random.default_rng(seed))), 64)

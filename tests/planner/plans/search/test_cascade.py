@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from unittest import mock
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.plans.model.constraints import constrain
-from planner.plans.model.growth import copy_structure, find_block
+from planner.plans.model.growth import copy_structure, enter, find_block, grow, settle, try_join
 from planner.plans.model.task import Task, new_task
 from planner.plans.search import cascade, cascading
 from planner.plans.search.order import by_effect
@@ -41,12 +42,17 @@ def test_the_board_allows_what_the_constraints_allow(case: Case) -> None:
             assert cascade.may_read.python(board, j, i) == task.constraints.may_read(j, i)
 
 
-@given(cases(), st.integers(0, 50))
-@settings(max_examples=150)
-def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed: int) -> None:
+@given(cases(), st.integers(0, 50), st.booleans())
+@settings(max_examples=200)
+def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed: int, local: bool) -> None:
     task = task_of(case)
     if not task.home.size:
         return
+    with mock.patch.object(cascading, "LOCAL_FROM", 0 if local else cascading.LOCAL_FROM):
+        keeps_the_rules(case, task, seed)
+
+
+def keeps_the_rules(case: Case, task: Task, seed: int) -> None:
     search, done = cascading.begin(task, 40, seed, seed % 5)
     pairs = search.pairs.tolist()
     loads, used = Counter(j for j, _ in pairs), Counter(i for _, i in pairs)
@@ -66,6 +72,29 @@ def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed:
     assert is_double(covers_of(task, search.pairs.tolist()), task.n_items)
     board = search.board
     assert (board.spare + board.load == task.spare + task.board(0).load).all()
+
+
+@given(cases(), st.integers(0, 50))
+@settings(max_examples=100)
+def test_the_largest_group_grows_by_the_join_that_brings_most(case: Case, seed: int) -> None:
+    task = task_of(case)
+    search = cascading.new_search(task, 40, seed)
+    state, space, begun = search.state, task.space, False
+    while task.home.size and state.cover.max() < task.n_items and search.moves.made < 40:
+        j, i, main, other = cascade.best_beside.python(state, space, search.board, 0, begun)
+        begun = j >= 0
+        if not begun:
+            break
+        # What the others bring is what a trial of each says now, but for what comes in by way of two further groups.
+        brings = try_join.python(state, space, main, other)
+        for b in range(state.root.size):
+            if b != main and space.touch[b] >= 0 and space.weighed[b] > 0 and space.gain[b] >= 0:
+                assert space.gain[b] // 64 + state.cover[main] <= brings
+        cascade.add_move.python(search.board, search.moves, j, i)
+        enter.python(state, search.board.home[j], i)
+        grow.python(state, space, main, other)
+        settle.python(state, space)
+        assert space.covered == brings
 
 
 @given(cases())

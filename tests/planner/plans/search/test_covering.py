@@ -1,0 +1,48 @@
+"""Reviews that items are short of, where not all allowed pairs can be listed."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.plans.model.allowed import few_short_pairs, short_pairs
+from planner.plans.model.constraints import constrain
+from planner.plans.model.tables import no_pairs
+from planner.plans.model.task import Task, new_task
+from planner.plans.search import covering
+from reviewgraph.clock import Clock
+from tests.planner.plans.plan_cases import Case, cases
+
+
+def task_of(case: Case, least: int) -> Task:
+    return new_task(constrain(case.reviews, **{**case.options, "min_reviews": least}), 64)
+
+
+@given(cases(), st.integers(1, 4), st.integers(1, 9))
+@settings(max_examples=100)
+def test_some_pairs_are_among_all_and_all_where_many_are_asked_for(case: Case, least: int, few: int) -> None:
+    task = task_of(case, least)
+    every, some = map(set, (map(tuple, short_pairs(task).tolist()), map(tuple, few_short_pairs(task, few).tolist())))
+    assert some <= every
+    for i in {i for _, i in every}:
+        readers, asked = ({j for j, of in pairs if of == i} for pairs in (every, some))
+        assert len(asked) >= min(len(readers), 1)
+        assert len(asked) <= task.needs.each[i] + few
+    with mock.patch("planner.plans.model.allowed.TURNS", 1_000):
+        assert set(map(tuple, few_short_pairs(task, 1_000).tolist())) == every
+
+
+@given(cases(), st.integers(1, 3))
+@settings(max_examples=50)
+def test_a_cover_of_some_pairs_holds_and_claims_nothing(case: Case, least: int) -> None:
+    task = task_of(case, least)
+    whole = covering.cover(task, no_pairs(), Clock(5.0))
+    with mock.patch.object(covering, "LISTED_UP_TO", 0):
+        found = covering.cover(task, no_pairs(), Clock(5.0))
+    assert not found.cheapest or not task.needs.total
+    if found.pairs is not None:
+        assert whole.pairs is not None
+        assert len(found.pairs) >= len(whole.pairs)
+        assert task.constraints.people.needs(task.table(found.pairs)).total == 0
