@@ -17,6 +17,7 @@ from lsc.model.hypotheses import hypothesis_of
 from lsc.model.shapes import Shape
 from lsc.solver.newton import MAX_ITERATIONS
 from lsc.solver.streamed import Solved, minimise_streamed
+from reviewgraph.arguments import checked
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress, Result
@@ -106,6 +107,7 @@ class StreamedCalibration(Result):
         )
 
 
+@checked
 def calibrate_stream(
     stream: Stream,
     hypothesis: str | Hypothesis = "linear",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arguments import NUMBER, refuse
 from reviewgraph.formats.headers import ITEM, REVIEWER
 from reviewgraph.formats.side.fields import DEMAND, LOAD
 from reviewgraph.framed import as_reviews
@@ -154,8 +155,9 @@ def _limits(given: int | Valued, name: str, labels: Sequence[Label], others: Seq
     code = match_labels(list(stated), labels, name, "reviewer" if name == "load" else "paper", other=others)
     limit = np.full(len(labels), NO_LIMIT, np.int64)
     for place, number in zip(code.tolist(), stated.values(), strict=True):
-        if place >= 0 and number is not None:
-            limit[place] = min(int(number), MOST)
+        if number is not None:
+            refuse(f"{name} of {labels[place]!r}", number, [NUMBER])
+            limit[place] = int(min(number, MOST)) if place >= 0 else limit[place]
     return limit
 
 
