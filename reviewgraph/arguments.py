@@ -7,7 +7,6 @@ its own, it looks at itself. Hints of data, such as reviews and pairs, are left 
 from __future__ import annotations
 
 import functools
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
@@ -40,7 +39,7 @@ def _is_whole(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     try:
-        return isinstance(value, Real) and not math.isnan(float(value))
+        return isinstance(value, Real) and isinstance(float(value), float)  # what is no number refuses NaN by itself
     except OverflowError:  # 10^400 is a number, and none in double precision
         return False
 

@@ -46,7 +46,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "designs": "arrays labels errors arguments reviews",
         "fragility": f"{_GRAPHS} formats sides naming levels components recoverable",
         "structure": f"{_GRAPHS} levels components recoverable fragility",
-        "violations": "arrays labels words arguments formats reviews framed sides",
+        "violations": "arrays labels errors words arguments formats reviews framed sides",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
         "verify": "arrays errors levels formats reviews",

@@ -11,9 +11,9 @@ from tests.oracles.__main__ import ORACLES, run
 from tests.oracles.oracle import Oracle, Untold, equal
 
 
-@pytest.mark.parametrize("oracle", [one for one in ORACLES if one.every == 1], ids=lambda one: one.name)
+@pytest.mark.parametrize("oracle", [one for one in ORACLES if one.name != "posterior"], ids=lambda one: one.name)
 def test_answers_agree_with_their_oracle(oracle: Oracle) -> None:
-    counts = run([oracle], 3, 1.0, seed=5)[oracle.name].counts
+    counts = run([replace(oracle, every=1)], 3, 1.0, seed=5)[oracle.name].counts
     assert counts["findings"] == 0
     assert counts["agrees"] > 0
 
