@@ -53,7 +53,7 @@ def posterior(
     reviews: ReviewsLike,
     weights: Numbered | FloatArray | None = None,
     references: Valued | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> PosteriorEstimate:
     """Infer the quality of every item, and how sure it is, from all scores at once.
@@ -146,7 +146,7 @@ class PosteriorEstimate(Estimate):
     """
 
     beliefs: Posterior = field(repr=False)
-    seed: int = 0
+    seed: int | np.random.Generator = 0
     weight: FloatArray | None = field(default=None, repr=False)
 
     @property

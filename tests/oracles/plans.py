@@ -79,6 +79,8 @@ def another_plan(asked: Asked, ours: Any, theirs: Any) -> str:
     same = status == "infeasible" if theirs is None else status == "optimal" and count == theirs[0]
     if same and (theirs is None or abs(cost - theirs[1]) <= ROUNDING):
         return ""
+    if status == "feasible" and theirs is not None and count >= theirs[0]:
+        raise Untold  # the clock ended the search, and nothing is claimed
     case, target, *_ = asked
     table = list(zip(case.reviews.reviewer.tolist(), case.reviews.item.tolist(), strict=True))
     return f"{ours}, expected {theirs}: {target}, {table}, {case.options}"
