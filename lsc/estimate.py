@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lsc.references import ReferenceLine, known_values, line_through
+from reviewgraph.arguments import checked
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.plots import Pictured
@@ -74,6 +75,7 @@ class Estimate(Pictured):
         """Items that have a score, best first, ties by index."""
         return self.select(int(np.isfinite(self.quality).sum()))
 
+    @checked
     def select(self, n: int) -> list[Label]:
         """Return the ``n`` best items, best first, ties by index.
 

@@ -20,6 +20,7 @@ from lsc.inference.inferring import infer
 from lsc.inference.joint import Difference, difference, draws
 from lsc.inference.validation import Gain, held_out_gain
 from lsc.references import known_values
+from reviewgraph.arguments import as_numbers, checked
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.formats.side.fields import WEIGHT
@@ -46,11 +47,12 @@ LEAST_SCORES = 3
 LEVEL = 0.9
 
 
+@checked
 def posterior(
     reviews: ReviewsLike,
     weights: Numbered | FloatArray | None = None,
     references: Valued | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> PosteriorEstimate:
     """Infer the quality of every item, and how sure it is, from all scores at once.
@@ -143,7 +145,7 @@ class PosteriorEstimate(Estimate):
     """
 
     beliefs: Posterior = field(repr=False)
-    seed: int = 0
+    seed: int | np.random.Generator = 0
     weight: FloatArray | None = field(default=None, repr=False)
 
     @property
@@ -196,6 +198,7 @@ class PosteriorEstimate(Estimate):
         """Severity, stretch and noise of every reviewer, with intervals, shapes (M,)."""
         return self.beliefs.reviewers
 
+    @checked
     def interval(self, level: float = LEVEL) -> FloatArray:
         """Return the central interval of each quality, shape (N, 2), that holds with a probability.
 
@@ -206,6 +209,7 @@ class PosteriorEstimate(Estimate):
         """
         return central_interval(self.quality, self.standard_error, level)
 
+    @checked
     def plot(self, name: str | None = None, *, select: int | None = None) -> Plot:
         """Return one of the pictures that the report holds.
 
@@ -225,6 +229,7 @@ class PosteriorEstimate(Estimate):
         """
         return self._picture(name, selection=None if select is None else self.selection(select))
 
+    @checked
     def probability_in_top(self, n: int) -> FloatArray:
         """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.
 
@@ -235,10 +240,21 @@ class PosteriorEstimate(Estimate):
         """
         return chances(self.quality, self.beliefs.order_error, n)
 
+    @checked
     def draws(self, n: int, seed: int | np.random.Generator = 0) -> FloatArray:
-        """Draw all qualities jointly, shape (n, N): items of one reviewer move together; NaN without a score."""
+        """Draw all qualities jointly, shape (n, N): items of one reviewer move together; NaN without a score.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative.
+        """
+        if n < 0:
+            message = f"n: expected a number of draws, 0 or more, found {n}"
+            raise InputError(message)
         return draws(self.beliefs, n, np.random.default_rng(seed))
 
+    @checked
     def difference(self, first: Label, second: Label) -> Difference:
         """Return the quality of one item less that of another, with the standard error of the difference.
 
@@ -256,6 +272,7 @@ class PosteriorEstimate(Estimate):
         found = difference(self.beliefs, a, b)
         return found if self.group[a] == self.group[b] else Difference(found.mean, float("inf"))
 
+    @checked
     def account(self, item: Label) -> Account:
         """Return what the quality of an item is made of: parts that sum to it.
 
@@ -272,6 +289,7 @@ class PosteriorEstimate(Estimate):
         score = self.reviews.score[self.reviews.scored]
         return held_out_gain(self.beliefs, score, weight=self.weight, seed=self.seed)
 
+    @checked
     def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
         """Sort items into in, to be discussed and out, ``n`` being selected.
 
@@ -309,7 +327,7 @@ def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | Non
     if weights is None:
         return None
     if isinstance(weights, np.ndarray | list):
-        given = np.asarray(weights, np.float64)
+        given = as_numbers("weights", weights)
         if given.shape != (reviews.n_reviews,):
             message = f"weights: expected one a review, shape ({reviews.n_reviews},), found shape {given.shape}"
             raise InputError(message)

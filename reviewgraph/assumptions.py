@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reviewgraph.arguments import NUMBER, refuse
 from reviewgraph.errors import InputError
 
 #: No standard deviation is larger, nor smaller where it must be above 0.
@@ -47,6 +48,7 @@ class Assumptions:
     def __post_init__(self) -> None:
         """Refuse what is no standard deviation."""
         for name, value in vars(self).items():
+            refuse(name, value, [NUMBER])
             least = SMALLEST if name in ("noise", "spread") else 0.0
             if not least <= value <= LARGEST:
                 message = f"{name}: expected a standard deviation from {least:g} to {LARGEST:g}, found {value!r}"

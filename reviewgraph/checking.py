@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from reviewgraph.arguments import checked
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.components import covers_all, doubly_connected_components
 from reviewgraph.errors import InputError
@@ -110,6 +111,7 @@ class Report(Pictured):
         """Whether the scores themselves make all items comparable for certain; false without scores."""
         return self.scored is not None and covers_all(self.scored, use_scores=True)
 
+    @checked
     def reaches(self, level: str, *, use_scores: bool = False) -> bool:
         """Whether a level holds, with ``use_scores`` by the reviews that have scores and, where ties matter, by ties.
 
@@ -164,6 +166,7 @@ class Report(Pictured):
         )
 
 
+@checked
 def check(
     reviews: ReviewsLike,
     like: ReviewsLike | None = None,

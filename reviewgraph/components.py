@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.arrays import distinct
-from reviewgraph.errors import CertificateError
+from reviewgraph.errors import CertificateError, InputError
 from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import STEP
 from reviewgraph.kernels.covers import merge_covers, single_covers
@@ -129,6 +130,7 @@ class Components(Result):
         return tuple(np.split(self.cover_item, self.cover_start[1:-1])) if len(self) else ()
 
 
+@checked
 def connected_components(reviews: ReviewsLike) -> Components:
     """Pieces of the reviewer-item graph (Repeat-Union): who can be compared if reviewers differ in severity only.
 
@@ -149,6 +151,7 @@ def connected_components(reviews: ReviewsLike) -> Components:
     return Components(labels[:M], labels[M:], np.empty((0, 4), np.int64), reviews)
 
 
+@checked
 def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = False) -> Components:
     """Doubly connected components (Repeat-Union2, Algorithm 1 of the paper), with the merges as certificate.
 
@@ -205,6 +208,7 @@ def _merge_pairs(reviews: Reviews, level: IntArray, parent: IntArray, merges: Me
     return count
 
 
+@checked
 def is_recovery_resilient(reviews: ReviewsLike, *, use_scores: bool = False) -> bool:
     """Whether one doubly connected component covers all items (Theorem 3.4): recovery is guaranteed.
 
@@ -245,6 +249,7 @@ def tie_classes(reviews: Reviews) -> IntArray:
     return np.unique(parent, return_inverse=True)[1]
 
 
+@checked
 def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = False) -> IntArray:
     """Replay a certificate without the algorithm that made it; returns the labels it proves.
 
@@ -279,6 +284,9 @@ def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = 
     def differ(a: int, b: int, u: int, v: int) -> bool:
         return class_of[u] != class_of[v] or (use_scores and apart(a, u, v) and apart(b, u, v))
 
+    if merges.ndim != 2 or merges.shape[1] != len(("a", "b", "u", "v")):
+        message = f"merges: expected rows (a, b, u, v), found an array of shape {merges.shape}"
+        raise InputError(message)
     for row, (a, b, u, v) in enumerate(merges.tolist()):
         if not (0 <= a < len(home) and 0 <= b < len(home)):
             message = f"merges: row {row} names reviewers {a} and {b}, expected codes from 0 to {len(home) - 1}"

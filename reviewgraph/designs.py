@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.errors import ImpossibleDesign, InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import Reviews
@@ -18,6 +19,7 @@ from reviewgraph.reviews import Reviews
 SHARED = 2
 
 
+@checked
 def random_assignment(n_items: int, n_reviewers: int, load: int | Sequence[int], rng: np.random.Generator) -> Reviews:
     """Assign items at random, so that each gets at least floor(sum of loads / N) reviews (Algorithm 2).
 
@@ -80,6 +82,7 @@ def random_assignment(n_items: int, n_reviewers: int, load: int | Sequence[int],
     return _planned(chosen, loads, n_items)
 
 
+@checked
 def doubly_connected_assignment(
     n_items: int, n_reviewers: int, load: int | Sequence[int], rng: np.random.Generator
 ) -> Reviews:

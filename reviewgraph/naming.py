@@ -43,8 +43,7 @@ def named(known: Iterable[N], name: object, argument: str) -> N:
     'doubly connected'
     """
     found = {one.name: one for one in known}
-    for label, one in found.items():
-        if label == name:
-            return one
+    if isinstance(name, str) and name in found:
+        return found[name]
     message = f"{argument}: expected one of {', '.join(found)}, found {name!r}"
     raise InputError(message)

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from reviewgraph.arguments import checked
 from reviewgraph.errors import InputError
 from reviewgraph.results import Result
 from reviewgraph.storing import write_whole
@@ -72,6 +73,7 @@ class Pictured(Result):
     #: Module whose function ``pictures`` draws a result. It knows the result, which knows no more of it than its name.
     pictured_by: ClassVar[str]
 
+    @checked
     def plot(self, name: str | None = None) -> Plot:
         """Return one of the pictures that the report holds.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
@@ -44,6 +45,7 @@ ROLES = (REVIEWER, ITEM, SCORE, TITLE)
 NO_SCORES = ("revexp", "affinity", "cost", "joins", "submitted_at", "asked_at")
 
 
+@checked
 def read_reviews(
     *paths: Path,
     columns: Mapping[str, str] | None = None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.components import Components, doubly_connected_components
 from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.pebbles import join_blocks, new_blocks, new_game, play
@@ -112,6 +113,7 @@ class Recoverability(Result):
         return found
 
 
+@checked
 def recoverability(reviews: ReviewsLike, *, components: Components | None = None) -> Recoverability:
     """Rank, degrees of freedom, maximal recoverable blocks and redundant reviews of a table.
 
@@ -149,6 +151,7 @@ def recoverability(reviews: ReviewsLike, *, components: Components | None = None
     return Recoverability(rank, degrees, reviews, groups)
 
 
+@checked
 def degrees_of_freedom(reviews: ReviewsLike) -> int:
     """Missing links before almost every quality vector can be recovered; 0 means recoverable if all are reviewed.
 

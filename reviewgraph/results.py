@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
+from reviewgraph.arguments import checked
 from reviewgraph.errors import InputError
 from reviewgraph.words import counted, visible
 
@@ -87,6 +88,7 @@ class Result(ABC):
         found: Backend | None = getattr(getattr(self, "reviews", None), "backend", None)
         return found
 
+    @checked
     def to_frame(self, backend: Backend | None = None) -> IntoDataFrame:
         """Return :meth:`to_columns` as a data frame.
 
@@ -103,6 +105,7 @@ class Result(ABC):
         """
         return frame_of(self.to_columns(), backend or self.backend)
 
+    @checked
     def first_rows(self, most: int) -> tuple[Mapping[str, Sequence[Any]], int]:
         """Return the first rows by column, and how many there are in all."""
         columns = self.to_columns()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from reviewgraph.arguments import PAIRS, as_numbers, checked, listed
 from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
 from reviewgraph.arrays import frozen, starts
@@ -18,7 +19,17 @@ from reviewgraph.labels import IntArray, Label, encode, extended, plain_label, t
 from reviewgraph.plots import Pictured
 from reviewgraph.results import Backend, backend_of
 from reviewgraph.rows import Duplicates as Duplicates
-from reviewgraph.rows import first_repeated, order_of_pairs, say_twice, split_rows, table_rows
+from reviewgraph.rows import (
+    first_repeated,
+    order_of_pairs,
+    refuse_misfit,
+    refuse_no_code,
+    refuse_out_of_range,
+    say_twice,
+    split_rows,
+    table_rows,
+    whole_codes,
+)
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -125,10 +136,12 @@ class Reviews(Pictured):
 
     def items_of(self, reviewer: int) -> IntArray:
         """Items of a reviewer, ascending codes."""
+        refuse_no_code(reviewer, self.n_reviewers, "reviewer")
         return self.item[self.reviewer_start[reviewer] : self.reviewer_start[reviewer + 1]]
 
     def reviewers_of(self, item: int) -> IntArray:
         """Reviewers of an item, ascending codes."""
+        refuse_no_code(item, self.n_items, "item")
         return self.reviewer_by_item[self.item_start[item] : self.item_start[item + 1]]
 
     @property
@@ -160,7 +173,7 @@ class Reviews(Pictured):
         >>> Reviews.from_pairs([("ann", "p1", 2.0)], lower_is_better=True).printed([-2.0]).tolist()
         [2.0]
         """
-        array = np.array(values, np.float64)
+        array = as_numbers("values", values)
         return 0.0 - array if self.lower_is_better else array  # 0.0 - x has no negative zero
 
     # Other tables from this one
@@ -169,8 +182,10 @@ class Reviews(Pictured):
         """Return the reviews that have a score; reviewers and items stay, so that codes keep their meaning."""
         return self if self.scored.all() else self.subset(self.scored)
 
+    @checked
     def subset(self, keep: BoolArray | IntArray) -> Reviews:
         """Return some of the reviews (a mask or ascending indices) with the same reviewers and items."""
+        refuse_misfit(keep, self.n_reviews)
         return replace(
             self,
             reviewer=frozen(self.reviewer[keep]),
@@ -179,6 +194,7 @@ class Reviews(Pictured):
             scored=frozen(self.scored[keep]),
         )
 
+    @checked
     def with_pairs(self, pairs: Iterable[tuple[Label, Label]]) -> Reviews:
         """Return this table with planned reviews added; labels may be new.
 
@@ -187,7 +203,7 @@ class Reviews(Pictured):
         DuplicateReview
             If a pair is in the table already or stands twice.
         """
-        new = [(plain_label(reviewer), plain_label(item)) for reviewer, item in pairs]
+        new = [(plain_label(who), plain_label(what)) for who, what in listed("pairs", pairs, PAIRS)]
         table = self.with_labels([reviewer for reviewer, _ in new], [item for _, item in new])
         reviewer, item = typed_codes(table.reviewers), typed_codes(table.items)
         return table.with_codes(
@@ -203,12 +219,14 @@ class Reviews(Pictured):
         InputError, DuplicateReview
             As :meth:`from_codes`; a pair that is in the table already counts as standing twice.
         """
+        reviewer, item = whole_codes(reviewer, "reviewer"), whole_codes(item, "item")
+        for codes, size, side in ((reviewer, self.n_reviewers, "reviewer"), (item, self.n_items, "item")):
+            refuse_out_of_range(codes, size, side, "row {} of the reviews added".format)
         first = first_repeated(self.reviewer * self.n_items + self.item, reviewer * self.n_items + item)
         if first is not None:
             who, what = self.reviewers[int(reviewer[first])], self.items[int(item[first])]
             raise DuplicateReview(say_twice(who, what, "the table", "the reviews added"))
-        sign = -1.0 if self.lower_is_better else 1.0
-        added = np.zeros(len(reviewer)) if score is None else score
+        sign, added = -1.0 if self.lower_is_better else 1.0, np.zeros(len(reviewer)) if score is None else score
         table = Reviews.from_codes(
             np.concatenate([self.reviewer, reviewer]),
             np.concatenate([self.item, item]),
@@ -221,6 +239,7 @@ class Reviews(Pictured):
         )
         return replace(table, backend=self.backend)
 
+    @checked
     def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
         """Return this table with further reviewers and items, who have no reviews; codes move to the natural order.
 
@@ -256,6 +275,7 @@ class Reviews(Pictured):
         """Return what :meth:`to_dict` does: a table is its columns."""
         return self.to_dict()
 
+    @checked
     def first_rows(self, most: int) -> tuple[dict[str, list[Any]], int]:
         """Return the first rows by column, and how many there are in all; the others are left alone."""
         return self.subset(np.arange(min(most, self.n_reviews))).to_columns(), self.n_reviews
@@ -263,6 +283,7 @@ class Reviews(Pictured):
     # Ways in
 
     @classmethod
+    @checked
     def from_codes(
         cls,
         reviewer: npt.ArrayLike,
@@ -317,6 +338,7 @@ class Reviews(Pictured):
         return cls(*rows, reviewer_labels, item_labels, dict(titles or {}), lower_is_better)
 
     @classmethod
+    @checked
     def from_arrays(
         cls,
         reviewer: Iterable[Any],
@@ -341,6 +363,7 @@ class Reviews(Pictured):
         )
 
     @classmethod
+    @checked
     def from_pairs(
         cls,
         pairs: Iterable[tuple[Any, ...]],
@@ -367,6 +390,7 @@ class Reviews(Pictured):
         return cls.from_arrays(reviewer, item, values, scored=known, reviewers=reviewers, items=items, **options)
 
     @classmethod
+    @checked
     def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error") -> Reviews:
         """Build from what a format read; raises as :meth:`from_codes`."""
         return cls.from_codes(
@@ -383,6 +407,7 @@ class Reviews(Pictured):
         )
 
     @classmethod
+    @checked
     def from_frame(
         cls,
         frame: Any,
@@ -418,6 +443,7 @@ class Reviews(Pictured):
         return replace(cls.from_columns(found, duplicates=duplicates), backend=backend_of(frame))
 
     @classmethod
+    @checked
     def from_biadjacency(
         cls,
         matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any],
@@ -437,6 +463,7 @@ class Reviews(Pictured):
         return cls.from_columns(from_biadjacency(matrix, **options), duplicates=duplicates)
 
     @classmethod
+    @checked
     def from_networkx(cls, graph: nx.Graph, *, duplicates: Duplicates = "error", **options: Any) -> Reviews:
         """Build from a bipartite graph of networkx; ``duplicates`` says what counts among parallel edges.
 
@@ -453,6 +480,7 @@ class Reviews(Pictured):
         return cls.from_columns(from_networkx(graph, **options), duplicates=duplicates)
 
     @classmethod
+    @checked
     def from_igraph(cls, graph: igraph.Graph, *, duplicates: Duplicates = "error", **options: Any) -> Reviews:
         """Build from a bipartite graph of igraph; ``duplicates`` says what counts among parallel edges.
 

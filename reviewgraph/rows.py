@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from reviewgraph.arguments import as_numbers
 from reviewgraph.arrays import BoolArray, CodeArray, FloatArray, IntArray, frozen, occurs
 from reviewgraph.errors import DuplicateReview, InputError
 from reviewgraph.formats.problems import quote
@@ -93,7 +94,11 @@ def whole_codes(codes: npt.ArrayLike, what: str) -> IntArray:
     InputError
         If they are of another kind: what is not whole stands for nobody.
     """
-    found = np.asarray(codes).ravel()
+    try:
+        found = np.asarray(codes).ravel()
+    except ValueError as error:
+        message = f"{what}: expected codes, whole numbers from 0 on, found lists of different lengths"
+        raise InputError(message) from error
     if found.size and found.dtype.kind not in "iu":
         message = f"{what}: expected codes, whole numbers from 0 on, found {found.dtype} such as {found[0]!r}"
         raise InputError(message)
@@ -114,6 +119,35 @@ def refuse_out_of_range(codes: IntArray, size: int, what: str, row_name: Callabl
         raise InputError(message)
 
 
+def refuse_no_code(code: int, size: int, what: str) -> None:
+    """Refuse what is no code of ``size``, quickly.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number from 0 on and below the size.
+    """
+    if not (isinstance(code, int | np.integer) and not isinstance(code, bool) and 0 <= code < size):
+        message = f"{what}: expected a code from 0 to {size - 1}, found {code!r}"
+        raise InputError(message)
+
+
+def refuse_misfit(keep: IntArray | BoolArray, size: int) -> None:
+    """Refuse a choice of rows that is neither a mask of them nor indices into them.
+
+    Raises
+    ------
+    InputError
+        If it is of another length or goes beyond them.
+    """
+    mask = keep.dtype.kind == "b"
+    fits = keep.shape == (size,) if mask else keep.ndim == 1 and not ((keep < -size) | (keep >= size)).any()
+    if not fits:
+        expected = f"a mask of shape ({size},) or indices below {size}"
+        message = f"keep: expected {expected}, found {keep.dtype} of shape {keep.shape}"
+        raise InputError(message)
+
+
 def checked_scores(
     score: npt.ArrayLike | None, scored: npt.ArrayLike | None, size: int, row_name: Callable[[int], str]
 ) -> tuple[FloatArray, BoolArray]:
@@ -126,7 +160,7 @@ def checked_scores(
     """
     if score is None:
         return np.full(size, np.nan), np.zeros(size, np.bool_)
-    values = np.array(score, np.float64).ravel()
+    values = as_numbers("score", score).ravel()
     known = np.ones(size, np.bool_) if scored is None else np.asarray(scored, np.bool_).ravel()
     if values.size != size or known.size != size:
         message = f"score: expected {size} scores, one a review, found {values.size}"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arguments import NUMBER, refuse
+from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER
 from reviewgraph.formats.side.fields import DEMAND, LOAD
 from reviewgraph.framed import as_reviews
@@ -153,9 +155,13 @@ def _limits(given: int | Valued, name: str, labels: Sequence[Label], others: Seq
     stated = by_label(given, name, label, column.role)
     code = match_labels(list(stated), labels, name, "reviewer" if name == "load" else "paper", other=others)
     limit = np.full(len(labels), NO_LIMIT, np.int64)
-    for place, number in zip(code.tolist(), stated.values(), strict=True):
-        if place >= 0 and number is not None:
-            limit[place] = min(int(number), MOST)
+    for place, (who, number) in zip(code.tolist(), stated.items(), strict=True):
+        if number is not None:
+            if number != number:
+                message = f"{name}: expected a number for {who!r}, found {number!r}"
+                raise InputError(message)
+            refuse(f"{name} of {who!r}", number, [NUMBER])
+            limit[place] = int(min(number, MOST)) if place >= 0 else limit[place]
     return limit
 
 

@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 STATUSES = {0, 2, 130, 141, -signal.SIGKILL, -signal.SIGTERM}
 SEARCHES = ("plan", "assign")
 #: Seconds after which a run counts as hanging.
-PATIENCE = 120
+PATIENCE = 300
 
 TABLE = "reviewer,paper,score\n" + "".join(
     f"r\u00e9viewer {who},p{(who * 3 + step * step) % 9},{(who * 7 + step) % 5}\n"
@@ -128,6 +128,8 @@ def child(words: str, folder: Path, prepare: Callable[[], None] = lambda: None, 
         sys.argv = ["reviewgraph", *words.split()]
         prepare()
         status = _run()
+    except KeyboardInterrupt:  # before the command: an interpreter's own start
+        status = 130
     finally:
         os._exit(status)
     return 0
@@ -225,6 +227,7 @@ class Faults:
         self.counts: collections.Counter[str] = collections.Counter()
         self.ends: collections.Counter[str] = collections.Counter()
         self.failed: list[Fault] = []
+        self.number = 0
 
     def warm(self, names: list[str]) -> list[str]:
         """Run each command whole once in a process of its own, and load here what it loads; returns what fails."""
@@ -255,6 +258,9 @@ class Faults:
     ) -> None:
         """Look at what is left of a run."""
         command, after, whole, wrong = COMMANDS[name], contents(folder), self.whole[name], []
+        # A search that is stopped writes what it has found so far, which is another whole table.
+        stopped = name in SEARCHES and "Stopping" in said
+        whole = {key: after[key] if stopped and _is_table(key, after, data) else data for key, data in whole.items()}
         for key, data in before.items():
             if key not in after and not (command.together and key in command.writes):
                 wrong.append(f"{key} is lost")
@@ -282,11 +288,13 @@ class Faults:
         self.ends[str(status)] += 1
         if wrong:
             self.failed.append(Fault(told, name, status, said, wrong))
-            print(f"{told}, {name}: status {status}: {'; '.join(wrong)}\n    {said[-1500:]!r}", flush=True)
+            print(
+                f"{self.number}, {told}, {name}: status {status}: {'; '.join(wrong)}\n    {said[-1500:]!r}", flush=True
+            )
 
     def run(self, number: int, seed: int, names: list[str]) -> None:
         """Let one fault happen."""
-        draw = random.Random(f"{seed} {number}")
+        draw, self.number = random.Random(f"{seed} {number}"), number
         name, kind = names[number % len(names)], draw.choice(KINDS)
         folder = self.place / f"{number}"
         before = prepared(folder, COMMANDS[name], old=draw.random() < 0.6)
@@ -304,6 +312,14 @@ def _is_whole(key: str, data: bytes, whole: Mapping[str, bytes]) -> bool:
     if key.endswith(".key.csv"):  # its codes are drawn anew
         return data.endswith(b"\n") and data.count(b"\n") == whole[key].count(b"\n")
     return whole[key] == data or (key.endswith((".html", ".svg")) and data.rstrip().endswith((b"</html>", b"</svg>")))
+
+
+def _is_table(key: str, after: Mapping[str, bytes], whole: bytes) -> bool:
+    """Whether a file is a table of the same columns, to its last row."""
+    found = after.get(key, b"")
+    header, commas = whole.partition(b"\n")[0], whole.partition(b"\n")[0].count(b",")
+    rows = found.splitlines()
+    return found.endswith(b"\n") and rows[0] == header and {row.count(b",") for row in rows} == {commas}
 
 
 def _before_us(said: str) -> bool:

@@ -6,7 +6,7 @@ from itself; the front door of a package (its ``__init__``) from every room of i
 
 from __future__ import annotations
 
-_GRAPHS = "arrays labels errors words results plots kernels reviews framed"
+_GRAPHS = "arrays labels errors words arguments results plots kernels reviews framed"
 _ASSIGNED = "panels assignments.model assignments.wishes assignments.findings"
 
 ROOMS: dict[str, dict[str, str]] = {
@@ -15,11 +15,12 @@ ROOMS: dict[str, dict[str, str]] = {
         "arrays": "",
         "errors": "",
         "words": "",
+        "arguments": "arrays errors words",
         "clock": "",
         "terminal": "words",
-        "results": "errors words",
+        "results": "errors words arguments",
         "storing": "errors",
-        "plots": "errors results storing",
+        "plots": "errors arguments results storing",
         "naming": "errors",
         "normal": "arrays",
         "chances": "arrays errors normal",
@@ -28,28 +29,28 @@ ROOMS: dict[str, dict[str, str]] = {
         "mentions": "labels",
         "columns": "arrays labels words",
         "formats": "arrays labels errors words columns",
-        "rows": "arrays labels errors words formats",
-        "reviews": "arrays labels errors words results plots columns rows formats",
+        "rows": "arrays labels errors words arguments formats",
+        "reviews": "arrays labels errors words arguments results plots columns rows formats",
         "framed": "errors reviews",
-        "sides": "arrays labels errors words columns formats reviews",
+        "sides": "arrays labels errors words arguments columns formats reviews",
         "uploads": "errors words labels formats",
-        "reading": "arrays labels errors words columns rows formats reviews sides",
+        "reading": "arrays labels errors words arguments columns rows formats reviews sides",
         "submitted": "arrays labels errors formats reviews",
-        "exchange": "arrays labels errors reviews framed",
+        "exchange": "arrays labels errors arguments reviews framed",
         "kernels": "arrays labels errors",
         "components": _GRAPHS,
         "recoverable": f"{_GRAPHS} components",
-        "assumptions": "errors",
+        "assumptions": "errors arguments",
         "learned": "arrays labels errors reviews framed assumptions",
         "precision": f"{_GRAPHS} levels components recoverable assumptions learned normal chances structure",
-        "designs": "arrays labels errors reviews",
+        "designs": "arrays labels errors arguments reviews",
         "fragility": f"{_GRAPHS} formats sides naming levels components recoverable",
         "structure": f"{_GRAPHS} levels components recoverable fragility",
-        "violations": "arrays labels words formats reviews framed sides",
+        "violations": "arrays labels errors words arguments formats reviews framed sides",
         "pages": f"{_GRAPHS} levels components structure",
         "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
         "verify": "arrays errors levels formats reviews",
-        "streams": "arrays labels errors words clock results kernels levels formats rows pages",
+        "streams": "arrays labels errors words arguments clock results kernels levels formats rows pages",
         "report": "_version arrays labels words plots reviews",
         "report.check": (f"{_GRAPHS} levels components structure violations fragility precision pages checking report"),
         "cli": (

@@ -68,9 +68,10 @@ def is_unique(programme: Programme, quality: FloatArray, perceived: FloatArray) 
         trivial.append(quality - quality.mean())
     if _lines_fix_all(programme, trivial):
         return True
-    directions = _directions(programme, quality, perceived)
-    if _pieces(directions) > 1:
+    # What no constraint joins, whether it binds or not, may be shifted on its own; with two items that is a scale, too.
+    if _pieces(_directions(programme, quality, perceived, np.inf)) > 1:
         return False
+    directions = _directions(programme, quality, perceived, BINDING * scale(programme, quality))
     if _only_orders(directions):
         return _orders_fix_all(directions, trivial)
     return not _moves(directions, trivial)
@@ -112,11 +113,11 @@ def is_noiseless(programme: Programme, quality: FloatArray, perceived: FloatArra
     return float(np.sqrt(np.mean(noise**2))) <= part * scale(programme, quality)
 
 
-def _directions(programme: Programme, quality: FloatArray, perceived: FloatArray) -> Directions:
+def _directions(programme: Programme, quality: FloatArray, perceived: FloatArray, tolerance: float) -> Directions:
+    """Return the directions that keep all constraints with less slack than ``tolerance``."""
     import scipy.sparse as sp
 
     item = pick(programme.item, programme.n_items)
-    tolerance = BINDING * scale(programme, quality)
     loose = free_ties(programme)
     levels = loose[0].on_level.shape[1] if loose else 0
     none = sp.csr_array((0, programme.n_items + levels))

@@ -34,7 +34,7 @@ def infer(
     weight: FloatArray | None = None,
     reference_item: IntArray | None = None,
     reference_value: FloatArray | None = None,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Posterior:
     """Infer qualities of items from scores.
@@ -97,7 +97,7 @@ def _infer(
     n_items: int,
     reference_item: IntArray | None,
     reference_value: FloatArray | None,
-    seed: int,
+    seed: int | np.random.Generator,
     tell: Callable[[str], None],
 ) -> Posterior:
     """Infer from reviews that all are heard."""

@@ -56,7 +56,13 @@ class Foretold(NamedTuple):
     average: FloatArray
 
 
-def held_out_gain(posterior: Posterior, score: FloatArray, *, weight: FloatArray | None = None, seed: int = 0) -> Gain:
+def held_out_gain(
+    posterior: Posterior,
+    score: FloatArray,
+    *,
+    weight: FloatArray | None = None,
+    seed: int | np.random.Generator = 0,
+) -> Gain:
     """Withhold reviewers in folds and compare how qualities and averages of the others foretell their scores.
 
     What is asked is the worth of the qualities. A score also depends on the reviewer's severity, of which one or two

@@ -16,6 +16,7 @@ from lsc.model.shapes import Shape
 from lsc.solver.newton import MAX_ITERATIONS
 from lsc.solver.streamed import Solved, minimise_streamed
 from lsc.streams.estimate import StreamedEstimate, expect_scores, scored_groups, totals_of
+from reviewgraph.arguments import checked
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
@@ -50,6 +51,7 @@ class StreamedCalibration(StreamedEstimate):
         return f"{self.hypothesis}, {self.status}, objective {self.objective:.6g}; {super().headline()}"
 
 
+@checked
 def calibrate_stream(
     stream: Stream,
     hypothesis: str | Hypothesis = "linear",

@@ -11,6 +11,7 @@ import numpy as np
 
 from lsc.estimate import best_first, or_none, ranks
 from lsc.evidence.support import numbered
+from reviewgraph.arguments import checked
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.errors import InputError
 from reviewgraph.results import Result
@@ -58,6 +59,7 @@ class StreamedEstimate(Result):
         """Return the codes of the ``n`` best items of the largest group, best first."""
         return best_first(np.where(self.group == 1, self.quality, np.nan))[:n]
 
+    @checked
     def best(self, n: int) -> list[tuple[str, float, float]]:
         """Return label, quality and average of the ``n`` best items of the largest group, in the scores' direction."""
         order = self.best_of_largest(n)

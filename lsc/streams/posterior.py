@@ -16,6 +16,7 @@ from lsc.inference.beliefs import Beliefs, Reviewers, Status
 from lsc.inference.streaming import infer_by_passes
 from lsc.posteriors import LEAST_SCORES, LEVEL
 from lsc.streams.estimate import StreamedEstimate, expect_scores, scored_groups, totals_of
+from reviewgraph.arguments import checked
 from reviewgraph.arrays import FloatArray
 from reviewgraph.clock import Clock
 from reviewgraph.results import Progress
@@ -51,6 +52,7 @@ class StreamedPosterior(StreamedEstimate):
         """Severity, stretch and noise of every reviewer, with intervals, shapes (M,)."""
         return self.beliefs.reviewers
 
+    @checked
     def interval(self, level: float = LEVEL) -> FloatArray:
         """Return the central interval of each quality, shape (N, 2), that holds with a probability.
 
@@ -61,6 +63,7 @@ class StreamedPosterior(StreamedEstimate):
         """
         return central_interval(self.quality, self.standard_error, level)
 
+    @checked
     def probability_in_top(self, n: int) -> FloatArray:
         """Return each item's probability of being among the best ``n``, shape (N,); they sum to n.
 
@@ -71,6 +74,7 @@ class StreamedPosterior(StreamedEstimate):
         """
         return chances(self.quality, self.beliefs.order_error, n)
 
+    @checked
     def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
         """Sort items into in, to be discussed and out, as :meth:`lsc.PosteriorEstimate.selection` does.
 
@@ -103,6 +107,7 @@ class StreamedPosterior(StreamedEstimate):
             yield columns
 
 
+@checked
 def posterior_stream(
     stream: Stream, *, seed: int = 0, progress: Callable[[Progress], object] | None = None
 ) -> StreamedPosterior:

@@ -19,8 +19,10 @@ from planner.assignments.stages.run import Run
 from planner.assignments.wishes.floors import Floors
 from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.wishes.written import Authors
+from reviewgraph.arguments import checked
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
+from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from reviewgraph.sides.given import Chosen, Pairs, Valued
 
 
+@checked
 def assign(
     affinity: Any,
     *,
@@ -242,6 +245,9 @@ def assign(
         floors=floors,
     )
     scored = scored_pairs(affinity, reviewers, items)
+    if not len(scored.reviewers):
+        message = "affinity: expected at least one reviewer, here or among reviewers, found none"
+        raise InputError(message)
     gone, given = survive or int(aim.outlives), assumptions or Assumptions()
 
     def run(allowed: Wishes) -> Assignment:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.panels.attributes import Attribute, attribute_of, unknown
-from planner.panels.rules import AtLeast, AtMost
+from planner.panels.rules import AtLeast, AtMost, Reward
+from reviewgraph.arguments import MAPPING, refuse
 from reviewgraph.arrays import spread
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
 from reviewgraph.formats.side.fields import INSTITUTION, SENIOR
 from reviewgraph.sides.given import by_label, labels_of
 from reviewgraph.sides.matching import REVIEWS, match_labels
+from reviewgraph.words import shortened
 
 if TYPE_CHECKING:
     from planner.panels.attributes import Attributes
@@ -129,6 +131,14 @@ def rules_of(
     InputError
         If a rule is about an attribute or a value that nobody has, or its number cannot be.
     """
+    if attributes is not None:
+        refuse("attributes", attributes, [MAPPING])
+    for label, values in (attributes or {}).items():
+        refuse(f"attributes of {label!r}", values, [MAPPING])
+    for rule in rules:
+        if not isinstance(rule, AtMost | AtLeast | Reward):
+            message = f"rules: expected AtMost, AtLeast and Reward objects, found {shortened(repr(rule))}"
+            raise InputError(message)
     match_labels(list(attributes or ()), reviewers, "attributes", "reviewer", where=where, other=other)
     known: dict[str, dict[Any, Any]] = {}
     for label, values in (attributes or {}).items():

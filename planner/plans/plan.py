@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from planner.plans.model.status import PlanStatus
+from reviewgraph.arguments import checked
 from reviewgraph.plots import Pictured
 from reviewgraph.words import counted, noun
 
@@ -209,6 +210,7 @@ class Plan(Pictured):
         target, before, after = target_named(self.target), self.constraints.reviews, self.reviews_with_plan
         return reach(before, target, use_scores=self.use_scores), reach(after, target, use_scores=self.use_scores)
 
+    @checked
     def alternatives(self, reviewer: Label, item: Label) -> list[tuple[Label, Label]]:
         """Pairs that can stand in for one of the reviews if it is declined, the rest being kept; cheapest first.
 

@@ -26,6 +26,7 @@ from planner.plans.search.keeping import keep_level
 from planner.plans.targets import covered, target_named
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
+from reviewgraph.arguments import checked
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.framed import as_reviews
 from reviewgraph.levels import Double
@@ -52,6 +53,7 @@ BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.5
 BEFORE_KEEPING, KEEP = 0.1, 0.95
 
 
+@checked
 def plan_extra_reviews(
     reviews: ReviewsLike,
     target: str | None = None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.errors import InputError
 from reviewgraph.exchange.to_graphs import refuse_equal_labels, rows
 from reviewgraph.exchange.to_matrices import to_biadjacency
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MAX_EDGES = 5_000_000
 
 
+@checked
 def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES) -> nx.MultiGraph:
     """Return the review multigraph as networkx holds it: one edge per item that two reviewers share.
 
@@ -84,6 +86,7 @@ def review_multigraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES
     return graph
 
 
+@checked
 def review_multigraph_igraph(reviews: ReviewsLike, *, max_edges: int | None = MAX_EDGES) -> igraph.Graph:
     """Return the review multigraph as igraph holds it: an order of magnitude smaller and faster.
 
@@ -130,6 +133,7 @@ def review_multigraph_igraph(reviews: ReviewsLike, *, max_edges: int | None = MA
     return graph
 
 
+@checked
 def from_review_multigraph(graph: nx.MultiGraph | igraph.Graph) -> Reviews:
     """Return the table that :func:`review_multigraph` or :func:`review_multigraph_igraph` was made from.
 
@@ -161,6 +165,7 @@ def from_review_multigraph(graph: nx.MultiGraph | igraph.Graph) -> Reviews:
     )
 
 
+@checked
 def overlap(
     reviews: ReviewsLike, *, of: Literal["reviewers", "items"] = "reviewers", max_edges: int | None = MAX_EDGES
 ) -> scipy.sparse.csr_array:

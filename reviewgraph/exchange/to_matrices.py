@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.framed import as_reviews
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from reviewgraph.framed import ReviewsLike
 
 
+@checked
 def to_biadjacency(reviews: ReviewsLike, *, scored: bool = True) -> scipy.sparse.csr_array:
     """Return the reviewers x items matrix whose stored entries are the reviews.
 

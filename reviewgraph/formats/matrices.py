@@ -63,7 +63,11 @@ def from_biadjacency(
     import scipy.sparse
 
     sparse = bool(scipy.sparse.issparse(matrix))
-    table: Any = matrix if sparse else np.asarray(matrix)
+    try:
+        table: Any = matrix if sparse else np.asarray(matrix)
+    except ValueError as error:
+        message = "matrix: expected real numbers in reviewers x items, found rows of different lengths"
+        raise InputError(message) from error
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         message = f"matrix: expected real numbers in reviewers x items, found {table.dtype} in {table.ndim} dimensions"
         raise InputError(message)

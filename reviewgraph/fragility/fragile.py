@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.fragility import connected, double, recoverable
 from reviewgraph.framed import as_reviews
 from reviewgraph.levels import LEVELS, Connected, Double, Recoverable
@@ -74,6 +75,7 @@ class Fragile(Result):
         return f"{self.level} falls with any of {' and any of '.join(losses)}"
 
 
+@checked
 def fragile(reviews: ReviewsLike, level: str = "double") -> Fragile:
     """Return every reviewer and every review whose loss lowers a level: it does not hold for all items any more.
 

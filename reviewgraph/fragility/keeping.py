@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reviewgraph.arguments import as_numbers, checked
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
 from reviewgraph.formats.side.fields import PROBABILITY
@@ -76,6 +77,7 @@ class Keeps(Result):
         return ", ".join(f"{kept.level} {kept.probability:.2f}" for kept in self.levels)
 
 
+@checked
 def keeps(
     reviews: ReviewsLike,
     missing: float | Valued,
@@ -138,7 +140,7 @@ def _by_review(reviews: Reviews, missing: float | Valued) -> FloatArray:
     else:
         given = by_label(missing, "missing", REVIEWER, PROBABILITY.role)
         code = match_labels(list(given), reviews.reviewers, "missing", "reviewer", other=reviews.items)
-        by_reviewer[code[code >= 0]] = np.array(list(given.values()), np.float64)[code >= 0]
+        by_reviewer[code[code >= 0]] = as_numbers("missing", list(given.values()))[code >= 0]
     wrong = by_reviewer[~((by_reviewer >= 0) & (by_reviewer <= 1))]
     if wrong.size:
         message = f"missing: expected probabilities from 0 to 1, found {wrong[0]:g}"

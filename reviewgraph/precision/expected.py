@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.errors import InputError
 from reviewgraph.framed import as_reviews
@@ -29,6 +30,7 @@ DRAWS, FEWEST_DRAWS, PROBES = 8, 2, 4
 MOST_WORK = 400_000
 
 
+@checked
 def expected_errors(
     reviews: ReviewsLike,
     like: ReviewsLike | None = None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from reviewgraph.arguments import LABELS, refuse
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER, Role, locate, normalise
@@ -167,7 +168,17 @@ def labels_of(given: Chosen, name: str, label: Role, chosen: Role | None = None)
     if isinstance(given, Mapping) or (_is_indexed(given) and str(getattr(given, "dtype", "")) == "bool"):
         known = _mapping_of(given, name) or {}
         return [one for one, flag in known.items() if flag]
-    return _rows(given, name, f"several {label.name}s", 0)
+    return labels_in(_rows(given, name, f"several {label.name}s", 0), name)
+
+
+def labels_in(labels: list[Any], name: str) -> list[Any]:
+    """Return labels, lists and the like among them refused.
+
+    >>> labels_in(["ann"], "senior")
+    ['ann']
+    """
+    refuse(name, labels, [LABELS])
+    return labels
 
 
 def _encoded(reviewer: Sequence[Any], item: Sequence[Any]) -> Columns:
@@ -177,6 +188,7 @@ def _encoded(reviewer: Sequence[Any], item: Sequence[Any]) -> Columns:
 
 
 def _codes(column: Sequence[Any]) -> tuple[IntArray, tuple[Label, ...]]:
+    refuse("labels", list(column), [LABELS])
     code = {label: number for number, label in enumerate(dict.fromkeys(column))}
     return np.fromiter(map(code.__getitem__, column), np.int64, len(column)), tuple(map(plain_label, code))
 
@@ -191,7 +203,7 @@ def _numbers(values: Iterable[Any], name: str) -> FloatArray:
 
 def _rows(given: Any, name: str, expected: str, size: int) -> list[Any]:
     """Return rows of so many entries each, or, where the size is 0, whatever is listed."""
-    several = not isinstance(given, str | bytes) and isinstance(given, Iterable)
+    several = not isinstance(given, str | bytes) and isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
     rows = (given.tolist() if hasattr(given, "tolist") else list(given)) if several else [given]
     if not several or (size and not _are_rows(rows, size)):
         wrong = next((row for row in rows if not _are_rows([row], size)), rows[0])

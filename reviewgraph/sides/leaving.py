@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arguments import LISTING, MAPPING, refuse
 from reviewgraph.columns import Columns
 from reviewgraph.formats.headers import ITEM, REVIEWER
 from reviewgraph.reviews import Reviews
@@ -40,7 +41,11 @@ def gone_of(given: Any) -> Gone:
     """
     if given is None or isinstance(given, Gone):
         return given or Gone()
-    listed = given if hasattr(given, "columns") or hasattr(given, "index") else list(given)
+    if hasattr(given, "columns") or isinstance(given, Reviews):
+        listed = given
+    else:
+        refuse("gone", given, [LISTING, MAPPING])
+        listed = given if hasattr(given, "index") else list(given)
     in_pairs = isinstance(given, Columns | Reviews) or has_column(given, ITEM)
     if in_pairs or (listed and all(isinstance(one, tuple) and len(one) == 2 for one in listed)):
         return Gone(pairs=pairs_of(given if in_pairs else listed, "gone"))

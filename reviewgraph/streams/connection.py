@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.arrays import CodeArray, IntArray
 from reviewgraph.errors import InputError
 from reviewgraph.kernels.union_find import grow_cover, point_at_roots, union_chunk
@@ -129,6 +130,7 @@ class Connection(Result):
         return f"{counted(self.stream.n_items, 'item')}, {self.level or f'{self.pieces:,} pieces'}"
 
 
+@checked
 def check_stream(stream: Stream) -> Connection:
     """Check a table larger than memory: the pieces exactly, and what counting and one growing cover say of the rest.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from reviewgraph.arguments import checked
 from reviewgraph.arrays import CodeArray, FloatArray, IntArray
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
@@ -112,6 +113,7 @@ class Stream:
 
 
 @contextmanager
+@checked
 def stream_reviews(
     *paths: Path,
     columns: Mapping[str, str] | None = None,

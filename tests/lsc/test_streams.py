@@ -89,6 +89,7 @@ def test_items_with_one_review_are_where_all_reviews_put_them(
         rows["item"] += [500 + j, 700 + j]
         rows["score"] += rng.normal(size=2).tolist()
     path = written(tmp_path, rows)
+    monkeypatch.setattr("lsc.calibration.CHOSEN", 0)  # the solver alone, without a choice among several best fits
     whole = lsc.calibrate(read_reviews(path), hypothesis)
     monkeypatch.setattr(newton, "FAR", 1)
     monkeypatch.setattr("lsc.solver.streamed.FAR", 1)

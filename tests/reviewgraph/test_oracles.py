@@ -9,29 +9,11 @@ import pytest
 
 from reviewgraph import connected_components, doubly_connected_components, recoverability, verify_merges
 from tests import naive
-from tests.strategies import Rows, to_reviews
+from tests.oracles.graphs import parts, random_rows
+from tests.strategies import to_reviews
 
 CHUNKS = 20
 GRAPHS = (20_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 2_000) // CHUNKS
-
-
-def random_rows(rng: np.random.Generator) -> tuple[Rows, int]:
-    """Return a sparse, critical or dense table; one in four has a hub, one in four scores from few values."""
-    n_reviewers, n_items = int(rng.integers(0, 9)), int(rng.integers(1, 10))
-    most = int(rng.integers(1, 5))
-    values = int(rng.choice([2, 3, 3, 1_000]))
-    rows: Rows = []
-    for _ in range(n_reviewers):
-        items = rng.permutation(n_items)[: int(rng.integers(0, most + 1))]
-        rows.append({int(i): float(rng.integers(values)) for i in items})
-    if rng.integers(4) == 0:
-        for row in rows:
-            row.setdefault(0, float(rng.integers(values)))
-    return rows, n_items
-
-
-def parts(labels: np.ndarray) -> list[list[int]]:
-    return sorted(np.flatnonzero(labels == label).tolist() for label in np.unique(labels))
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from lsc.model.rows import Rows, Steps
 from lsc.model.shapes import Shape
+from reviewgraph.arguments import NUMBER, refuse
 from reviewgraph.errors import InputError
 from reviewgraph.levels import Level
 
@@ -111,6 +112,8 @@ class Sloped(Hypothesis, abstract=True):
     min_slope: float = 0.0
 
     def __post_init__(self) -> None:
+        refuse("max_slope", self.max_slope, [NUMBER])
+        refuse("min_slope", self.min_slope, [NUMBER])
         if not 1 / STEEPEST <= self.max_slope <= STEEPEST:
             message = f"max_slope: expected a number from {1 / STEEPEST:g} to {STEEPEST:g}, found {self.max_slope}"
             raise InputError(message)

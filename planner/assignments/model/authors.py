@@ -13,6 +13,7 @@ from planner.assignments.wishes.couples import coauthors_together, cycles_of_two
 from planner.assignments.wishes.pairs import LISTS
 from planner.assignments.wishes.rivals import rivals_of
 from planner.assignments.wishes.written import Authors, Written
+from reviewgraph.arguments import LABELS, refuse
 from reviewgraph.errors import InputError
 from reviewgraph.sides.given import pairs_of
 from reviewgraph.sides.matching import match_labels
@@ -48,6 +49,8 @@ def written_by(authors: Authors, scored: Scored) -> Written | None:
 
 def _table(pairs: Any) -> Any:
     if isinstance(pairs, Mapping):
+        for item, names in pairs.items():
+            refuse(f"authors of {item!r}", names, [LABELS])
         pairs = [(author, item) for item, names in pairs.items() for author in names]
     return pairs_of(pairs, "authors")
 

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.assignments.wishes.pairs import Scored, scored_pairs
+from reviewgraph.arguments import NUMBER, checked, refuse
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.labels import encode
 from reviewgraph.sides.matching import codes_among
+from reviewgraph.words import shortened
 
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
 
 
+@checked
 def merge_affinities(
     affinities: Iterable[tuple[Any, float]], bids: Iterable[tuple[Any, float]] = (), *, all_pairs: bool = False
 ) -> Columns:
@@ -80,7 +83,12 @@ def merge_affinities(
 
 def _tables(given: Iterable[tuple[Any, float]]) -> list[tuple[Scored, float]]:
     tables = []
-    for table, weight in given:
+    for entry in given:
+        if not isinstance(entry, tuple | list) or len(entry) != 2:
+            message = f"affinities: expected pairs of a table and its weight, found {shortened(repr(entry))}"
+            raise InputError(message)
+        table, weight = entry
+        refuse("affinities", weight, [NUMBER])
         if not math.isfinite(weight):
             message = f"affinities: expected a finite weight for each table, found {weight!r}"
             raise InputError(message)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph.arguments import as_numbers
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.side.fields import AFFINITY
@@ -53,7 +54,7 @@ def _of_matrix(affinity: Any, reviewers: Iterable[Label] | None, items: Iterable
         matrix = affinity.tocoo()
         row, column, value = matrix.coords[0], matrix.coords[1], matrix.data
     else:
-        matrix = np.asarray(affinity, np.float64)
+        matrix = as_numbers("affinity", affinity)
         if matrix.ndim != 2:
             message = f"affinity: expected a mapping or a reviewers x items matrix, found {matrix.ndim} dimension(s)"
             raise InputError(message)
@@ -80,7 +81,7 @@ def _of_table(table: Columns, reviewers: Iterable[Label] | None, items: Iterable
 def _declared(codes: IntArray, labels: Sequence[Label], given: Iterable[Label] | None) -> Sequence[Label]:
     """Return the labels that are declared, or else those that rows name, in natural order."""
     used = () if given is not None else [labels[code] for code in np.flatnonzero(np.bincount(codes)).tolist()]
-    return encode(used, given or ())[1]
+    return encode(used, () if given is None else given)[1]
 
 
 def codes_of(pairs: Columns, scored: Scored, name: str, *, unknown: Unknown = "left out") -> tuple[IntArray, IntArray]:

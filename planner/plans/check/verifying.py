@@ -19,6 +19,7 @@ from planner.plans.check.recount import check_bound, check_parts
 from planner.plans.check.trying import TooMany, smallest_cost
 from planner.plans.model.status import PlanStatus
 from planner.plans.model.tables import no_pairs
+from reviewgraph.arguments import checked
 from reviewgraph.components import Components, covers_all, verify_merges
 from reviewgraph.errors import CertificateError, InputError
 from reviewgraph.levels import Double, Recoverable
@@ -34,6 +35,7 @@ TRIED_UP_TO = 8
 ROUNDING = 1e-6
 
 
+@checked
 def verify_plan(plan: Plan) -> None:
     """Check a plan of any status against its constraints and its claims, without the search.
 

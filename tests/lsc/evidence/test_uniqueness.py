@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from scipy.optimize import linprog
 
 import lsc
+from reviewgraph import Reviews
 from tests.lsc.certificates import rows
 from tests.lsc.strategies import Problem, problems
 
@@ -62,3 +63,10 @@ def test_both_solvers_choose_the_same_minimiser(problem: Problem) -> None:
     assert fast.unique == slow.unique
     rounding = 1e-3 * max(np.nanstd(slow.quality), 1e-3)
     np.testing.assert_allclose(fast.quality, slow.quality, atol=rounding)
+
+
+def test_two_items_in_line_are_one_fit_up_to_scale_wherever_they_stand() -> None:
+    # No bound holds where the fit stands: nothing but the reviewers says that the items belong together.
+    rows = [(0, 1, 6.0), (0, 0, 12.0), (1, 1, 1.0), (1, 0, 4.0), (2, 0, 18.0), (3, 0, 4.0), (3, 1, 1.0)]
+    assert lsc.calibrate(Reviews.from_pairs(rows)).unique
+    assert not lsc.calibrate(Reviews.from_pairs([(0, 0, 1.0), (1, 1, 2.0)])).unique

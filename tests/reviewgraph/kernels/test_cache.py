@@ -134,3 +134,15 @@ def test_a_read_only_place_without_a_home_compiles_each_time(toy: Path, tmp_path
     (tmp_path / "home").write_text("no home either")
     assert run(toy) == ["False", "90", "0"]
     assert run(toy) == ["False", "90", "0"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+@pytest.mark.parametrize("room", [100, 3000])
+def test_a_full_disk_for_the_cache_costs_the_entries_only(toy: Path, tmp_path: Path, room: int) -> None:
+    # No file may hold more bytes than that: writing fails as on a full disk, before the index is whole or after it.
+    limit = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
+    elsewhere = str(tmp_path / "elsewhere")
+    assert run(toy, limit + RUN, NUMBA_CACHE_DIR=elsewhere) == ["False", "90", "0"]
+    assert run(toy, NUMBA_CACHE_DIR=elsewhere)[1] == "90"
+    if room == 3000:
+        assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["True", "90", "1"]

@@ -1,0 +1,125 @@
+"""The commands that pages print in blocks, and the files that they suppose: small, and named as the pages name them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from tests.conference_systems import OpenReview
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    path
+    for path in [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    if "_build" not in path.parts
+)
+BLOCK = re.compile(r"^ *(`{3,})(\w*)\n(.*?)^ *\1 *$", re.M | re.S)
+COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )?(?:\S*/)?(?:reviewgraph|python3?|ruff|sphinx) ")
+
+#: Commands that no test runs, by what they contain, and why.
+ELSEWHERE = {
+    "-m pip install": "downloads what it installs; tests/release.py does the same with the files of a release",
+    "-m pytest": "is the tests",
+    "tests.benchmarks": "takes minutes; tests/test_benchmarks_page.py runs its parts on small tables",
+    "tests/benchmarks/": "takes minutes to hours",
+    "tests.release": "builds environments for minutes; tests/test_release.py runs its parts",
+    "tests.fuzz_readers": "takes an hour; tests/test_fuzz.py runs it for seconds",
+    "tests.faults": "takes an hour; tests/test_faults.py runs it for seconds",
+    "tests.oracles": "takes an hour; tests/test_oracle_suite.py runs it for seconds",
+    "tests.bad_arguments": "takes minutes; tests/test_bad_arguments.py runs part of it",
+    "ruff check": "is a check of its own",
+    "-m sphinx": "is a check of its own",
+    "reproduce table1": "takes minutes",
+    "reproduce all": "takes an hour",
+    "reproduce peer-grading": "draws for ten seconds; tests/lsc/experiments/test_experiments.py runs both",
+}
+
+
+def printed(page: Path) -> list[list[str]]:
+    """Return the commands of each block without prompts that a page prints, long lines joined."""
+    found = []
+    for _, language, block in BLOCK.findall(page.read_text("utf-8")):
+        if language in ("", "bash", "text"):
+            lines = block.replace("\\\n", " ").splitlines()
+            found.append([line.strip() for line in lines if COMMAND.match(line.strip())])
+    return [commands for commands in found if commands]
+
+
+def elsewhere(command: str) -> str:
+    """Return why a command is not run here; empty where it is."""
+    return next((why for part, why in ELSEWHERE.items() if part in command), "")
+
+
+# The files
+
+RNG = np.random.default_rng(27)
+PAPERS, PEOPLE = [f"p{number}" for number in range(1, 31)], [f"r{number}" for number in range(1, 21)]
+#: Four reviews a paper, so that two new ones would not do.
+PAIRS = [(who, what) for k, what in enumerate(PAPERS) for who in RNG.permutation(PEOPLE[: 10 + k // 3])[:4].tolist()]
+SCORE = {pair: int(RNG.integers(1, 6)) for pair in PAIRS}
+OPEN = [(who, what) for who in PEOPLE for what in PAPERS if (who, what) not in SCORE]
+
+
+def csv(header: str, rows: object) -> bytes:
+    """Return rows as the bytes of a file."""
+    lines = [",".join(map(str, row)) for row in rows]  # type: ignore[attr-defined]
+    return "\n".join([header, *lines, ""]).encode()
+
+
+def parquet() -> bytes:
+    """Return the reviews as Parquet."""
+    sink = pa.BufferOutputStream()
+    columns = {"reviewer": [who for who, _ in PAIRS], "item": [what for _, what in PAIRS]}
+    pa.parquet.write_table(pa.table({**columns, "score": [float(SCORE[pair]) for pair in PAIRS]}), sink)
+    return bytes(sink.getvalue())
+
+
+def late() -> bytes:
+    """Return HotCRP's reviewcsv with one reviewer who owes a review."""
+    rows = [
+        (what[1:], f"{what[1:]}{who}", f"{who}@x", *(("2026-03-05T10:00:00Z", "complete", SCORE[who, what])))
+        for who, what in PAIRS
+    ]
+    rows[0] = (*rows[0][:3], "", "draft", "")
+    return csv("pid,review,email,submitted_at,status,Overall merit", rows)
+
+
+SCORED = [(who, what, SCORE[who, what]) for who, what in PAIRS]
+HOMES = [(who, f"home{k % 7}", "yes" if k % 2 else "no", "abc"[k % 3]) for k, who in enumerate(PEOPLE)]
+FIT = csv("item,reviewer,affinity", [(what, who, round(RNG.random(), 2)) for what in PAPERS for who in PEOPLE])
+#: What most pages call the same.
+COMMON: dict[str, bytes] = {
+    "reviews.csv": csv("reviewer,item,score", SCORED),
+    "conflicts.csv": csv("item,reviewer", [(what, who) for who, what in OPEN[::40]]),
+    "affinity.csv": FIT,
+    "similarity.csv": FIT,
+    "reviewers.csv": csv("reviewer,institution,senior,region", HOMES),
+    "people.csv": csv("reviewer,institution,senior,region", HOMES),
+    "items.csv": csv("item", [[what] for what in PAPERS]),
+    "papers.csv": csv("item", [[what] for what in PAPERS]),
+    "staying.csv": csv("item", [[what] for what in PAPERS[:20]]),
+    "bids.csv": csv("item,reviewer,bid", [(what, who, "yes") for who, what in OPEN[3::50]]),
+    "authors.csv": csv("item,author", [(what, PEOPLE[k % 20]) for k, what in enumerate(PAPERS)]),
+    "accepted.csv": csv("item,reviewer", [OPEN[5][::-1]]),
+    "assignment.csv": csv("reviewer,item", PAIRS),
+    "scores.csv": csv("reviewer,item,score", SCORED[:-20]),
+    "gone.csv": csv("reviewer", [[PEOPLE[0]]]),
+    "reviewcsv.csv": late(),
+    "ratings.parquet": parquet(),
+}
+#: What a command supposes that is named like something else, by what it contains.
+OWN: dict[str, Callable[[], dict[str, bytes]]] = {
+    "score=Quality": lambda: {"scores.csv": csv("reviewer,paper,Quality,Fun", [(*row, 1) for row in SCORED])},
+    "A>B>C>D>E": lambda: {"scores.csv": csv("reviewer,paper,score", [(w, p, "ABCDE"[s - 1]) for w, p, s in SCORED])},
+    "reviews.json groups.json": lambda: OpenReview(scored=True).files(),
+}
+
+
+def supposed(command: str) -> dict[str, bytes]:
+    """Return the files that only this command supposes."""
+    return {name: data for part, make in OWN.items() if part in command for name, data in make().items()}

@@ -1,0 +1,42 @@
+"""Part of the bad arguments to everything public, and whether all that is public is among them."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from reviewgraph.arguments import checked
+from tests.bad_arguments import BAD, CALLBACKS, PACKAGES, Call, calls, outcome, parameters
+
+#: One call in so many; ``python -m tests.bad_arguments`` makes all of them.
+SHARE = 37
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Call]:
+    return calls(tmp_path_factory.mktemp("bad"))
+
+
+def test_bad_arguments_are_answered_or_refused(made: dict[str, Call]) -> None:
+    every = [(name, parameter, words) for name, call in made.items() for parameter in parameters(call) for words in BAD]
+    found = {
+        f"{name}({parameter}={words})": outcome(made[name], parameter, BAD[words])
+        for name, parameter, words in every[::SHARE]
+        if not (callable(BAD[words]) and parameter in CALLBACKS)
+    }
+    assert {call: said for call, said in found.items() if said} == {}
+    assert len(found) > 300
+
+
+def test_every_public_function_is_called(made: dict[str, Call]) -> None:
+    public = {name for package in PACKAGES for name in package.__all__ if inspect.isfunction(getattr(package, name))}
+    assert public <= set(made)
+
+
+def test_what_is_raised_is_told() -> None:
+    def fail(n: int) -> None:
+        raise IndexError(n)
+
+    assert outcome(Call(fail, {}), "n", 3).startswith("IndexError: '3' (test_bad_arguments.py:")
+    assert outcome(Call(checked(fail), {}), "n", "three") == ""
