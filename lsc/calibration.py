@@ -24,7 +24,7 @@ from lsc.model.programme import Minimiser, Programme
 from lsc.model.units import Balance, balance_of
 from lsc.solver.choosing import nearest_to_lines
 from reviewgraph.arguments import checked
-from reviewgraph.errors import InputError
+from reviewgraph.errors import InputError, warn
 from reviewgraph.framed import ReviewsLike, as_reviews
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Progress
@@ -299,13 +299,11 @@ class Calibration(Estimate):
             )
             raise Incomparable(message)
         if 0 < n < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
-            import warnings
-
             message = (
                 f"select: the reviews leave open where {open_places} of {self.reviews.n_items} papers stand within "
                 "their group; among them the selection follows the plainest fit, not the data"
             )
-            warnings.warn(message, UndeterminedWarning, stacklevel=2)
+            warn(message, UndeterminedWarning)
         return super().select(n)
 
 

@@ -109,24 +109,25 @@ KINDS: dict[str, Kind] = {
 }
 #: Objects, known by the name of their class: importing them here would load what is not used.
 OBJECTS = (
-    "Assumptions", "Columns", "Components", "Generator", "Graph", "MultiGraph", "Plan", "Posterior", "Selection",
+    "Assumptions", "Columns", "Components", "Graph", "MultiGraph", "Plan", "Posterior", "Selection",
     "Stream",
 )  # fmt: skip
 
 
-def _object(name: str) -> Kind:
+def _object(name: str, words: str = "") -> Kind:
     article = "an" if name[0] in "AEIOU" else "a"
-    return Kind(f"{article} {name}", lambda value: any(base.__name__ == name for base in type(value).__mro__))
+    return Kind(words or f"{article} {name}", lambda value: any(base.__name__ == name for base in type(value).__mro__))
 
 
 KINDS |= {name: _object(name) for name in OBJECTS}
+KINDS["Generator"] = _object("Generator", "a numpy.random.Generator such as numpy.random.default_rng(0)")
 
 
 def kinds_of(hint: str) -> tuple[Kind, ...]:
     """Return what a hint takes; nothing where some part of it is left to what reads it, or is None by itself.
 
-    >>> [kind.words for kind in kinds_of("int | np.random.Generator")], kinds_of("Valued | None")
-    (['a whole number', 'a Generator'], ())
+    >>> [kind.words for kind in kinds_of("int | Stream")], kinds_of("Valued | None")
+    (['a whole number', 'a Stream'], ())
     """
     parts = [part for part in _parts(hint) if part != "None"]
     names = [part if part in KINDS else part.partition("[")[0].rpartition(".")[2] for part in parts]

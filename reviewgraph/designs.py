@@ -222,9 +222,6 @@ def _planned(chosen: list[list[int]], loads: list[int], n_items: int) -> Reviews
 
 def _loads(n_items: int, n_reviewers: int, load: int | Sequence[int], rng: np.random.Generator) -> list[int]:
     """One load a reviewer, all of them possible on their own."""
-    if not isinstance(rng, np.random.Generator):
-        message = f"rng: expected a numpy.random.Generator such as numpy.random.default_rng(0), found {rng!r}"
-        raise InputError(message)
     n_items, n_reviewers = _whole(n_items, "n_items"), _whole(n_reviewers, "n_reviewers")
     if isinstance(load, int | np.integer):
         loads = [_whole(load, "load")] * n_reviewers

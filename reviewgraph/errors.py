@@ -16,6 +16,12 @@ Every message names the place, what was expected, what was found and what to do.
 
 from __future__ import annotations
 
+import sys
+import warnings
+
+#: The packages whose lines a warning does not name.
+_OURS = {"reviewgraph", "planner", "lsc"}
+
 
 class ReviewGraphError(Exception):
     """Anything this package refuses to do."""
@@ -43,3 +49,18 @@ class ColumnWarning(UserWarning):
 
 class LabelWarning(UserWarning):
     """Part of the labels of conflicts, loads, affinities and the like is unknown to the reviews; the message counts."""
+
+
+def warn(message: str, category: type[UserWarning]) -> None:
+    """Warn whoever called the packages: the warning names that line, however deep below it arises.
+
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     warn("no place for 3 labels", LabelWarning)
+    >>> found[0].category.__name__
+    'LabelWarning'
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _OURS:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

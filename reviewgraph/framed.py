@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reviewgraph.errors import ColumnWarning, InputError
+from reviewgraph.errors import ColumnWarning, InputError, warn
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
         chosen: list[str] = []
         reviews = Reviews.from_frame(given, note=chosen.append)
         for message in chosen:
-            warnings.warn(message, ColumnWarning, stacklevel=3)
+            warn(message, ColumnWarning)
         return reviews
     message = (
         f"{name}: expected Reviews or a data frame (pandas, polars, pyarrow ...), found {type(given).__name__}; "

@@ -8,14 +8,13 @@ each, not once a row.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from reviewgraph.errors import InputError, LabelWarning
+from reviewgraph.errors import InputError, LabelWarning, warn
 from reviewgraph.formats.problems import quote
 from reviewgraph.labels import natural_key
 from reviewgraph.words import counted, noun
@@ -325,7 +324,7 @@ def _judge(found: Mismatch, unknown: Unknown) -> None:
         message = f"{found.name}: {found.count_words()} ({found.examples()}){why or '; correct the names'}"
         raise InputError(message)
     fate = "" if quiet else "; left out"
-    warnings.warn(f"{found.name}: {found.count_words()}{fate} ({found.examples()}){why}", LabelWarning, stacklevel=3)
+    warn(f"{found.name}: {found.count_words()}{fate} ({found.examples()}){why}", LabelWarning)
 
 
 def _quoted(label: Label) -> str:

@@ -142,7 +142,9 @@ def test_a_full_disk_for_the_cache_costs_the_entries_only(toy: Path, tmp_path: P
     # No file may hold more bytes than that: writing fails as on a full disk, before the index is whole or after it.
     limit = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))\n"
     elsewhere = str(tmp_path / "elsewhere")
-    assert run(toy, limit + RUN, NUMBA_CACHE_DIR=elsewhere) == ["False", "90", "0"]
+    # Python 3.11 itself keeps what it could write of its own compiled modules, and cannot read that back.
+    bare = {"NUMBA_CACHE_DIR": elsewhere, "PYTHONDONTWRITEBYTECODE": "1"}
+    assert run(toy, limit + RUN, **bare) == ["False", "90", "0"]
     assert run(toy, NUMBA_CACHE_DIR=elsewhere)[1] == "90"
     if room == 3000:
         assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["True", "90", "1"]
