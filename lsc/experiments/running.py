@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,11 +28,16 @@ Measures: TypeAlias = dict[str, float]
 Trial: TypeAlias = dict[str, Measures]
 #: Trials by setting, in the order of their numbers.
 Results: TypeAlias = Mapping[Setting, Sequence[Trial]]
-#: A trial that is to run, by setting and number, with the methods that it lacks.
-Task: TypeAlias = tuple[Setting, int, Sequence[str]]
-
 #: Trials a process that run in one turn, where none can be stored before all have ended.
 TURN = 4
+
+
+class Task(NamedTuple):
+    """A trial that is to run, by setting and number, with the methods that it lacks."""
+
+    setting: Setting
+    number: int
+    methods: Sequence[str]
 
 
 def run_trial(setting: Setting, trial: int, methods: Iterable[str]) -> Trial:
@@ -100,10 +105,10 @@ def run(
     # What is stored and complete is not run again; a trial lacking a method runs for that method alone.
     results = {(setting, n): _load(folder, setting, n) for setting in wanted for n in range(trials)}
     missing = [
-        (setting, n, [method for method in wanted[setting] if method not in done])
+        Task(setting, n, [method for method in wanted[setting] if method not in done])
         for (setting, n), done in results.items()
     ]
-    todo = [task for task in missing if task[2]]
+    todo = [task for task in missing if task.methods]
     done = len(results) - len(todo)
     began = time.monotonic()
 
