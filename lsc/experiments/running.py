@@ -93,6 +93,11 @@ def run(
     progress
         Told how many trials are done, of how many, at the start and after each.
 
+    Raises
+    ------
+    InputError
+        If a trial cannot be written to the folder.
+
     Examples
     --------
     >>> from lsc.experiments.registry import EXPERIMENTS
@@ -171,13 +176,12 @@ def _load(folder: Path | None, setting: Setting, trial: int) -> Trial:
 def _store(folder: Path | None, setting: Setting, trial: int, found: Trial) -> None:
     if folder is None:
         return
-    from reviewgraph.cli.output import write_whole
     from reviewgraph.formats.writing import plain
+    from reviewgraph.storing import write_together
 
     path = _path(folder, setting, trial)
-    path.parent.mkdir(parents=True, exist_ok=True)
     record = {"setting": setting.to_dict(), "trial": trial, "methods": found}
-    write_whole(path, json.dumps(plain(record), indent=1) + "\n")
+    write_together(path.parent, {path.name: json.dumps(plain(record), indent=1) + "\n"})
 
 
 def _number(value: Any) -> float:

@@ -89,6 +89,12 @@ def test_a_backend_that_gives_all_at_once_is_asked_in_turns(tmp_path: Path, monk
     assert stored == list(range(11))
 
 
+def test_a_folder_that_cannot_be_made_is_one_message(tmp_path: Path) -> None:
+    (tmp_path / "trials").write_text("a file where the folder should be")
+    with pytest.raises(InputError, match="cannot be written"):
+        run([TINY], 1, jobs=1, folder=tmp_path)
+
+
 def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     complete = run([TINY], 4, jobs=1)
 
