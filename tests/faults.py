@@ -332,7 +332,8 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def _said(folder: Path) -> str:
-    return (folder.parent / f"{folder.name}.stderr").read_text("utf-8", "replace")
+    file = folder.parent / f"{folder.name}.stderr"
+    return file.read_text("utf-8", "replace") if file.exists() else ""  # it may have ended before it could open one
 
 
 def in_the_window(faults: Faults, name: str, folder: Path, draw: random.Random) -> tuple[str, int | None, str]:
