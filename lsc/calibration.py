@@ -382,7 +382,9 @@ def calibrate(
     even = programme if balance is None else balance.into(programme)
     found = _solve(even, solver, tolerance, max_iterations, progress)
     if even.item.size <= CHOSEN and not is_unique(even, found.quality, found.perceived):
-        found = nearest_to_lines(even, _sharper(even, found, max_iterations) if tolerance is None else found)
+        # What the second solver found stays its own.
+        near = _sharper(even, found, max_iterations) if tolerance is None and solver == "newton" else found
+        found = nearest_to_lines(even, near)
     found = found if balance is None else balance.out_of(programme, found)
     # The programme leaves shift (and, without noise, scale) open in each group: the reported scale settles both.
     average = plain_averages(scored)
