@@ -10,7 +10,7 @@ from reviewgraph.arrays import FloatArray
 from reviewgraph.errors import InputError
 from reviewgraph.normal import cdf
 
-#: Steps towards the cut, each third of which halves the interval that holds it: exact to the last digit in the end.
+#: Steps towards the cut: where all of them halve the interval that holds it, it is exact to the last digit in the end.
 STEPS = 240
 #: Distance from n, as a part of it, at which the search may end before.
 SETTLED = 1e-12
@@ -79,17 +79,19 @@ def cut_of(mean: FloatArray, sd: FloatArray, n: int) -> float:
     if n <= 0 or n >= mean.size:
         return np.inf if n <= 0 else -np.inf
     low, high = float((mean - BEYOND * sd).min()), float((mean + BEYOND * sd).max())
-    cut = 0.5 * (low + high)
-    for number in range(STEPS):
+    cut, before = 0.5 * (low + high), np.inf
+    for _ in range(STEPS):
         above = (mean - cut) / sd
         excess = float(cdf(above).sum()) - n
         if abs(excess) <= SETTLED * n:
             break
         low, high = (cut, high) if excess > 0 else (low, cut)
-        # Newton's step where it stays between the bounds; half-way elsewhere, and where errors of 0 make stairs.
+        # Newton's step where it stays between the bounds and the last step brought the number nearer to n by half;
+        # half-way elsewhere, as where errors of 0 make stairs.
         slope = float((np.exp(-0.5 * above * above) / sd).sum()) / math.sqrt(2.0 * math.pi)
         step = cut + excess / slope if slope > 0 else np.inf
-        cut = step if low < step < high and number % 3 < 2 else 0.5 * (low + high)
+        cut = step if low < step < high and abs(excess) < 0.5 * before else 0.5 * (low + high)
+        before = abs(excess)
     return cut
 
 

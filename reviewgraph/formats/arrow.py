@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 
 from reviewgraph.arrays import IntArray
 from reviewgraph.errors import InputError
@@ -125,6 +124,8 @@ class Parquet(Table):
     decimal_comma = False
 
     def __init__(self, name: str, data: bytes) -> None:
+        import pyarrow.parquet  # not where text is read
+
         self.name, self.data = name, data
         with _refused(name):
             file = pyarrow.parquet.ParquetFile(pa.BufferReader(pa.py_buffer(data)))
