@@ -143,13 +143,11 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: Backend | None = Non
     import narwhals as nw
 
     chosen: Backend = backend or ("pandas" if find_spec("pandas") else "pyarrow")
-    try:
-        frame: IntoDataFrame = nw.from_dict(
-            {name: _framable(column) for name, column in columns.items()}, backend=chosen
-        ).to_native()
-    except (ImportError, ValueError) as error:
-        message = f"backend: expected 'pandas', 'polars' or 'pyarrow', installed, found {backend!r} ({error})"
-        raise InputError(message) from error
+    if chosen not in get_args(Backend) or not find_spec(chosen):
+        message = f"backend: expected 'pandas', 'polars' or 'pyarrow', installed, found {backend!r}"
+        raise InputError(message)
+    framable = {name: _framable(column) for name, column in columns.items()}
+    frame: IntoDataFrame = nw.from_dict(framable, backend=chosen).to_native()
     return frame
 
 

@@ -45,6 +45,9 @@ TESTS = (
     "tests/reviewgraph/uploads",
     "tests/test_notebooks.py",
 )
+#: What these need. The lowest dependencies warn of what has changed since, which is no error here.
+TESTED_WITH = ("hypothesis", "pandas", "polars", "pytest")
+CALM = ("-q", "-x", "-p", "no:cacheprovider", "-o", "filterwarnings=default")
 
 
 class Outcome(NamedTuple):
@@ -115,11 +118,12 @@ def tried(python: str, file: Path, end: str, tests: Path | None) -> Outcome:
         only = ("--only-binary", ":all:", *(("--no-binary", "reviewgraph") if kind == "sdist" else ()))
         try:
             called("uv", "venv", "-q", "-p", python, home, folder=work)
-            called(*install, "--resolution", ENDS[end], *only, file, folder=work)
+            # By the project's own list its dependencies are direct ones, of which uv takes the lowest.
+            called(*install, "--resolution", ENDS[end], *only, "-r", ROOT / "pyproject.toml", file, folder=work)
             used(within, work)
             if tests is not None:
-                called(*install, "pytest", "hypothesis", folder=work)
-                called(within / "python", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS, folder=tests)
+                called(*install, *TESTED_WITH, folder=work)
+                called(within / "python", "-m", "pytest", *CALM, *TESTS, folder=tests)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             return Outcome(version, kind, end, str(error))
     return Outcome(version, kind, end, None)

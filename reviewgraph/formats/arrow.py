@@ -78,10 +78,12 @@ def _count_lines(data: bytes, start: int) -> int:
 
 def _encoded(column: Any) -> Column:
     """Return a column of Arrow in dictionary form, nulls as empty text."""
+    if not len(column):  # which Arrow before 26 cannot combine
+        return Column(np.empty(0, np.int64), [])
     stored = pa.types.is_dictionary(column.type)
     whole = (column.unify_dictionaries() if stored else column.dictionary_encode()).combine_chunks()
     values = _texts(whole.dictionary)
-    if stored or whole.null_count or not len(whole):
+    if stored or whole.null_count:
         return _compact(whole.indices.fill_null(len(values)), [*values, ""])
     return Column(_numbers(whole.indices), values)
 
@@ -124,18 +126,16 @@ class Parquet(Table):
     decimal_comma = False
 
     def __init__(self, name: str, data: bytes) -> None:
-        import pyarrow.parquet  # not where text is read
+        from pyarrow.parquet import ParquetFile  # not where text is read
 
         self.name, self.data = name, data
         with _refused(name):
-            file = pyarrow.parquet.ParquetFile(pa.BufferReader(pa.py_buffer(data)))
+            file = ParquetFile(pa.BufferReader(pa.py_buffer(data)))
             self.schema = file.schema_arrow
             self.header: list[str] = list(self.schema.names)
             # Texts stay in the dictionaries that the file has: a long one that stands in many rows is held once.
             texts = [field.name for field in self.schema if _is_text(field.type)]
-            self.file = pyarrow.parquet.ParquetFile(
-                pa.BufferReader(pa.py_buffer(data)), metadata=file.metadata, read_dictionary=texts
-            )
+            self.file = ParquetFile(pa.BufferReader(pa.py_buffer(data)), metadata=file.metadata, read_dictionary=texts)
         COLUMNS.expect(name, len(self.header))
 
     def place(self, line: int) -> str:
