@@ -12,7 +12,8 @@ from lsc.solver.blocks import clustered_direction, system_of
 from lsc.solver.faces import distances, project_bents, project_chains
 from lsc.solver.lines import common_line, lines_direction
 from lsc.solver.matrix import pattern_of
-from lsc.solver.tables import Common, Face, Table, first_face
+from lsc.solver.tables import ELEMENT, Common, Face, Table, first_face
+from reviewgraph.kernels.compiling import Kernel
 from reviewgraph.reviews import BoolArray, FloatArray
 
 
@@ -74,6 +75,46 @@ class Objective(ABC):
         self.anchor = self.tilt.copy()
 
 
+def _measure(
+    table: Table,
+    face: Face,
+    common: Common,
+    fixed: BoolArray,
+    straighten: bool,
+    line_weight: float,
+    common_weight: float,
+    anchor: FloatArray,
+    x: FloatArray,
+    perceived: FloatArray,
+    pull: FloatArray,
+    bend: FloatArray,
+    tilt: FloatArray,
+    gradient: FloatArray,
+) -> tuple[float, float, bool]:
+    """Value and gradient of the objective, from the projections of reviewers who need not be linear.
+
+    Returns the value, the squared distances alone, and whether the slope of the common line is free.
+    """
+    pull[:] = 0.0
+    bend[:] = 0.0
+    squares, line = distances(table, face, straighten, x, perceived, pull, bend)
+    distance, free = common_line(common, x, tilt)
+    along = 0.0
+    for i in range(len(x)):
+        along += anchor[i] * x[i]
+        part = pull[i] + common_weight * (tilt[i] - anchor[i])
+        if straighten:
+            part += line_weight * bend[i]
+        gradient[i] = 0.0 if fixed[i] else part
+    value = 0.5 * squares + common_weight * (0.5 * distance - along)
+    if straighten:
+        value += 0.5 * line_weight * line
+    return value, squares, free
+
+
+measure = Kernel(_measure, element=ELEMENT)
+
+
 class Merit(Objective):
     """The objective of reviews in memory."""
 
@@ -102,14 +143,11 @@ class Merit(Objective):
             project_chains(self.table, self.face, x, self.perceived)
         if self._bents:
             project_bents(self.table, self.face, x, self.perceived)
-        self.pull[:] = 0.0
-        self.bend[:] = 0.0
-        self.squares, line = distances(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
-        value, gradient = self.weighed(x)
-        if straighten:
-            value += 0.5 * self.line_weight * line
-            gradient += self.line_weight * self.bend
-        gradient[self.fixed] = 0.0
+        gradient = np.empty(len(x))
+        value, self.squares, self._slope_free = measure(
+            self.table, self.face, self.common, self.fixed, straighten, self.line_weight, self.common_weight,
+            self.anchor, x, self.perceived, self.pull, self.bend, self.tilt, gradient,
+        )  # fmt: skip
         return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:

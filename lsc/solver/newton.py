@@ -47,7 +47,7 @@ LINEAR_FORCING, FORCING = 0.1, 1e-5
 #: A gradient so small that does not halve in so many steps is what rounding leaves.
 ROUNDING, VAIN = 1e-11, 10
 #: What is left of the derivative along a direction where a search may end.
-FLATTER = 0.7
+FLATTER = 0.5
 #: Points to try along a direction, the relative width of a bracket that will do, and what keeps quotients finite.
 MOST_TRIALS, NARROW, TINY = 60, 1e-4, 1e-300
 #: Differences of f below this part of it are rounding; the gradient then decides.

@@ -13,11 +13,10 @@ from lsc.model.shapes import Shape
 from lsc.solver import faces, newton, projections
 from lsc.solver.blocks import LARGEST, clustered_direction
 from lsc.solver.lines import common_line, lines_direction
-from lsc.solver.matrix import SMALL
 from lsc.solver.merit import Merit
 from lsc.solver.newton import _Bracket, minimise, search
 from lsc.solver.passes import Passes, held, perceived_by
-from lsc.solver.tables import tabulate
+from lsc.solver.tables import SMALL, tabulate
 from reviewgraph.errors import InputError
 from reviewgraph.kernels.compiling import POLICY
 from tests.lsc import naive_projections as naive
