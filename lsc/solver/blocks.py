@@ -21,6 +21,8 @@ from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Ties weaker than this part of the diagonal do not make clusters, and clusters have at most this many items.
 WEAK, LARGEST = 0.1, 12
+#: Clusters are made once the diagonal alone would take more than so many steps, and from then on.
+FEW = 20
 #: Ties are sorted into this many classes of strength.
 CLASSES = 64
 #: A pivot below this part of the diagonal is rounding: the item is left to the diagonal.
@@ -32,8 +34,8 @@ class System(NamedTuple):
 
     ``value``, the entries of the pattern, and what of them is ``written`` for each reviewer; the ``inverse`` blocks on
     clusters; the items cluster by cluster, ``order``, and the place of each there, ``position``; the forest of
-    clusters, ``parent``; where clusters ``stop``; ``vectors`` (5, N); room for ``sorting`` ties; and both ``weights``
-    that the entries are written with.
+    clusters, ``parent``; where clusters ``stop``; ``vectors`` (6, N); room for ``sorting`` ties; and a ``memory`` of
+    both weights that the entries are written with, and of whether clusters are needed.
     """
 
     value: FloatArray
@@ -45,7 +47,7 @@ class System(NamedTuple):
     stop: IntArray
     vectors: FloatArray
     sorting: ItemArray
-    weights: FloatArray
+    memory: FloatArray
 
 
 def system_of(pattern: Pattern) -> System:
@@ -59,9 +61,9 @@ def system_of(pattern: Pattern) -> System:
         position=np.zeros(n, dtype=np.int64),
         parent=np.zeros(n, dtype=np.int64),
         stop=np.zeros(n, dtype=np.int64),
-        vectors=np.zeros((5, n)),
+        vectors=np.zeros((6, n)),
         sorting=np.zeros((3, len(pattern.tie)), dtype=np.uint32),
-        weights=np.full(2, np.nan),
+        memory=np.array([np.nan, np.nan, 0.0]),
     )
 
 
@@ -240,20 +242,29 @@ def _set_up(
     pattern: Pattern,
     system: System,
     fixed: BoolArray,
-) -> int:
-    """Write the matrix, the inverses of its blocks and of its diagonal; returns the number of clusters."""
-    value, written, inverse, order, position, parent, stop, vectors, sorting, weights = system
-    # Assemble; whole holds the diagonal, loose its inverse at items that may move and 0 at the others.
-    whole, loose = vectors[3], vectors[4]
-    anew = weights[0] != line_weight or weights[1] != common_weight
-    weights[0], weights[1] = line_weight, common_weight
-    assemble(table, face, common, line_weight, common_weight, pattern, anew, value, written, whole)
+) -> None:
+    """Write the matrix and its diagonal, and the inverse of this, which is 0 at fixed items."""
+    value, memory, whole, loose = system.value, system.memory, system.vectors[3], system.vectors[4]
+    anew = memory[0] != line_weight or memory[1] != common_weight
+    memory[0], memory[1] = line_weight, common_weight
+    assemble(table, face, common, line_weight, common_weight, pattern, anew, value, system.written, whole)
     for i in range(len(fixed)):
         whole[i] += value[pattern.first[i]]
         if whole[i] <= 0.0:
             whole[i] = 1.0
         loose[i] = 0.0 if fixed[i] else 1.0 / whole[i]
-    _gather(pattern, value, loose, parent, sorting)
+
+
+@kernel
+def _make_clusters(pattern: Pattern, system: System, alone: bool) -> int:
+    """Gather items into clusters, or leave each ``alone``, and invert their blocks; returns how many there are."""
+    value, _, inverse, order, position, parent, stop, vectors, sorting, _ = system
+    whole, loose = vectors[3], vectors[4]
+    if alone:
+        for i in range(len(parent)):
+            parent[i] = i
+    else:
+        _gather(pattern, value, loose, parent, sorting)
     clusters = _line_up(parent, order, position, stop)
     _invert_blocks(clusters, pattern, value, whole, loose, order, position, stop, inverse)
     return clusters
@@ -272,40 +283,27 @@ def _add_product(first: ItemArray, column: ItemArray, value: FloatArray, p: Floa
     return curvature
 
 
-def _clustered_direction(
+@kernel
+def _descend(
     table: Table,
     face: Face,
     common: Common,
-    common_free: bool,
     line_weight: float,
     common_weight: float,
+    slope_weight: float,
     pattern: Pattern,
     system: System,
-    fixed: BoolArray,
-    gradient: FloatArray,
+    clusters: int,
+    longest: int,
     tolerance: float,
     max_steps: int,
     direction: FloatArray,
 ) -> tuple[int, float]:
-    """Solve the Newton system by conjugate gradients, preconditioned with clusters of items.
-
-    ::
-
-        H direction = -gradient,   until  |H direction + gradient| <= tolerance  in the norm of the inverse diagonal
-
-    Returns the number of steps and the norm reached. A step costs O(E) for reviewers with few reviews each. Fixed items
-    have no part in it: preconditioned, their residual is 0.
-    """
-    # Conjugate gradients from 0.
-    vectors, order, stop, inverse = system.vectors, system.order, system.stop, system.inverse
-    p, image, residual, loose = vectors[0], vectors[1], vectors[2], vectors[4]
-    degree, tilt = common.degree, common.tilt
-    n, longest = len(gradient), _heavy_size(table, pattern)
+    """Take steps of conjugate gradients from where the direction and its residual are, with one preconditioner."""
+    order, stop, inverse, vectors = system.order, system.stop, system.inverse, system.vectors
+    p, image, residual, loose, spare = vectors[0], vectors[1], vectors[2], vectors[4], vectors[5]
+    degree, tilt, n = common.degree, common.tilt, len(direction)
     room = np.empty((3, longest + 2))
-    clusters = _set_up(table, face, common, line_weight, common_weight, pattern, system, fixed)
-    slope_weight = common_weight / common.spread if common_free else 0.0
-    for i in range(n):
-        residual[i], direction[i] = -gradient[i], 0.0
     rho = _precondition(clusters, stop, order, inverse, residual, p, image)
     size, mean, slope = 0.0, 0.0, 0.0
     for i in range(n):
@@ -330,7 +328,7 @@ def _clustered_direction(
             direction[i] += alpha * p[i]
             residual[i] -= alpha * image[i]
             size += residual[i] * residual[i] * loose[i]
-        fresh = _precondition(clusters, stop, order, inverse, residual, image, vectors[3])
+        fresh = _precondition(clusters, stop, order, inverse, residual, image, spare)
         beta, mean, slope = fresh / rho, 0.0, 0.0
         rho = fresh
         for i in range(n):
@@ -339,6 +337,54 @@ def _clustered_direction(
             slope += tilt[i] * p[i]
         step += 1
     return step, np.sqrt(size)
+
+
+def _clustered_direction(
+    table: Table,
+    face: Face,
+    common: Common,
+    common_free: bool,
+    line_weight: float,
+    common_weight: float,
+    pattern: Pattern,
+    system: System,
+    fixed: BoolArray,
+    gradient: FloatArray,
+    tolerance: float,
+    max_steps: int,
+    direction: FloatArray,
+) -> tuple[int, float]:
+    """Solve the Newton system by conjugate gradients, preconditioned with clusters of items where that is needed.
+
+    ::
+
+        H direction = -gradient,   until  |H direction + gradient| <= tolerance  in the norm of the inverse diagonal
+
+    Returns the number of steps and the norm reached. A step costs O(E) for reviewers with few reviews each. Fixed items
+    have no part in it: preconditioned, their residual is 0.
+    """
+    _set_up(table, face, common, line_weight, common_weight, pattern, system, fixed)
+    slope_weight = common_weight / common.spread if common_free else 0.0
+    residual, memory, longest = system.vectors[2], system.memory, _heavy_size(table, pattern)
+    for i in range(len(gradient)):
+        residual[i], direction[i] = -gradient[i], 0.0
+    # The diagonal alone does where the matrix is well-conditioned, as it is in the first stages; clusters go on then.
+    step, size = 0, np.inf
+    if memory[2] == 0.0:
+        clusters = _make_clusters(pattern, system, True)
+        step, size = _descend(
+            table, face, common, line_weight, common_weight, slope_weight, pattern, system, clusters, longest,
+            tolerance, min(FEW, max_steps), direction,
+        )  # fmt: skip
+    if size > tolerance and step < max_steps:
+        memory[2] = 1.0
+        clusters = _make_clusters(pattern, system, False)
+        more, size = _descend(
+            table, face, common, line_weight, common_weight, slope_weight, pattern, system, clusters, longest,
+            tolerance, max_steps - step, direction,
+        )  # fmt: skip
+        step += more
+    return step, size
 
 
 clustered_direction = Kernel(_clustered_direction, element=ELEMENT)

@@ -329,15 +329,18 @@ def _distances(
                 sloped[j], moved[j] = free, True
             for r in range(start, end):
                 perceived[r] = mean + steep * unit[r]
-        # Residuals are the gradient.
+        # Residuals are the gradient; sums over all reviews would wait for each addition.
+        squares, bent = 0.0, 0.0
         for r in range(start, end):
             gap = x[item[r]] - perceived[r]
             pull[item[r]] += gap
-            fit += gap * gap
+            squares += gap * gap
             if straighten and not linear:
                 gap = x[item[r]] - mean - slope * unit[r]
                 bend[item[r]] += gap
-                line += gap * gap
+                bent += gap * gap
+        fit += squares
+        line += bent
     return fit, line
 
 
