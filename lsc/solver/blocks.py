@@ -34,7 +34,7 @@ class System(NamedTuple):
 
     ``value``, the entries of the pattern, and what of them is ``written`` for each reviewer; the ``inverse`` blocks on
     clusters; the items cluster by cluster, ``order``, and the place of each there, ``position``; the forest of
-    clusters, ``parent``; where clusters ``stop``; ``vectors`` (6, N); room for ``sorting`` ties; and a ``memory`` of
+    clusters, ``parent``; where clusters ``stop``; ``vectors`` (5, N); room for ``sorting`` ties; and a ``memory`` of
     both weights that the entries are written with, and of whether clusters are needed.
     """
 
@@ -61,7 +61,7 @@ def system_of(pattern: Pattern) -> System:
         position=np.zeros(n, dtype=np.int64),
         parent=np.zeros(n, dtype=np.int64),
         stop=np.zeros(n, dtype=np.int64),
-        vectors=np.zeros((6, n)),
+        vectors=np.zeros((5, n)),
         sorting=np.zeros((3, len(pattern.tie)), dtype=np.uint32),
         memory=np.array([np.nan, np.nan, 0.0]),
     )
@@ -195,7 +195,7 @@ def _precondition(
     inverse: FloatArray,
     residual: FloatArray,
     out: FloatArray,
-    image: FloatArray,
+    room: FloatArray,
 ) -> float:
     """Multiply the residual by the inverted blocks; returns the inner product of both."""
     at, left, rho = 0, 0, 0.0
@@ -206,18 +206,17 @@ def _precondition(
             i = order[left]
             out[i] = inverse[at] * residual[i]
             rho += residual[i] * out[i]
+            at += 1
         else:
-            for row in range(left, right):
-                image[row] = 0.0
-            for k in range(size):  # blocks are symmetric: rows for columns
-                part = residual[order[left + k]]
-                for row in range(size):
-                    image[left + row] += inverse[at + k * size + row] * part
-            for row in range(left, right):
-                i = order[row]
-                out[i] = image[row]
-                rho += residual[i] * out[i]
-        at += size * size
+            for k in range(size):
+                room[k] = residual[order[left + k]]
+            for row in range(size):
+                total = 0.0
+                for k in range(size):
+                    total += inverse[at + k] * room[k]
+                out[order[left + row]] = total
+                rho += room[row] * total
+                at += size
         left = right
     return rho
 
@@ -301,10 +300,10 @@ def _descend(
 ) -> tuple[int, float]:
     """Take steps of conjugate gradients from where the direction and its residual are, with one preconditioner."""
     order, stop, inverse, vectors = system.order, system.stop, system.inverse, system.vectors
-    p, image, residual, loose, spare = vectors[0], vectors[1], vectors[2], vectors[4], vectors[5]
+    p, image, residual, loose = vectors[0], vectors[1], vectors[2], vectors[4]
     degree, tilt, n = common.degree, common.tilt, len(direction)
-    room = np.empty((3, longest + 2))
-    rho = _precondition(clusters, stop, order, inverse, residual, p, image)
+    room, few = np.empty((3, longest + 2)), np.empty(LARGEST)
+    rho = _precondition(clusters, stop, order, inverse, residual, p, few)
     size, mean, slope = 0.0, 0.0, 0.0
     for i in range(n):
         size += residual[i] * residual[i] * loose[i]
@@ -328,7 +327,7 @@ def _descend(
             direction[i] += alpha * p[i]
             residual[i] -= alpha * image[i]
             size += residual[i] * residual[i] * loose[i]
-        fresh = _precondition(clusters, stop, order, inverse, residual, image, spare)
+        fresh = _precondition(clusters, stop, order, inverse, residual, image, few)
         beta, mean, slope = fresh / rho, 0.0, 0.0
         rho = fresh
         for i in range(n):
