@@ -20,7 +20,7 @@ from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Ties weaker than this part of the diagonal do not make clusters, and clusters have at most this many items.
-WEAK, LARGEST = 0.1, 12
+WEAK, LARGEST = 0.1, 16
 #: Clusters are made once the diagonal alone would take more than so many steps, and from then on.
 FEW = 20
 #: Ties are sorted into this many classes of strength.

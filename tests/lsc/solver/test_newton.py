@@ -259,6 +259,30 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
     assert again == pytest.approx(direction, abs=1e-9)
 
 
+@pytest.mark.parametrize("shape", Shape)
+@pytest.mark.parametrize("decimals", [1, 6])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_is_kept_from_point_to_point_is_what_a_fresh_start_gives(shape, decimals, compiled):
+    """Projections on faces that still hold, and the matrix where some faces have moved: small steps and large ones."""
+    rng = np.random.default_rng(3)
+    programme, _ = programmes.conference(20, 24, 5, 0.5, "mixed", "mixed", 3)
+    kind = np.where(np.arange(24) % 3 > 0, shape, programme.kind)
+    programme = replace(programme, kind=kind, score=np.round(programme.score, decimals))
+    table, common, _ = tabulate(programme)
+    fixed = np.arange(20) < 2
+    kept, x = Merit(table, common, fixed, 1e-3, 1e-3), rng.normal(size=20)
+    with POLICY.at_once() if compiled else nullcontext():
+        for step in (0.0, 1e-3, 1e-2, 0.1, 0.3, 3.0, 1e-3):
+            x = x + step * rng.normal(size=20)
+            fresh = Merit(table, common, fixed, 1e-3, 1e-3)
+            answers = []
+            for merit in (kept, fresh):
+                value, gradient = merit(x)
+                answers.append((value, gradient, merit.perceived, merit.newton(gradient, 1e-11, 1000).copy()))
+            for one, two in zip(*answers, strict=True):
+                assert one == pytest.approx(two, rel=1e-7, abs=1e-9)
+
+
 def test_clusters_keep_products_few(monkeypatch):
     """Convex reviewers leave small eigenvalues on few items each: the diagonal alone takes five times the products."""
     merits = []
