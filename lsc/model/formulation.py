@@ -174,8 +174,13 @@ def _classes(
         raise InputError(message)
     lower, upper = hypothesis_of("linear").bounds  # for reviewers without scores, whom nothing constrains
     kind, low, high = np.zeros(size, np.int64), np.full(size, lower), np.full(size, upper)
+    # Many reviewers share a few hypotheses: each is made once.
+    made: dict[str | int, tuple[int, float, float]] = {}
     for label, given in hypothesis.items():
-        hers = hypothesis_of(given, max_slope=max_slope)
-        kind[code[label]] = CODES[type(hers)]
-        low[code[label]], high[code[label]] = hers.bounds
+        key = given if isinstance(given, str) else id(given)
+        if key not in made:
+            hers = hypothesis_of(given, max_slope=max_slope)
+            made[key] = CODES[type(hers)], *hers.bounds
+        j = code[label]
+        kind[j], low[j], high[j] = made[key]
     return kind, low, high

@@ -21,26 +21,25 @@ from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Ties weaker than this part of the diagonal do not make clusters, and clusters have at most this many items.
 WEAK, LARGEST = 0.1, 16
+#: Clusters are made once the diagonal alone would take more than so many steps, and from then on.
+FEW = 20
 #: Ties are sorted into this many classes of strength.
 CLASSES = 64
 #: A pivot below this part of the diagonal is rounding: the item is left to the diagonal.
 ROUNDING = 1e-13
-#: Entries up to this are what rounding left of 0.
-NOTHING = 1e-16
 
 
 class System(NamedTuple):
     """Room for a Newton system over N items, made once.
 
-    ``value``, the entries of the pattern; the same matrix with items cluster by cluster, ``first``, ``column`` and
-    ``entry``; the ``inverse`` blocks on clusters; the item in each row, ``order``, and the row of each, ``position``;
-    the forest of clusters, ``parent``; where clusters ``stop``; ``vectors`` (10, N); and room for ``sorting`` ties.
+    ``value``, the entries of the pattern, and what of them is ``written`` for each reviewer; the ``inverse`` blocks on
+    clusters; the items cluster by cluster, ``order``, and the place of each there, ``position``; the forest of
+    clusters, ``parent``; where clusters ``stop``; ``vectors`` (5, N); room for ``sorting`` ties; and a ``memory`` of
+    both weights that the entries are written with, and of whether clusters are needed.
     """
 
     value: FloatArray
-    first: ItemArray
-    column: ItemArray
-    entry: FloatArray
+    written: FloatArray
     inverse: FloatArray
     order: IntArray
     position: IntArray
@@ -48,23 +47,23 @@ class System(NamedTuple):
     stop: IntArray
     vectors: FloatArray
     sorting: ItemArray
+    memory: FloatArray
 
 
 def system_of(pattern: Pattern) -> System:
     """Make room for systems of a pattern."""
-    n, entries = len(pattern.first) - 1, len(pattern.column)
+    n = len(pattern.first) - 1
     return System(
-        value=np.zeros(entries),
-        first=np.zeros(n + 1, dtype=np.uint32),
-        column=np.zeros(entries, dtype=np.uint32),
-        entry=np.zeros(entries),
+        value=np.zeros(len(pattern.column)),
+        written=np.zeros(len(pattern.slot)),
         inverse=np.zeros(LARGEST * n),
         order=np.zeros(n, dtype=np.int64),
         position=np.zeros(n, dtype=np.int64),
         parent=np.zeros(n, dtype=np.int64),
         stop=np.zeros(n, dtype=np.int64),
-        vectors=np.zeros((10, n)),
+        vectors=np.zeros((5, n)),
         sorting=np.zeros((3, len(pattern.tie)), dtype=np.uint32),
+        memory=np.array([np.nan, np.nan, 0.0]),
     )
 
 
@@ -132,41 +131,19 @@ def _line_up(parent: IntArray, order: IntArray, place: IntArray, stop: IntArray)
 
 
 @kernel
-def _compact(
-    pattern: Pattern,
-    value: FloatArray,
-    fixed: BoolArray,
-    order: IntArray,
-    position: IntArray,
-    first: ItemArray,
-    column: ItemArray,
-    entry: FloatArray,
-) -> None:
-    """Copy the entries that are not 0 to a matrix whose items stand cluster by cluster; fixed ones have empty rows."""
-    total = 0
-    for row in range(len(order)):
-        i = order[row]
-        first[row] = total
-        if fixed[i]:
-            continue
-        for k in range(pattern.first[i], pattern.first[i + 1]):
-            if abs(value[k]) > NOTHING:
-                column[total], entry[total] = position[pattern.column[k]], value[k]
-                total += 1
-    first[len(order)] = total
-
-
-@kernel
 def _invert_blocks(
     clusters: int,
+    pattern: Pattern,
+    value: FloatArray,
+    whole: FloatArray,
+    loose: FloatArray,
+    order: IntArray,
+    position: IntArray,
     stop: IntArray,
-    first: ItemArray,
-    column: ItemArray,
-    entry: FloatArray,
-    diagonal: FloatArray,
     inverse: FloatArray,
 ) -> None:
     """Write the inverses of the diagonal blocks, one after the other, by eliminating in place (Gauss and Jordan)."""
+    first, column = pattern.first, pattern.column
     block, across = np.empty((LARGEST, LARGEST)), np.empty(LARGEST)
     at, left = 0, 0
     for c in range(clusters):
@@ -174,32 +151,34 @@ def _invert_blocks(
         # Most clusters are single items.
         size = right - left
         if size == 1:
-            inverse[at] = 1.0 / diagonal[left]
+            inverse[at] = loose[order[left]]
             at, left = at + 1, right
             continue
         # Copy the block out of the sparse matrix.
         for row in range(size):
-            for k in range(LARGEST):  # whole rows throughout: loops of a known length are the fastest
+            i = order[left + row]
+            for k in range(size):
                 block[row, k] = 0.0
-            for k in range(first[left + row], first[left + row + 1]):
-                other = column[k]
+            for k in range(first[i] + 1, first[i + 1]):
+                other = position[column[k]]
                 if left <= other < right:
-                    block[row, other - left] = entry[k]
-            block[row, row] = diagonal[left + row]
+                    block[row, other - left] = value[k]
+            block[row, row] = whole[i]
         # Gauss and Jordan without exchanges: the matrix is positive semidefinite, and tiny pivots are replaced.
         for p in range(size):
-            pivot = block[p, p]
-            if pivot < ROUNDING * diagonal[left + p]:
-                pivot = diagonal[left + p]
+            pivot, least = block[p, p], whole[order[left + p]]
+            if pivot < ROUNDING * least:
+                pivot = least
             block[p, p] = 1.0
-            for k in range(LARGEST):
+            for k in range(size):
                 across[k] = block[p, k] / pivot
             for row in range(size):
                 factor = block[row, p]
-                block[row, p] = 0.0
-                for k in range(LARGEST):
-                    block[row, k] -= factor * across[k]
-            for k in range(LARGEST):
+                if factor != 0.0:
+                    block[row, p] = 0.0
+                    for k in range(size):
+                        block[row, k] -= factor * across[k]
+            for k in range(size):
                 block[p, k] = across[k]
         for row in range(size):
             for k in range(size):
@@ -209,24 +188,35 @@ def _invert_blocks(
 
 
 @kernel
-def _precondition(clusters: int, stop: IntArray, inverse: FloatArray, residual: FloatArray, out: FloatArray) -> float:
+def _precondition(
+    clusters: int,
+    stop: IntArray,
+    order: IntArray,
+    inverse: FloatArray,
+    residual: FloatArray,
+    out: FloatArray,
+    room: FloatArray,
+) -> float:
     """Multiply the residual by the inverted blocks; returns the inner product of both."""
     at, left, rho = 0, 0, 0.0
     for c in range(clusters):
         right = stop[c]
         size = right - left
         if size == 1:
-            out[left] = inverse[at] * residual[left]
+            i = order[left]
+            out[i] = inverse[at] * residual[i]
+            rho += residual[i] * out[i]
+            at += 1
         else:
+            for k in range(size):
+                room[k] = residual[order[left + k]]
             for row in range(size):
-                out[left + row] = 0.0
-            for k in range(size):  # blocks are symmetric: rows for columns
-                part = residual[left + k]
-                for row in range(size):
-                    out[left + row] += inverse[at + k * size + row] * part
-        for row in range(left, right):
-            rho += residual[row] * out[row]
-        at += size * size
+                total = 0.0
+                for k in range(size):
+                    total += inverse[at + k] * room[k]
+                out[order[left + row]] = total
+                rho += room[row] * total
+                at += size
         left = right
     return rho
 
@@ -251,41 +241,101 @@ def _set_up(
     pattern: Pattern,
     system: System,
     fixed: BoolArray,
-    gradient: FloatArray,
-) -> int:
-    """Write the matrix, the inverses of its blocks and the vectors, in the order of clusters; returns their number."""
-    # Assemble; whole holds the diagonal, loose its inverse at items that may move.
-    value, first, column, entry, inverse, order, position, parent, stop, vectors, sorting = system
-    residual, scaled, degree, tilt, found = vectors[2], vectors[3], vectors[4], vectors[5], vectors[6]
-    whole, loose, diagonal = vectors[7], vectors[8], vectors[9]
-    assemble(table, face, common, line_weight, common_weight, pattern, value, whole)
-    for i in range(len(gradient)):
+) -> None:
+    """Write the matrix and its diagonal, and the inverse of this, which is 0 at fixed items."""
+    value, memory, whole, loose = system.value, system.memory, system.vectors[3], system.vectors[4]
+    anew = memory[0] != line_weight or memory[1] != common_weight
+    memory[0], memory[1] = line_weight, common_weight
+    assemble(table, face, common, line_weight, common_weight, pattern, anew, value, system.written, whole)
+    for i in range(len(fixed)):
         whole[i] += value[pattern.first[i]]
         if whole[i] <= 0.0:
             whole[i] = 1.0
         loose[i] = 0.0 if fixed[i] else 1.0 / whole[i]
-    # Cluster, renumber items cluster by cluster, and bring all vectors into that order.
-    _gather(pattern, value, loose, parent, sorting)
+
+
+@kernel
+def _make_clusters(pattern: Pattern, system: System, alone: bool) -> int:
+    """Gather items into clusters, or leave each ``alone``, and invert their blocks; returns how many there are."""
+    value, _, inverse, order, position, parent, stop, vectors, sorting, _ = system
+    whole, loose = vectors[3], vectors[4]
+    if alone:
+        for i in range(len(parent)):
+            parent[i] = i
+    else:
+        _gather(pattern, value, loose, parent, sorting)
     clusters = _line_up(parent, order, position, stop)
-    _compact(pattern, value, fixed, order, position, first, column, entry)
-    for row in range(len(order)):
-        i = order[row]
-        free = 0.0 if fixed[i] else 1.0
-        degree[row], tilt[row] = free * common.degree[i], free * common.tilt[i]
-        residual[row], found[row] = -free * gradient[i], 0.0
-        diagonal[row], scaled[row] = whole[i], 1.0 / whole[i]
-    _invert_blocks(clusters, stop, first, column, entry, diagonal, inverse)
+    _invert_blocks(clusters, pattern, value, whole, loose, order, position, stop, inverse)
     return clusters
 
 
 @kernel
-def _multiply_rows(first: ItemArray, column: ItemArray, entry: FloatArray, p: FloatArray, image: FloatArray) -> None:
-    """Multiply the sparse matrix by ``p``."""
-    for row in range(len(p)):
-        total = 0.0
-        for k in range(first[row], first[row + 1]):
-            total += entry[k] * p[column[k]]
-        image[row] = total
+def _add_product(first: ItemArray, column: ItemArray, value: FloatArray, p: FloatArray, image: FloatArray) -> float:
+    """Add the product of the sparse matrix with ``p`` to the image; returns the inner product of both."""
+    curvature = 0.0
+    for i in range(len(p)):
+        total = image[i]
+        for k in range(first[i], first[i + 1]):
+            total += value[k] * p[column[k]]
+        image[i] = total
+        curvature += p[i] * total
+    return curvature
+
+
+@kernel
+def _descend(
+    table: Table,
+    face: Face,
+    common: Common,
+    line_weight: float,
+    common_weight: float,
+    slope_weight: float,
+    pattern: Pattern,
+    system: System,
+    clusters: int,
+    longest: int,
+    tolerance: float,
+    max_steps: int,
+    direction: FloatArray,
+) -> tuple[int, float]:
+    """Take steps of conjugate gradients from where the direction and its residual are, with one preconditioner."""
+    order, stop, inverse, vectors = system.order, system.stop, system.inverse, system.vectors
+    p, image, residual, loose = vectors[0], vectors[1], vectors[2], vectors[4]
+    degree, tilt, n = common.degree, common.tilt, len(direction)
+    room, few = np.empty((3, longest + 2)), np.empty(LARGEST)
+    rho = _precondition(clusters, stop, order, inverse, residual, p, few)
+    size, mean, slope = 0.0, 0.0, 0.0
+    for i in range(n):
+        size += residual[i] * residual[i] * loose[i]
+        mean += degree[i] * p[i]
+        slope += tilt[i] * p[i]
+    step = 0
+    while step < max_steps and size > tolerance * tolerance and rho > 0.0:
+        # The common line is a part of rank two, reviewers with many reviews multiply by their faces.
+        a, b = common_weight * mean / common.reviews, slope_weight * slope
+        for i in range(n):
+            image[i] = -a * degree[i] - b * tilt[i]
+        if longest > 0:
+            multiply_heavy(table, face, line_weight, pattern, p, image, room)
+        curvature = _add_product(pattern.first, pattern.column, system.value, p, image)
+        if curvature <= 0.0:
+            break
+        # Step, precondition what is left, and turn the direction.
+        alpha = rho / curvature
+        size = 0.0
+        for i in range(n):
+            direction[i] += alpha * p[i]
+            residual[i] -= alpha * image[i]
+            size += residual[i] * residual[i] * loose[i]
+        fresh = _precondition(clusters, stop, order, inverse, residual, image, few)
+        beta, mean, slope = fresh / rho, 0.0, 0.0
+        rho = fresh
+        for i in range(n):
+            p[i] = image[i] + beta * p[i]
+            mean += degree[i] * p[i]
+            slope += tilt[i] * p[i]
+        step += 1
+    return step, np.sqrt(size)
 
 
 def _clustered_direction(
@@ -303,62 +353,37 @@ def _clustered_direction(
     max_steps: int,
     direction: FloatArray,
 ) -> tuple[int, float]:
-    """Solve the Newton system by conjugate gradients, preconditioned with clusters of items.
+    """Solve the Newton system by conjugate gradients, preconditioned with clusters of items where that is needed.
 
     ::
 
         H direction = -gradient,   until  |H direction + gradient| <= tolerance  in the norm of the inverse diagonal
 
-    Returns the number of steps and the norm reached. A step costs O(E) for reviewers with few reviews each.
+    Returns the number of steps and the norm reached. A step costs O(E) for reviewers with few reviews each. Fixed items
+    have no part in it: preconditioned, their residual is 0.
     """
-    # Conjugate gradients from 0, all vectors in the order of clusters.
-    _, first, column, entry, inverse, order, position, _, stop, vectors, _ = system
-    p, image, residual, scaled = vectors[0], vectors[1], vectors[2], vectors[3]
-    degree, tilt, found = vectors[4], vectors[5], vectors[6]
-    n, longest = len(gradient), _heavy_size(table, pattern)
-    room = np.empty((3, longest + 2))
-    clusters = _set_up(table, face, common, line_weight, common_weight, pattern, system, fixed, gradient)
+    _set_up(table, face, common, line_weight, common_weight, pattern, system, fixed)
     slope_weight = common_weight / common.spread if common_free else 0.0
-    rho = _precondition(clusters, stop, inverse, residual, p)
-    size, mean, slope = 0.0, 0.0, 0.0
-    for row in range(n):
-        size += residual[row] * residual[row] * scaled[row]
-        mean += degree[row] * p[row]
-        slope += tilt[row] * p[row]
-    step = 0
-    while step < max_steps and size > tolerance * tolerance and rho > 0.0:
-        _multiply_rows(first, column, entry, p, image)
-        # Reviewers with many reviews are not in the sparse matrix: they multiply by their faces.
-        if longest > 0:
-            multiply_heavy(table, face, line_weight, pattern, position, p, image, room)
-            for row in range(n):
-                if fixed[order[row]]:
-                    image[row] = 0.0
-        # The common line is a part of rank two.
-        a, b, curvature = common_weight * mean / common.reviews, slope_weight * slope, 0.0
-        for row in range(n):
-            image[row] -= a * degree[row] + b * tilt[row]
-            curvature += p[row] * image[row]
-        if curvature <= 0.0:
-            break
-        # Step, precondition what is left, and turn the direction.
-        alpha = rho / curvature
-        size = 0.0
-        for row in range(n):
-            found[row] += alpha * p[row]
-            residual[row] -= alpha * image[row]
-            size += residual[row] * residual[row] * scaled[row]
-        fresh = _precondition(clusters, stop, inverse, residual, image)
-        beta, mean, slope = fresh / rho, 0.0, 0.0
-        rho = fresh
-        for row in range(n):
-            p[row] = image[row] + beta * p[row]
-            mean += degree[row] * p[row]
-            slope += tilt[row] * p[row]
-        step += 1
-    for row in range(n):
-        direction[order[row]] = found[row]
-    return step, np.sqrt(size)
+    residual, memory, longest = system.vectors[2], system.memory, _heavy_size(table, pattern)
+    for i in range(len(gradient)):
+        residual[i], direction[i] = -gradient[i], 0.0
+    # The diagonal alone does where the matrix is well-conditioned, as it is in the first stages; clusters go on then.
+    step, size = 0, np.inf
+    if memory[2] == 0.0:
+        clusters = _make_clusters(pattern, system, True)
+        step, size = _descend(
+            table, face, common, line_weight, common_weight, slope_weight, pattern, system, clusters, longest,
+            tolerance, min(FEW, max_steps), direction,
+        )  # fmt: skip
+    if size > tolerance and step < max_steps:
+        memory[2] = 1.0
+        clusters = _make_clusters(pattern, system, False)
+        more, size = _descend(
+            table, face, common, line_weight, common_weight, slope_weight, pattern, system, clusters, longest,
+            tolerance, max_steps - step, direction,
+        )  # fmt: skip
+        step += more
+    return step, size
 
 
 clustered_direction = Kernel(_clustered_direction, element=ELEMENT)

@@ -18,7 +18,9 @@ from lsc.solver.projections import (
     PIVOT,
     RANK,
     ROOM_ROWS,
+    ROUNDING,
     SHARE,
+    SPARE,
     WHOLE_ROWS,
     W,
     Y,
@@ -28,7 +30,7 @@ from lsc.solver.projections import (
     isotonic,
     sort_ranks,
 )
-from lsc.solver.tables import ELEMENT, Face, ItemArray, Table
+from lsc.solver.tables import ELEMENT, SMALL, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -69,7 +71,7 @@ def _sort_levels(
 def _project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
     """Project monotone reviewers on sequences whose steps are bounded, levels in place of reviews where tied."""
     starts, item, scores, _, _, kinds, lowers, uppers, ties = table
-    order, place, _, ends, _, _, _, _, _, _ = face
+    order, place, ends = face.item, face.place, face.end
     longest = np.max(starts[1:] - starts[:-1])
     room, whole = np.empty((ROOM_ROWS, longest + 2)), np.empty((WHOLE_ROWS, longest + 2), np.int64)
     for j in range(len(kinds)):
@@ -97,8 +99,13 @@ def _project_chains(table: Table, face: Face, x: FloatArray, perceived: FloatArr
         whole[BEGIN, n] = end
         blocks = isotonic(n, room, whole) if upper == np.inf else bounded_isotonic(n, room, whole)
         whole[FIRST, blocks] = n
+        moved = not tied
         for block in range(blocks):
-            ends[whole[BEGIN, whole[FIRST, block]]] = whole[BEGIN, whole[FIRST, block + 1]]
+            r, end = whole[BEGIN, whole[FIRST, block]], whole[BEGIN, whole[FIRST, block + 1]]
+            moved = moved or ends[r] != end
+            ends[r] = end
+        if moved:
+            face.moved[j] = True
         for level in range(n):
             for r in range(whole[BEGIN, level], whole[BEGIN, level + 1]):
                 perceived[place[r]] = room[FIT, level] + lower * scores[r]
@@ -156,6 +163,87 @@ def _fit_free(n: int, free: int, rise: float, room: FloatArray, whole: IntArray)
     return nodes
 
 
+@kernel
+def _write_block(
+    start: int, size: int, count: int, node: IntArray, share: FloatArray, room: FloatArray, at: int, block: FloatArray
+) -> None:
+    """Write identity minus the projector on the broken lines of one reviewer as a matrix."""
+    # Identity, but for reviews that are free and so move nothing.
+    for k in range(at, at + size * size):
+        block[k] = 0.0
+    for r in range(size):
+        block[at + r * (size + 1)] = 0.0 if node[start + r] < 0 else 1.0
+        room[SPARE, r] = 0.0
+    # The projector is W (L D L')^-1 W', W the weights on the nodes: subtract it node by node.
+    for k in range(count):  # row k of the inverse of L times the weights on the nodes
+        before = room[LINK, k - 1] if k > 0 else 0.0
+        scale = 1.0 / room[PIVOT, k]
+        for r in range(size):
+            mine, s = node[start + r], share[start + r]
+            part = -before * room[SPARE, r]
+            if mine == k:
+                part += 1.0 - s
+            elif mine == k - 1 and k > 0:
+                part += s
+            room[SPARE, r] = part
+        for r in range(size):
+            part = scale * room[SPARE, r]
+            if part != 0.0:
+                for c in range(size):
+                    block[at + r * size + c] -= part * room[SPARE, c]
+
+
+@kernel
+def _stay(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
+    """Project reviewers on the faces of the last time; ``stays`` says of whom this is the projection.
+
+    It is where the line bends the right way at its bends and no other bend is asked for: what :func:`concave_fit` ends
+    with. One product with a small matrix, where most faces stay what they were from point to point.
+    """
+    starts, item, score, _, _, kinds, lowers, _, _ = table
+    bends, block = face.bent, face.block
+    value, gap = np.empty(SMALL), np.empty(SMALL)
+    for j in range(len(kinds)):
+        face.stays[j] = False
+        if not face.known[j]:
+            continue
+        start, size, at = starts[j], starts[j + 1] - starts[j], face.begin[j]
+        middle, scale = x[item[start]], 0.0
+        for r in range(size):
+            value[r] = x[item[start + r]] - middle - lowers[j] * score[start + r]
+        for r in range(size):
+            total = 0.0
+            for c in range(size):
+                total += block[at + c] * value[c]
+            at += size
+            gap[r] = total
+            scale += abs(total)
+        # Levels by rising score for convex reviewers, turned round for concave ones.
+        sign, q, step = (1, 0, 1) if kinds[j] == CONVEX else (-1, size - 1, -1)
+        last = size - 1 - q
+        width = abs(score[start + last] - score[start + q])
+        rounding = ROUNDING * (scale + abs(value[last] - value[q])) * width
+        level, bent, height, before, moment, below = start, False, 1.0, np.inf, 0.0, 0.0
+        stays = True
+        for _ in range(1, size):
+            r = q + step
+            below += gap[q]
+            dy = score[start + r] - score[start + q]
+            if dy != 0.0:
+                # The multiplier where the line does not bend, the change of slope where it does.
+                moment -= below * dy
+                rise = sign * (value[r] - gap[r] - value[q] + gap[q])
+                dy *= sign
+                stays = stays and not (bent and before * dy <= rise * height)
+                level += 1
+                bent, before, height = bends[level] > 0, rise, dy
+                stays = stays and (bent or moment <= rounding)
+            q = r
+        face.stays[j] = stays and not (bent and before <= 0.0)
+        for r in range(size):
+            perceived[start + r] = x[item[start + r]] - gap[r]
+
+
 def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArray) -> None:
     """Project convex and concave reviewers on broken lines.
 
@@ -163,11 +251,14 @@ def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArra
     stay where they are if they lie below the beginning of the line.
     """
     starts, item, _, _, _, kinds, lowers, uppers, ties = table
-    _, _, _, _, bends, nodes, shares, count, pivot, link = face
+    bends, nodes, shares = face.bent, face.node, face.share
     longest = np.max(starts[1:] - starts[:-1])
     room, whole = np.empty((ROOM_ROWS, longest + 2)), np.empty((WHOLE_ROWS, longest + 2), np.int64)
+    _stay(table, face, x, perceived)
     for j in range(len(kinds)):
         if kinds[j] != CONVEX and kinds[j] != CONCAVE:
+            continue
+        if face.stays[j]:
             continue
         start, size, lower, rise, tied = starts[j], starts[j + 1] - starts[j], lowers[j], uppers[j] - lowers[j], ties[j]
         sign, begin, step = (1.0, start, 1) if kinds[j] == CONVEX else (-1.0, start + size - 1, -1)
@@ -176,9 +267,9 @@ def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArra
         found = concave_fit(0, n, 1, rise, room, whole) if tied else _fit_free(n, free, rise, room, whole)
         # Write the face: bends, nodes and factors; free reviews below the line are no part of it.
         bound = np.inf if tied else room[FIT, 0]
-        count[j] = found
+        face.nodes[j], face.moved[j] = found, True
         for k in range(found):
-            pivot[start + k], link[start + k] = room[PIVOT, k], room[LINK, k]
+            face.pivot[start + k], face.link[start + k] = room[PIVOT, k], room[LINK, k]
         for level in range(n):
             bends[start + level] = whole[BENT, level]
         for i in range(size):
@@ -190,6 +281,9 @@ def _project_bents(table: Table, face: Face, x: FloatArray, perceived: FloatArra
             else:
                 nodes[r], shares[r] = whole[NODE, level], room[SHARE, level]
                 perceived[r] = sign * (room[FIT, level] + height)
+        if face.begin[j + 1] > face.begin[j]:
+            _write_block(start, size, found, nodes, shares, room, face.begin[j], face.block)
+            face.known[j] = tied and rise == np.inf
 
 
 project_bents = Kernel(_project_bents, element=ELEMENT)
@@ -208,7 +302,7 @@ def _distances(
     (over reviewers who need not be linear) to ``pull`` and ``bend`` (N,); returns F and G. O(E).
     """
     starts, item, _, unit, norms, kinds, lowers, uppers, _ = table
-    sloped = face.sloped
+    sloped, moved = face.sloped, face.moved
     fit, line = 0.0, 0.0
     for j in range(len(kinds)):
         start, end = starts[j], starts[j + 1]
@@ -230,18 +324,23 @@ def _distances(
             steep = 0.0
             if norms[j] > 0.0:
                 steep = min(max(slope, lowers[j] * norms[j]), uppers[j] * norms[j])
-            sloped[j] = norms[j] > 0.0 and steep == slope and lowers[j] < uppers[j]
+            free = norms[j] > 0.0 and steep == slope and lowers[j] < uppers[j]
+            if sloped[j] != free:
+                sloped[j], moved[j] = free, True
             for r in range(start, end):
                 perceived[r] = mean + steep * unit[r]
-        # Residuals are the gradient.
+        # Residuals are the gradient; sums over all reviews would wait for each addition.
+        squares, bent = 0.0, 0.0
         for r in range(start, end):
             gap = x[item[r]] - perceived[r]
             pull[item[r]] += gap
-            fit += gap * gap
+            squares += gap * gap
             if straighten and not linear:
                 gap = x[item[r]] - mean - slope * unit[r]
                 bend[item[r]] += gap
-                line += gap * gap
+                bent += gap * gap
+        fit += squares
+        line += bent
     return fit, line
 
 

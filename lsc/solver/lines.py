@@ -82,11 +82,13 @@ def multiply_lines(table: Table, sloped: BoolArray, pair: FloatArray) -> float:
         mean /= end - start
         if not sloped[j]:
             slope = 0.0
+        squares = 0.0  # summed up by reviewer: one sum over all reviews would wait for each addition
         for r in range(start, end):
             i = item[r]
             gap = pair[i, 0] - mean - slope * unit[r]
             pair[i, 1] += gap
-            total += gap * gap
+            squares += gap * gap
+        total += squares
     return total
 
 

@@ -11,13 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.model.shapes import IDLE, LINEAR, MONOTONE
-from lsc.solver.tables import ELEMENT, Common, Face, ItemArray, Table
+from lsc.solver.tables import ELEMENT, SMALL, Common, Face, ItemArray, Table, pairs_of
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
-
-#: Reviewers with at most this many reviews enter the sparse matrix.
-SMALL = 12
 
 
 class Pattern(NamedTuple):
@@ -39,9 +36,7 @@ class Pattern(NamedTuple):
 
 def pattern_of(table: Table, n_items: int) -> Pattern:
     """Lay out the matrix over items: room first, then the entries."""
-    size = np.diff(table.start)
-    pairs = np.where((size <= SMALL) & (table.kind != IDLE), size * size, 0)
-    begin = np.concatenate([[0], np.cumsum(pairs)]).astype(np.int64)
+    begin = pairs_of(table, table.kind != IDLE)
     slot = np.zeros(int(begin[-1]), dtype=np.uint32)
     column = np.zeros(n_items + len(slot), dtype=np.uint32)
     first = np.zeros(n_items + 1, dtype=np.uint32)
@@ -93,45 +88,6 @@ def _lay_out(table: Table, begin: IntArray, first: ItemArray, column: ItemArray,
 
 
 lay_out = Kernel(_lay_out, element=ELEMENT)
-
-
-@kernel
-def _project_bent(
-    start: int,
-    size: int,
-    node: IntArray,
-    share: FloatArray,
-    nodes: int,
-    pivot: FloatArray,
-    link: FloatArray,
-    block: FloatArray,
-    room: FloatArray,
-) -> None:
-    """Write identity minus the projector on one reviewer's broken lines as a matrix."""
-    # Identity, but for reviews that are free and so move nothing.
-    for r in range(size):
-        for c in range(size):
-            block[r * size + c] = 0.0
-        block[r * (size + 1)] = 0.0 if node[start + r] < 0 else 1.0
-    # The projector is W (L D L')^-1 W', W the weights on the nodes: subtract it node by node.
-    for r in range(size):
-        room[r] = 0.0
-    for k in range(nodes):  # row k of the inverse of L times the weights on the nodes
-        before = link[start + k - 1] if k > 0 else 0.0
-        scale = 1.0 / pivot[start + k]
-        for r in range(size):
-            mine, s = node[start + r], share[start + r]
-            part = -before * room[r]
-            if mine == k:
-                part += 1.0 - s
-            elif mine == k - 1 and k > 0:
-                part += s
-            room[r] = part
-        for r in range(size):
-            if room[r] != 0.0:
-                part = scale * room[r]
-                for c in range(size):
-                    block[r * size + c] -= part * room[c]
 
 
 @kernel
@@ -197,33 +153,29 @@ def _multiply_reviewer(
 
 
 @kernel
-def _scatter_line(
-    start: int, size: int, weight: float, unit: FloatArray, at: int, slot: ItemArray, value: FloatArray
-) -> None:
-    """Add a weight times identity minus the projector on lines to the matrix; ``unit`` is 0 if slopes are not free."""
+def _write_line(start: int, size: int, weight: float, slope: float, unit: FloatArray, block: FloatArray) -> None:
+    """Write a weight times identity minus the projector on lines; ``slope`` is 0 if slopes are not free."""
     share = weight / size
     for a in range(size):
-        value[slot[at + a * size + a]] += weight
-        steep = weight * unit[start + a]
+        steep = weight * slope * unit[start + a]
         for b in range(size):
-            value[slot[at + a * size + b]] -= share + steep * unit[start + b]
+            block[a * size + b] = -share - steep * unit[start + b]
+        block[a * (size + 1)] += weight
 
 
 @kernel
-def _scatter_chain(
-    start: int, size: int, end: IntArray, place: IntArray, at: int, slot: ItemArray, value: FloatArray
-) -> None:
-    """Add the blocks of a monotone reviewer to the matrix: the Laplacian of a clique each."""
+def _add_chain(start: int, size: int, end: IntArray, place: IntArray, block: FloatArray) -> None:
+    """Add the blocks of a monotone reviewer: the Laplacian of a clique each."""
     left = start
     while left < start + size:
         right = end[left]
         if right - left > 1:
             share = 1.0 / (right - left)
             for r in range(left, right):
-                a = at + (place[r] - start) * size - start
-                value[slot[a + place[r]]] += 1.0
+                a = (place[r] - start) * size - start
+                block[a + place[r]] += 1.0
                 for s in range(left, right):
-                    value[slot[a + place[s]]] -= share
+                    block[a + place[s]] -= share
         left = right
 
 
@@ -252,42 +204,49 @@ def assemble(
     line_weight: float,
     common_weight: float,
     pattern: Pattern,
+    anew: bool,
     value: FloatArray,
+    written: FloatArray,
     extra: FloatArray,
 ) -> None:
     """Write the matrix of reviewers with few reviews, and the diagonal of common distances, into ``value``.
 
-    ``extra`` (N,) receives about the diagonal of the others.
+    Unless ``anew``, only of those whose faces have moved. ``written`` is what each has in it, by slot. ``extra`` (N,)
+    receives about the diagonal of the others.
     """
     starts, _, _, unit, _, kinds, _, _, _ = table
-    _, place, sloped, ends, _, node, share, count, pivot, link = face
     first, _, slot, begin, _, _, _ = pattern
-    # The common line's diagonal first, then reviewer by reviewer.
-    block, room, flat = np.empty(SMALL * SMALL), np.empty(SMALL), np.zeros(SMALL)
-    value[:] = 0.0
+    block = np.empty(SMALL * SMALL)
+    if anew:
+        value[:] = 0.0
+        written[:] = 0.0
+        for i in range(len(extra)):
+            value[first[i]] = common_weight * common.degree[i]
     extra[:] = 0.0
-    for i in range(len(extra)):
-        value[first[i]] = common_weight * common.degree[i]
     for j in range(len(kinds)):
         kind, start, size, at = kinds[j], starts[j], starts[j + 1] - starts[j], begin[j]
         if kind == IDLE:
             continue
         if begin[j + 1] == at:
             _heavy_diagonal(j, table, face, line_weight, extra)
-        elif kind == LINEAR:
-            if sloped[j]:
-                _scatter_line(start, size, 1.0, unit, at, slot, value)
-            else:
-                _scatter_line(0, size, 1.0, flat, at, slot, value)
-        else:
-            if line_weight > 0.0:
-                _scatter_line(start, size, line_weight, unit, at, slot, value)
-            if kind == MONOTONE:
-                _scatter_chain(start, size, ends, place, at, slot, value)
-            else:
-                _project_bent(start, size, node, share, count[j], pivot, link, block, room)
-                for k in range(size * size):
-                    value[slot[at + k]] += block[k]
+            continue
+        if not (anew or face.moved[j]):
+            continue
+        linear = kind == LINEAR
+        slope = 0.0 if linear and not face.sloped[j] else 1.0
+        _write_line(start, size, 1.0 if linear else line_weight, slope, unit, block)
+        if kind == MONOTONE:
+            _add_chain(start, size, face.end, face.place, block)
+        elif not linear:
+            bent = face.begin[j]
+            for k in range(size * size):
+                block[k] += face.block[bent + k]
+        for k in range(size * size):
+            change = block[k] - written[at + k]
+            if change != 0.0:
+                value[slot[at + k]] += change
+                written[at + k] = block[k]
+    face.moved[:] = False
 
 
 @kernel
@@ -296,17 +255,16 @@ def multiply_heavy(
     face: Face,
     line_weight: float,
     pattern: Pattern,
-    position: IntArray,
     v: FloatArray,
     out: FloatArray,
     room: FloatArray,
 ) -> None:
-    """Add the product of ``v`` with the matrices of reviewers with many reviews to ``out``, item i at ``position[i]``.
+    """Add the product of ``v`` with the matrices of reviewers with many reviews to ``out``.
 
     ``room`` has three rows of the longest such reviewer.
     """
     starts, _, _, unit, _, kinds, _, _, _ = table
-    order, _, sloped, ends, _, node, share, count, pivot, link = face
+    order, _, sloped, ends, _, node, share, count, pivot, link, _, _, _, _, _ = face
     mine, image, value = room[0], room[1], room[2]
     for j in range(len(kinds)):
         kind, start, size = kinds[j], starts[j], starts[j + 1] - starts[j]
@@ -314,7 +272,7 @@ def multiply_heavy(
         if kind == IDLE or pattern.begin[j + 1] > pattern.begin[j] or size == 0:
             continue
         for r in range(size):
-            mine[r] = v[position[order[start + r]]]
+            mine[r] = v[order[start + r]]
         if kind == LINEAR:
             # Identity minus the projector on the span of one and her unit scores.
             mean, slope = 0.0, 0.0
@@ -331,4 +289,4 @@ def multiply_heavy(
                 kind, start, size, line_weight, unit, ends, node, share, count[j], pivot, link, mine, image, value
             )
         for r in range(size):
-            out[position[order[start + r]]] += image[r]
+            out[order[start + r]] += image[r]

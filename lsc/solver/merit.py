@@ -12,7 +12,8 @@ from lsc.solver.blocks import clustered_direction, system_of
 from lsc.solver.faces import distances, project_bents, project_chains
 from lsc.solver.lines import common_line, lines_direction
 from lsc.solver.matrix import pattern_of
-from lsc.solver.tables import Common, Face, Table, first_face
+from lsc.solver.tables import ELEMENT, Common, Face, Table, first_face
+from reviewgraph.kernels.compiling import Kernel
 from reviewgraph.reviews import BoolArray, FloatArray
 
 
@@ -31,6 +32,9 @@ class Objective(ABC):
     F sums squared distances from what each reviewer's class allows, G from lines in her scores, T is the squared
     distance from one line in the raw scores. An anchor equal to half the gradient of T at a point z makes T a squared
     distance from z: a proximal-point step, which leaves the minimisers of F unbiased.
+
+    At the point evaluated last, ``squares`` is F, and ``length`` and ``stationarity`` are the lengths per review of the
+    gradients of f and of F / 2 alone.
     """
 
     #: Whether some reviewer need not be linear.
@@ -40,7 +44,7 @@ class Objective(ABC):
         n = len(fixed)
         self.common, self.fixed = common, fixed
         self.line_weight, self.common_weight = line_weight, common_weight
-        self.squares = 0.0
+        self.squares, self.length, self.stationarity = 0.0, 0.0, 0.0
         self.pull, self.tilt = np.zeros(n), np.zeros(n)
         self.anchor, self.direction = np.zeros(n), np.zeros(n)
         self._weight = 1.0 / np.maximum(common.degree, 1.0)
@@ -55,23 +59,67 @@ class Objective(ABC):
         """Return the direction of Newton's method at the point evaluated last, solved to ``tolerance``."""
 
     def weighed(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Return value and gradient of F and T, those of F being there already."""
+        """Return value and gradient of F and T, those of F being there already; known qualities have no gradient."""
         common, self._slope_free = common_line(self.common, x, self.tilt)
         value = 0.5 * self.squares + self.common_weight * (0.5 * common - inner(self.anchor, x))
-        return value, self.pull + self.common_weight * (self.tilt - self.anchor)
+        gradient = self.pull + self.common_weight * (self.tilt - self.anchor)
+        self.pull[self.fixed] = gradient[self.fixed] = 0.0
+        self.length, self.stationarity = self._norm(gradient), self._norm(self.pull)
+        return value, gradient
 
-    def norm(self, gradient: FloatArray) -> float:
+    def _norm(self, gradient: FloatArray) -> float:
         """Length of a gradient per review: each item's part divided by the root of its number of reviews."""
         return math.sqrt(inner(gradient, self._weight * gradient) / self.common.reviews)
-
-    def stationarity(self) -> float:
-        """Length per review of the gradient of F alone, at the point evaluated last."""
-        return self.norm(np.where(self.fixed, 0.0, self.pull))
 
     def stay(self, weight: float) -> None:
         """Measure distances from the point evaluated last, with a weight, instead of secondary objectives."""
         self.line_weight, self.common_weight = 0.0, weight
         self.anchor = self.tilt.copy()
+
+
+def _measure(
+    table: Table,
+    face: Face,
+    common: Common,
+    fixed: BoolArray,
+    straighten: bool,
+    line_weight: float,
+    common_weight: float,
+    anchor: FloatArray,
+    x: FloatArray,
+    perceived: FloatArray,
+    pull: FloatArray,
+    bend: FloatArray,
+    tilt: FloatArray,
+    gradient: FloatArray,
+) -> tuple[float, float, bool, float, float]:
+    """Value and gradient of the objective, from the projections of reviewers who need not be linear.
+
+    Returns the value, the squared distances alone, whether the slope of the common line is free, and the squared
+    lengths per review of the gradients of both, each item's part divided by its number of reviews.
+    """
+    pull[:] = 0.0
+    bend[:] = 0.0
+    squares, line = distances(table, face, straighten, x, perceived, pull, bend)
+    distance, free = common_line(common, x, tilt)
+    along, length, stationarity = 0.0, 0.0, 0.0
+    for i in range(len(x)):
+        along += anchor[i] * x[i]
+        gradient[i] = pull[i] + common_weight * (tilt[i] - anchor[i])
+        if straighten:
+            gradient[i] += line_weight * bend[i]
+        if fixed[i]:
+            pull[i] = gradient[i] = 0.0
+        share = 1.0 / max(common.degree[i], 1.0)
+        length += gradient[i] * gradient[i] * share
+        stationarity += pull[i] * pull[i] * share
+    value = 0.5 * squares + common_weight * (0.5 * distance - along)
+    if straighten:
+        value += 0.5 * line_weight * line
+    return value, squares, free, length / common.reviews, stationarity / common.reviews
+
+
+measure = Kernel(_measure, element=ELEMENT)
 
 
 class Merit(Objective):
@@ -102,14 +150,12 @@ class Merit(Objective):
             project_chains(self.table, self.face, x, self.perceived)
         if self._bents:
             project_bents(self.table, self.face, x, self.perceived)
-        self.pull[:] = 0.0
-        self.bend[:] = 0.0
-        self.squares, line = distances(self.table, self.face, straighten, x, self.perceived, self.pull, self.bend)
-        value, gradient = self.weighed(x)
-        if straighten:
-            value += 0.5 * self.line_weight * line
-            gradient += self.line_weight * self.bend
-        gradient[self.fixed] = 0.0
+        gradient = np.empty(len(x))
+        value, self.squares, self._slope_free, length, stationarity = measure(
+            self.table, self.face, self.common, self.fixed, straighten, self.line_weight, self.common_weight,
+            self.anchor, x, self.perceived, self.pull, self.bend, self.tilt, gradient,
+        )  # fmt: skip
+        self.length, self.stationarity = math.sqrt(length), math.sqrt(stationarity)
         return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:

@@ -47,7 +47,7 @@ LINEAR_FORCING, FORCING = 0.1, 1e-5
 #: A gradient so small that does not halve in so many steps is what rounding leaves.
 ROUNDING, VAIN = 1e-11, 10
 #: What is left of the derivative along a direction where a search may end.
-FLATTER = 0.7
+FLATTER = 0.5
 #: Points to try along a direction, the relative width of a bracket that will do, and what keeps quotients finite.
 MOST_TRIALS, NARROW, TINY = 60, 1e-4, 1e-300
 #: Differences of f below this part of it are rounding; the gradient then decides.
@@ -74,7 +74,7 @@ class Walk:
 
     def ending(self, tolerance: float) -> tuple[bool, str]:
         """Return whether the walk has come close enough to a minimum, and what to say of it."""
-        residual = self.merit.stationarity()
+        residual = self.merit.stationarity
         if residual <= 10.0 * tolerance:
             return True, f"optimal: gradient {residual:.1e} of the data after {self.iterations} Newton steps"
         return False, (
@@ -90,9 +90,9 @@ class Walk:
         merit, first = self.merit, self.iterations
         eta = forcing = self.forcing
         value, gradient = merit(self.x)
-        length = merit.norm(gradient)
+        length = merit.length
         least, last = math.inf, first
-        while length > max(tolerance, share * merit.stationarity()) and self.iterations < self.max_iterations:
+        while length > max(tolerance, share * merit.stationarity) and self.iterations < self.max_iterations:
             if self.iterations - first == steps:
                 return False
             # The gradient at its rounding, and no smaller by half for a while: further steps are in vain.
@@ -104,12 +104,12 @@ class Walk:
             goal = max(eta * length, 0.3 * tolerance) * np.sqrt(merit.common.reviews)
             direction = merit.newton(gradient, goal, 50 + 2 * len(self.x))
             self.x, value, gradient, step = search(merit, self.x, value, gradient, direction)
-            before, length = length, merit.norm(gradient)
+            before, length = length, merit.length
             # closer as the gradient falls superlinearly.
             eta = min(forcing, max(0.1 * forcing, (length / before) ** 1.5))
             self.iterations += 1
             if self.progress is not None:
-                words = f"step {self.iterations}, {merit.stationarity():.1e} from the optimum"
+                words = f"step {self.iterations}, {merit.stationarity:.1e} from the optimum"
                 self.progress(Progress(time.monotonic() - self.began, words))
             self.stuck = step == 0.0
             if self.stuck:
@@ -311,7 +311,7 @@ def _follow(walk: Walk, tolerance: float, *, near: bool = False) -> None:
     before, weight = math.inf, PROXIMAL_WEIGHT if merit.bends else LINEAR_PATH[-1][1]
     for _ in range(PROXIMAL_STEPS):
         settled = before - merit.squares <= SETTLED * merit.squares + tolerance**2 * merit.common.reviews
-        if (merit.stationarity() <= tolerance and settled) or walk.stuck or walk.iterations >= walk.max_iterations:
+        if (merit.stationarity <= tolerance and settled) or walk.stuck or walk.iterations >= walk.max_iterations:
             break
         before = merit.squares
         merit.stay(weight)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lsc.model.programme import Programme
-from lsc.model.shapes import IDLE, LINEAR
+from lsc.model.shapes import CONCAVE, CONVEX, IDLE, LINEAR
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -18,6 +18,9 @@ ItemArray: TypeAlias = npt.NDArray[np.uint32]
 #: Seconds that the solver's kernels take as plain Python for one element of their arrays: small tables are solved
 #: before Numba is imported, and a thousand papers are compiled after a few calls.
 ELEMENT = 10e-6
+
+#: A reviewer with at most this many reviews has few: what belongs to pairs of them is written out.
+SMALL = 12
 
 
 class Table(NamedTuple):
@@ -45,7 +48,10 @@ class Face(NamedTuple):
     Linear: ``sloped`` says whether the slope is free. Monotone: reviews ``r`` to ``end[r] - 1`` are one block where
     ``r`` begins a block, in the order ``place``, whose items are ``item``. Convex and concave: a broken line bent at
     the levels ``bent``, each review between the nodes ``node`` and ``node + 1`` of its reviewer with weight ``share``
-    on the second (``node`` -1: free), ``nodes`` a reviewer, normal equations factored into ``pivot`` and ``link``.
+    on the second (``node`` -1: free), ``nodes`` a reviewer, normal equations factored into ``pivot`` and ``link``. Of
+    those with few reviews, identity minus the projector on it is ``block``, the entry of reviews a and b at
+    ``begin[j] + a * size + b``; ``known`` says whose face it tells, and ``stays`` who was on hers still.
+    ``moved`` is set for whoever changes hers.
     """
 
     item: ItemArray
@@ -58,6 +64,11 @@ class Face(NamedTuple):
     nodes: IntArray
     pivot: FloatArray
     link: FloatArray
+    begin: IntArray
+    block: FloatArray
+    known: BoolArray
+    stays: BoolArray
+    moved: BoolArray
 
 
 class Common(NamedTuple):
@@ -146,6 +157,7 @@ def first_face(table: Table) -> Face:
     # Of a linear reviewer a face is but whether her slope is free.
     straight = bool(np.all((table.kind == LINEAR) | (table.kind == IDLE)))
     reviews, reviewers = 0 if straight else len(table.item), len(table.kind)
+    begin = pairs_of(table, (table.kind == CONVEX) | (table.kind == CONCAVE))
     positions = np.arange(reviews, dtype=np.int64)
     return Face(
         item=table.item[:reviews].copy(),
@@ -158,4 +170,16 @@ def first_face(table: Table) -> Face:
         nodes=np.zeros(reviewers, dtype=np.int64),
         pivot=np.ones(reviews),
         link=np.zeros(reviews),
+        begin=begin,
+        block=np.zeros(begin[-1]),
+        known=np.zeros(reviewers, dtype=np.bool_),
+        stays=np.zeros(reviewers, dtype=np.bool_),
+        moved=np.ones(reviewers, dtype=np.bool_),
     )
+
+
+def pairs_of(table: Table, wanted: BoolArray) -> IntArray:
+    """Return where the pairs of reviews of each wanted reviewer with few begin, shape (M + 1,)."""
+    size = np.diff(table.start)
+    pairs = np.where((size <= SMALL) & wanted, size * size, 0)
+    return np.concatenate([[0], np.cumsum(pairs)]).astype(np.int64)

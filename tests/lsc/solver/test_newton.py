@@ -13,11 +13,10 @@ from lsc.model.shapes import Shape
 from lsc.solver import faces, newton, projections
 from lsc.solver.blocks import LARGEST, clustered_direction
 from lsc.solver.lines import common_line, lines_direction
-from lsc.solver.matrix import SMALL
 from lsc.solver.merit import Merit
 from lsc.solver.newton import _Bracket, minimise, search
 from lsc.solver.passes import Passes, held, perceived_by
-from lsc.solver.tables import tabulate
+from lsc.solver.tables import SMALL, tabulate
 from reviewgraph.errors import InputError
 from reviewgraph.kernels.compiling import POLICY
 from tests.lsc import naive_projections as naive
@@ -260,6 +259,30 @@ def test_newton_matrix_is_the_derivative_of_the_gradient(shape, size, line_weigh
     assert again == pytest.approx(direction, abs=1e-9)
 
 
+@pytest.mark.parametrize("shape", Shape)
+@pytest.mark.parametrize("decimals", [1, 6])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_is_kept_from_point_to_point_is_what_a_fresh_start_gives(shape, decimals, compiled):
+    """Projections on faces that still hold, and the matrix where some faces have moved: small steps and large ones."""
+    rng = np.random.default_rng(3)
+    programme, _ = programmes.conference(20, 24, 5, 0.5, "mixed", "mixed", 3)
+    kind = np.where(np.arange(24) % 3 > 0, shape, programme.kind)
+    programme = replace(programme, kind=kind, score=np.round(programme.score, decimals))
+    table, common, _ = tabulate(programme)
+    fixed = np.arange(20) < 2
+    kept, x = Merit(table, common, fixed, 1e-3, 1e-3), rng.normal(size=20)
+    with POLICY.at_once() if compiled else nullcontext():
+        for step in (0.0, 1e-3, 1e-2, 0.1, 0.3, 3.0, 1e-3):
+            x = x + step * rng.normal(size=20)
+            fresh = Merit(table, common, fixed, 1e-3, 1e-3)
+            answers = []
+            for merit in (kept, fresh):
+                value, gradient = merit(x)
+                answers.append((value, gradient, merit.perceived, merit.newton(gradient, 1e-11, 1000).copy()))
+            for one, two in zip(*answers, strict=True):
+                assert one == pytest.approx(two, rel=1e-7, abs=1e-9)
+
+
 def test_clusters_keep_products_few(monkeypatch):
     """Convex reviewers leave small eigenvalues on few items each: the diagonal alone takes five times the products."""
     merits = []
@@ -281,7 +304,7 @@ def test_clusters_join_the_strongest_ties_first_and_stay_small():
     table, common, _ = tabulate(programme)
     merit = Merit(table, common, np.arange(200) < 3, 0.1, 0.01)
     _, gradient = merit(np.random.default_rng(2).normal(size=200))
-    merit.newton(gradient, 1e-3, 100)
+    merit.newton(gradient, 1e-13, 100)  # the diagonal alone would take too many steps
     system = merit._system
     clusters = np.split(system.order, system.stop[: (system.parent == np.arange(200)).sum()])
     assert sorted(np.concatenate(clusters).tolist()) == list(range(200))
