@@ -66,7 +66,15 @@ class Climb:
         return self.evidence + log_prior(self.state.theta).value
 
 
-def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = False, warm_up: int = WARM_UP) -> Climb:
+def climb(
+    problem: Problem,
+    state: State,
+    free: BoolArray,
+    *,
+    rough: bool = False,
+    warm_up: int = WARM_UP,
+    patient: bool = False,
+) -> Climb:
     """Sweep and learn until both have settled.
 
     Parameters
@@ -77,6 +85,9 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
         Whether to stop as soon as the next extension of the model can be judged.
     warm_up
         Sweeps before the first step.
+    patient
+        Whether hyperparameters, which are nearly right, wait until messages have arrived: until a sweep raises the
+        evidence by less than a step promises.
     """
     still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
@@ -94,7 +105,9 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
             state, before = best.state, None
             continue
         if learn:
-            step = ascend(state.theta, found.gradient, problem.n_reviewers, free, step)
+            ahead = ascend(state.theta, found.gradient, problem.n_reviewers, free, step)
+            patient = patient and height - heights[-1] > ahead.gain
+            step = step._replace(theta=state.theta, gain=ahead.gain) if patient else ahead
         heights.append(height)
         level = len(heights) > PLATEAU and abs(height - heights[-PLATEAU]) < gain
         settled = (not learn or step.gain < gain or level) and _moved(found, before) < still
