@@ -9,7 +9,7 @@ import numpy as np
 
 from lsc.inference.learning import ascend, at_rest
 from lsc.inference.model import log_prior
-from lsc.inference.states import Problem, State
+from lsc.inference.states import Problem, State, beliefs
 from lsc.inference.sweeps import Sweep, learned, standardised, sweep
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -21,7 +21,7 @@ ROUGH_STILL, ROUGH_GAIN = 1e-2, 5e-2
 PLATEAU = 12
 #: Sweeps before hyperparameters move: messages have to arrive first.
 WARM_UP = 2
-MOST_SWEEPS, MOST_ROUGH_SWEEPS = 150, 60
+MOST_SWEEPS, MOST_ROUGH_SWEEPS, MOST_HURRIED = 150, 60, 30
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
 LOSS, LOSS_A_REVIEW, SLOWER, SLOWEST = 3.0, 0.005, 0.5, 0.1
 #: From then on it may lose so many times more.
@@ -73,7 +73,6 @@ def climb(
     *,
     rough: bool = False,
     warm_up: int = WARM_UP,
-    patient: bool = False,
 ) -> Climb:
     """Sweep and learn until both have settled.
 
@@ -85,9 +84,6 @@ def climb(
         Whether to stop as soon as the next extension of the model can be judged.
     warm_up
         Sweeps before the first step.
-    patient
-        Whether hyperparameters, which are nearly right, wait until messages have arrived: until a sweep raises the
-        evidence by less than a step promises.
     """
     still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
@@ -105,20 +101,33 @@ def climb(
             state, before = best.state, None
             continue
         if learn:
-            ahead = ascend(state.theta, found.gradient, problem.n_reviewers, free, step)
-            patient = patient and height - heights[-1] > ahead.gain
-            step = step._replace(theta=state.theta, gain=ahead.gain) if patient else ahead
+            step = ascend(state.theta, found.gradient, problem.n_reviewers, free, step)
         heights.append(height)
         level = len(heights) > PLATEAU and abs(height - heights[-PLATEAU]) < gain
         settled = (not learn or step.gain < gain or level) and _moved(found, before) < still
         if (settled and count > warm_up) or count == most:
             break
         before, state = found.mean, found.state
+        if learn and step.gain < gain and problem.compiled:
+            # Only messages have to settle yet, and few: without waiting for the others.
+            before, state = _hurried(problem, state, before, still)
         if learn:
             if best is None or height > best.height:
                 best = Best(height, state)
             state = standardised(problem, learned(state, step.theta))
     return Climb(state, found.evidence, found.mean, count, bool(settled), step.information)
+
+
+def _hurried(problem: Problem, state: State, before: FloatArray, still: float) -> tuple[FloatArray, State]:
+    """Sweep over reviewers whose items still move; returns the means before the last sweep, and the state after it."""
+    for _ in range(MOST_HURRIED):
+        precision, shift = beliefs(problem, state)
+        mean = shift / precision
+        moved = np.abs(mean - before) * np.sqrt(precision) > 0.5 * still
+        if not moved.any():
+            break
+        before, state = mean, standardised(problem, sweep(problem, state, learn=False, moved=moved).state)
+    return before, state
 
 
 def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) -> Climb:

@@ -28,7 +28,7 @@ from lsc.inference.learning import Gradient
 from lsc.inference.model import SIZE
 from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, LEAST_SQUARE, PRODUCT
 from lsc.inference.states import Believed, Messages, State, is_nothing
-from reviewgraph.arrays import CodeArray
+from reviewgraph.arrays import BoolArray, CodeArray
 from reviewgraph.kernels.compiling import kernel
 from reviewgraph.reviews import FloatArray
 
@@ -36,10 +36,11 @@ R = TypeVar("R")
 
 
 class Heard(NamedTuple):
-    """What a half gets: beliefs, old messages and nodes; and what it writes: messages, nodes, and sums."""
+    """What a half gets: beliefs, items that moved (all if empty), old messages and nodes; and what it writes."""
 
     precision: FloatArray
     shift: FloatArray
+    moved: BoolArray
     told_precision: FloatArray
     told_shift: FloatArray
     nodes: FloatArray
@@ -64,6 +65,20 @@ def look(room: Room, layout: Layout, heard: Heard, slot: int, step: int, k: int)
             potential -= math.log(product)
             product = 1.0
     return 0.5 * (potential - math.log(product))
+
+
+@kernel(element=ELEMENT)
+def keep(layout: Layout, heard: Heard, slot: int, step: int, k: int) -> bool:
+    """Repeat the messages of a reviewer none of whose items moved; returns whether she is one."""
+    if len(heard.moved) == 0:
+        return False
+    for i in range(k):
+        if heard.moved[layout.item[slot + i * step]]:
+            return False
+    for i in range(k):
+        at = slot + i * step
+        heard.new_precision[at], heard.new_shift[at] = heard.told_precision[at], heard.told_shift[at]
+    return True
 
 
 @kernel(element=ELEMENT)
@@ -93,6 +108,8 @@ def sweep_half(
         for j in range(step):
             who, slot = layout.member[begin + j], layout.first[block] + j
             k, nodes = layout.load[who], heard.nodes[:, who]
+            if keep(layout, heard, slot, step, k):
+                continue
             evidence = look(room, layout, heard, slot, step, k)
             place_nodes(room, law, nodes)
             evidence += weigh_nodes(room, law, k)
@@ -173,12 +190,13 @@ def step_halves(
     new: State,
     fresh: Messages,
     rounding: float,
+    moved: BoolArray,
     *,
     learn: bool,
 ) -> tuple[float, Gradient]:
     """Do the step of every reviewer of a part; returns the evidence and its derivatives."""
     law, longest, cut = _given(layout, state, rounding)
-    heard = Heard(*believed, *told[:2], state.nodes, *fresh[:2], new.nodes)
+    heard = Heard(*believed, moved, *told[:2], state.nodes, *fresh[:2], new.nodes)
     work = sweep_half.form(ELEMENT * layout.item.size)
 
     def half(low: int, high: int) -> FloatArray:
@@ -201,7 +219,7 @@ def describe_halves(
 ) -> None:
     """Write what is known of the reviewers of a part, as rows of :class:`lsc.inference.describing.People`."""
     law, longest, cut = _given(layout, state, rounding)
-    heard = Heard(*believed, *told[:2], state.nodes, *told[:2], state.nodes)
+    heard = Heard(*believed, np.empty(0, np.bool_), *told[:2], state.nodes, *told[:2], state.nodes)
     work = describe_half.form(ELEMENT * layout.item.size)
     threads.both(lambda *half: work(layout, law, room_for(longest, law.rows), heard, found, *half), *cut)
 

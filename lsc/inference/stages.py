@@ -42,7 +42,7 @@ def run_stages(
         there, free = _chosen(part, rng, tell)
         tell("all reviews")
         extent = Extent(own=there.state.extent.own, orders=there.state.extent.orders)
-        found = climb(problem, start(problem, there.state.theta, extent), free, rough=True, patient=True)
+        found = climb(problem, start(problem, there.state.theta, extent), free, rough=True)
         found = _with_likeness(problem, found, free, rng)
     return climb(problem, found.state, free, warm_up=0)
 

@@ -16,7 +16,7 @@ from lsc.inference.mixture import Mixed, mixed_step, rows
 from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Extent, rescaled
 from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, Cavity, Message, Nodes, message, step
 from lsc.inference.states import Believed, Gauge, Messages, Part, Problem, State, beliefs, is_nothing, spoken
-from reviewgraph.reviews import FloatArray
+from reviewgraph.reviews import BoolArray, FloatArray
 
 
 class Inputs(NamedTuple):
@@ -51,9 +51,17 @@ class Sweep(NamedTuple):
     variance: FloatArray
 
 
-def sweep(problem: Problem, state: State, *, learn: bool = True) -> Sweep:
-    """Do one step for every reviewer, all from the messages of the old state; gradients only with ``learn``."""
-    believed = beliefs(problem, state)
+def sweep(problem: Problem, state: State, *, learn: bool = True, moved: BoolArray | None = None) -> Sweep:
+    """Do one step for every reviewer, all from the messages of the old state.
+
+    Parameters
+    ----------
+    learn
+        Whether gradients are asked for.
+    moved
+        Shape (N + 1,): only reviewers of these items need the step, if it runs compiled, and there is no evidence then.
+    """
+    believed, moved = beliefs(problem, state), np.empty(0, np.bool_) if moved is None else moved
     mean, variance = believed.shift / believed.precision, 1 / believed.precision
     potential = 0.5 * (np.log(variance) + mean**2 * believed.precision)
     new = _to_be_filled(problem, state)
@@ -63,7 +71,7 @@ def sweep(problem: Problem, state: State, *, learn: bool = True) -> Sweep:
             fresh = Messages.room(part.layout.item.size, alike=state.extent.kappa > 0)
             given = part.layout, told, believed, state, new, fresh, problem.rounding
             if problem.compiled and not state.extent.orders:
-                found = step_halves(threads, *given, learn=learn)
+                found = step_halves(threads, *given, moved, learn=learn)
             else:
                 found = _step_blocks(problem, part, *given[1:-1], learn=learn)
             evidence, gradient = evidence + found[0], gradient.plus(found[1])
