@@ -1,19 +1,31 @@
 """Steps for large tables, one reviewer after another in two threads, against whole-array steps."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lsc.inference import likeness
+import lsc
+from lsc.inference import climbing, likeness
 from lsc.inference.describing import people
 from lsc.inference.halves import Threads
 from lsc.inference.likeness import spectrum
 from lsc.inference.model import LOG_OWN, START, Extent
 from lsc.inference.preparing import Rows, prepare
-from lsc.inference.states import Gauge, Messages, is_nothing, nothing, start
+from lsc.inference.states import Gauge, Messages, beliefs, is_nothing, nothing, start
 from lsc.inference.sweeps import learned, standardised, sweep
+from reviewgraph import read_reviews, stream_reviews
+from reviewgraph.kernels.compiling import Policy
 from tests.lsc.inference.simulated_tables import table
+from tests.lsc.test_posterior_streams import expect_same
+from tests.lsc.test_streams import conference, written
+
+
+@pytest.fixture(autouse=True)
+def never_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tables are small: to compile for them would take longer than all else."""
+    monkeypatch.setattr(Policy, "pays", lambda *_: False)
 
 
 def expect_equal(one, other, tolerance=1e-10) -> None:
@@ -70,3 +82,36 @@ def test_changes_of_scale_add_up() -> None:
 def test_the_halves_of_a_range_come_in_order() -> None:
     with Threads() as threads:
         assert threads.both(lambda low, high: (low, high), 5, 2) == [(0, 2), (2, 5)]
+
+
+def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = problem_of_all_loads()
+    state, hurries = start(plain, START, Extent()), []
+    for _ in range(8):
+        found = sweep(plain, state)
+        state = standardised(plain, found.state)
+    settled = state
+    for _ in range(60):
+        settled = standardised(plain, sweep(plain, settled).state)
+
+    def counted(*given, moved, **options):
+        hurries.append(int(moved.sum()))
+        return sweep(*given, moved=moved, **options)
+
+    monkeypatch.setattr(climbing, "sweep", counted)
+    _, quick = climbing._hurried(replace(plain, compiled=True), state, found.mean, climbing.STILL)
+    assert hurries[0] > hurries[-1] > 0
+    one, other = beliefs(plain, quick), beliefs(plain, settled)
+    apart = np.abs(one.shift / one.precision - other.shift / other.precision) * np.sqrt(other.precision)
+    assert apart.max() < 10 * climbing.STILL
+
+
+def test_large_tables_are_the_same_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("preparing", "streaming"):
+        monkeypatch.setattr(f"lsc.inference.{module}.MANY", 0)
+    for limit in ("MOST_SWEEPS", "MOST_ROUGH_SWEEPS", "MOST_HURRIED"):
+        monkeypatch.setattr(climbing, limit, 3)
+    path = written(tmp_path, conference(1, n_reviewers=6))
+    whole = lsc.posterior(read_reviews(path))
+    with stream_reviews(path, batch=7) as stream:
+        expect_same(lsc.posterior_stream(stream), whole)
