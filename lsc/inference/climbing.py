@@ -66,14 +66,7 @@ class Climb:
         return self.evidence + log_prior(self.state.theta).value
 
 
-def climb(
-    problem: Problem,
-    state: State,
-    free: BoolArray,
-    *,
-    rough: bool = False,
-    warm_up: int = WARM_UP,
-) -> Climb:
+def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = False, warm_up: int = WARM_UP) -> Climb:
     """Sweep and learn until both have settled.
 
     Parameters
@@ -108,13 +101,13 @@ def climb(
         if (settled and count > warm_up) or count == most:
             break
         before, state = found.mean, found.state
-        if learn and step.gain < gain and problem.compiled:
-            # Only messages have to settle yet, and few: without waiting for the others.
-            before, state = _hurried(problem, state, before, still)
         if learn:
             if best is None or height > best.height:
                 best = Best(height, state)
             state = standardised(problem, learned(state, step.theta))
+            if step.gain < gain and problem.compiled and not state.extent.kappa:
+                # Only messages have to settle yet, and few: without waiting for the others.
+                before, state = _hurried(problem, state, before, still)
     return Climb(state, found.evidence, found.mean, count, bool(settled), step.information)
 
 
