@@ -81,6 +81,7 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
     heights: list[float] = []
+    hurry = problem.compiled and not state.extent.kappa
     slack = LOSS + LOSS_A_REVIEW * problem.n_reviews
     for count in range(1, most + 1):
         learn = bool(free.any()) and count > warm_up
@@ -105,22 +106,26 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
             if best is None or height > best.height:
                 best = Best(height, state)
             state = standardised(problem, learned(state, step.theta))
-            if step.gain < gain and problem.compiled and not state.extent.kappa:
+            if step.gain < gain and hurry:
                 # Only messages have to settle yet, and few: without waiting for the others.
-                before, state = _hurried(problem, state, before, still)
+                before, state, hurry = _hurried(problem, state, before, still)
     return Climb(state, found.evidence, found.mean, count, bool(settled), step.information)
 
 
-def _hurried(problem: Problem, state: State, before: FloatArray, still: float) -> tuple[FloatArray, State]:
-    """Sweep over reviewers whose items still move; returns the means before the last sweep, and the state after it."""
+def _hurried(problem: Problem, state: State, before: FloatArray, still: float) -> tuple[FloatArray, State, bool]:
+    """Sweep over reviewers whose items still move.
+
+    Returns the means before the last sweep, the state after it, and whether all items have come to rest: where some
+    swing for ever it is not worth while again.
+    """
     for _ in range(MOST_HURRIED):
         precision, shift = beliefs(problem, state)
         mean = shift / precision
         moved = np.abs(mean - before) * np.sqrt(precision) > 0.5 * still
         if not moved.any():
-            break
+            return before, state, True
         before, state = mean, standardised(problem, sweep(problem, state, learn=False, moved=moved).state)
-    return before, state
+    return before, state, False
 
 
 def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) -> Climb:

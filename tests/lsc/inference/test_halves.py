@@ -99,7 +99,9 @@ def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pyte
         return sweep(*given, moved=moved, **options)
 
     monkeypatch.setattr(climbing, "sweep", counted)
-    _, quick = climbing._hurried(replace(plain, compiled=True), state, found.mean, climbing.STILL)
+    compiled = replace(plain, compiled=True)
+    _, quick, rests = climbing._hurried(compiled, state, found.mean, climbing.STILL)
+    assert rests
     assert hurries[0] > hurries[-1] > 0
     one, other = beliefs(plain, quick), beliefs(plain, settled)
     apart = np.abs(one.shift / one.precision - other.shift / other.precision) * np.sqrt(other.precision)
