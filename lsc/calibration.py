@@ -463,7 +463,10 @@ def _fixed_units(programme: Programme, group: IntArray) -> BoolArray:
 
 def _spreads(reviews: Reviews, group: IntArray) -> FloatArray:
     """Return the standard deviation of the scores of each group."""
-    place, groups = group[reviews.item] - 1, int(group.max(initial=0))
+    groups = int(group.max(initial=0))
+    if groups == 1:
+        return np.full(1, reviews.score.std())
+    place = group[reviews.item] - 1
     count = np.maximum(np.bincount(place, minlength=groups), 1)
     mean = np.bincount(place, reviews.score, groups) / count
     return np.sqrt(np.bincount(place, (reviews.score - mean[place]) ** 2, groups) / count)

@@ -16,7 +16,7 @@ from reviewgraph.arguments import checked
 from reviewgraph.arrays import distinct
 from reviewgraph.errors import CertificateError, InputError
 from reviewgraph.framed import as_reviews
-from reviewgraph.kernels.compiling import STEP
+from reviewgraph.kernels.compiling import COPY, STEP, elements
 from reviewgraph.kernels.covers import merge_covers, single_covers
 from reviewgraph.kernels.pairs import merge_pairs, no_merges, nothing_reached, rank_neighbours, ranks_within
 from reviewgraph.kernels.union_find import union_pairs
@@ -201,7 +201,9 @@ def _merge_pairs(reviews: Reviews, level: IntArray, parent: IntArray, merges: Me
     # A few hubs often join everybody: what is left is weighed when they are done.
     ways = np.minimum(reviews.loads[reviews.reviewer], reviews.reviews_per_item[reviews.item]).sum()
     split = ranks_within(graph, WAYS) if ways > WAYS else 0
-    count = merge_pairs.form(STEP * float(min(ways, WAYS)))(graph, reached, M, parent, merges, 0, M + N, split)
+    # As plain Python they copy all there is to lists, which is more than hubs are for millions of reviews.
+    work = STEP * float(min(ways, WAYS)) + COPY * elements((graph, reached, merges))
+    count = merge_pairs.form(work)(graph, reached, M, parent, merges, 0, M + N, split)
     if split and count < M - 1:
         run = merge_pairs.form(STEP * float(ways - WAYS))
         count = run(graph, reached, M, parent, merges, count, split, 0)

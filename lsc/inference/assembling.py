@@ -16,7 +16,7 @@ from lsc.inference.describing import for_people, people, typical
 from lsc.inference.model import LOG_OMEGA, LOG_OWN, LOG_S_R, LOG_TAU_LEFT, LOG_TAU_RIGHT, LOGIT_W, MU, NAMES, NU, Extent
 from lsc.inference.preparing import Scores, Unit
 from lsc.inference.references import NONE, References
-from lsc.inference.states import Messages, Problem
+from lsc.inference.states import Messages, Problem, spoken
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -41,8 +41,8 @@ def from_messages(
     references: References = NONE,
 ) -> Posterior:
     """Sum messages up, each review's in the order of the input."""
-    [part], [told] = scores.problem.parts, found.state.messages
-    said = Messages(*(value[part.layout.slot] for value in told))
+    [(_, told)] = spoken(scores.problem, found.state)
+    said = Messages(*(value[scores.slot] for value in told))
     sums = summed(1.0 - found.state.extent.kappa, scores.problem, _per_item(said, scores.problem, item), references)
     return with_parts(by_messages(scores.problem, scores.unit, averages, found, sums), reviewer, item, said, references)
 

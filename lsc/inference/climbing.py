@@ -9,7 +9,7 @@ import numpy as np
 
 from lsc.inference.learning import ascend, at_rest
 from lsc.inference.model import log_prior
-from lsc.inference.states import Problem, State
+from lsc.inference.states import Problem, State, beliefs
 from lsc.inference.sweeps import Sweep, learned, standardised, sweep
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -21,7 +21,7 @@ ROUGH_STILL, ROUGH_GAIN = 1e-2, 5e-2
 PLATEAU = 12
 #: Sweeps before hyperparameters move: messages have to arrive first.
 WARM_UP = 2
-MOST_SWEEPS, MOST_ROUGH_SWEEPS = 150, 60
+MOST_SWEEPS, MOST_ROUGH_SWEEPS, MOST_HURRIED = 150, 60, 30
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
 LOSS, LOSS_A_REVIEW, SLOWER, SLOWEST = 3.0, 0.005, 0.5, 0.1
 #: From then on it may lose so many times more.
@@ -81,6 +81,7 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
     heights: list[float] = []
+    hurry = problem.compiled and not state.extent.kappa
     slack = LOSS + LOSS_A_REVIEW * problem.n_reviews
     for count in range(1, most + 1):
         learn = bool(free.any()) and count > warm_up
@@ -105,7 +106,26 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
             if best is None or height > best.height:
                 best = Best(height, state)
             state = standardised(problem, learned(state, step.theta))
+            if step.gain < gain and hurry:
+                # Only messages have to settle yet, and few: without waiting for the others.
+                before, state, hurry = _hurried(problem, state, before, still)
     return Climb(state, found.evidence, found.mean, count, bool(settled), step.information)
+
+
+def _hurried(problem: Problem, state: State, before: FloatArray, still: float) -> tuple[FloatArray, State, bool]:
+    """Sweep over reviewers whose items still move.
+
+    Returns the means before the last sweep, the state after it, and whether all items have come to rest: where some
+    swing for ever it is not worth while again.
+    """
+    for _ in range(MOST_HURRIED):
+        precision, shift = beliefs(problem, state)
+        mean = shift / precision
+        moved = np.abs(mean - before) * np.sqrt(precision) > 0.5 * still
+        if not moved.any():
+            return before, state, True
+        before, state = mean, standardised(problem, sweep(problem, state, learn=False, moved=moved).state)
+    return before, state, False
 
 
 def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) -> Climb:

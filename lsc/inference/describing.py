@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.inference.beliefs import Quantity, Reviewers
+from lsc.inference.halves import Threads, describe_halves
 from lsc.inference.model import LOG_OMEGA
 from lsc.inference.scale_users import offsets_given, slopes_at
 from lsc.inference.states import Problem, State, beliefs, spoken
-from lsc.inference.sweeps import inputs
+from lsc.inference.sweeps import Inputs, inputs
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
 
@@ -35,21 +36,31 @@ class People(NamedTuple):
 
 def people(problem: Problem, state: State) -> People:
     """Integrate each reviewer's factor once more, for her own sake."""
-    found, believed = People(*np.full((len(People._fields), problem.n_reviewers), np.nan)), beliefs(problem, state)
-    every = (given for part, told in spoken(problem, state) for given in inputs(part, told, believed, state))
-    for block, cavity, nodes, factor, _ in every:
-        at = slopes_at(nodes, state.theta)
-        variance = at.noise * factor[:, None] + problem.rounding
-        given = offsets_given(block, cavity, at, variance, np.exp(2 * state.theta[LOG_OMEGA]))
-        share = np.exp(given.log_weight - given.log_weight.max(axis=0))
-        share /= share.sum(axis=0)
-        who, level = block.reviewer, np.log(at.noise * factor.mean(axis=0) + problem.rounding)
-        found.slope[who], found.slope_variance[who] = _moments(share, at.slope)
-        found.log_slope[who], found.log_slope_sd[who] = _moments(share, at.log_slope, sd=True)
-        found.log_noise[who], found.log_noise_sd[who] = _moments(share, level, sd=True)
-        found.offset[who], between = _moments(share, given.mean)
-        found.offset_variance[who] = between + (share / given.precision).sum(axis=0)
-    return found
+    found, believed = np.full((len(People._fields), problem.n_reviewers), np.nan), beliefs(problem, state)
+    with Threads() as threads:
+        for part, told in spoken(problem, state):
+            if problem.compiled:
+                describe_halves(threads, part.layout, told, believed, state, problem.rounding, found)
+                continue
+            for given in inputs(part, told, believed, state):
+                _describe(problem, state, given, People(*found))
+    return People(*found)
+
+
+def _describe(problem: Problem, state: State, given: Inputs, found: People) -> None:
+    """Write what is known of the reviewers of a block."""
+    block, cavity, nodes, factor, _ = given
+    at = slopes_at(nodes, state.theta)
+    variance = at.noise * factor[:, None] + problem.rounding
+    offsets = offsets_given(block, cavity, at, variance, np.exp(2 * state.theta[LOG_OMEGA]))
+    share = np.exp(offsets.log_weight - offsets.log_weight.max(axis=0))
+    share /= share.sum(axis=0)
+    who, level = block.reviewer, np.log(at.noise * factor.mean(axis=0) + problem.rounding)
+    found.slope[who], found.slope_variance[who] = _moments(share, at.slope)
+    found.log_slope[who], found.log_slope_sd[who] = _moments(share, at.log_slope, sd=True)
+    found.log_noise[who], found.log_noise_sd[who] = _moments(share, level, sd=True)
+    found.offset[who], between = _moments(share, offsets.mean)
+    found.offset_variance[who] = between + (share / offsets.precision).sum(axis=0)
 
 
 def _moments(share: FloatArray, value: FloatArray, *, sd: bool = False) -> tuple[FloatArray, FloatArray]:

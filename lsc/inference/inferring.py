@@ -106,7 +106,11 @@ def _infer(
     rng = np.random.default_rng(seed)
     some = part_of([rows], n_reviewers, n_items, rng)
     # The unit of the scores stays that of all of them.
-    part = None if some is None else prepare(some, *counts(some), unit=scores.unit).problem
+    part = (
+        None
+        if some is None
+        else prepare(some, *counts(some), unit=scores.unit, compiled=scores.problem.compiled).problem
+    )
     found = run_stages(scores.problem, rng, tell, part)
     signal = found.evidence >= averages.evidence + SIGNAL
     assemble = from_messages if signal else from_averages

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from reviewgraph.arrays import CodeArray
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -53,41 +55,50 @@ class Block:
         return bool(self.load.min() == self.score.shape[0])
 
 
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """All blocks.
+class Layout(NamedTuple):
+    """Some of the reviewers, in blocks in order of load; flat, as kernels take it.
 
     Parameters
     ----------
-    blocks
-        In order of load.
-    item
-        Shape (S,): item of each slot; N in an empty one.
-    slot
-        Shape (E,): the slot of each review, in the order of the input.
-    n_reviewers, n_items
-        M and N.
+    first, start
+        Shape (B + 1,): where the slots and the members of each block begin, and where the last end.
+    member
+        Codes of reviewers, block by block.
+    load
+        Shape (M,): reviews of each reviewer.
+    item, score
+        Shape (S,): of each slot; N and 0 in an empty one.
     """
 
-    blocks: Iterable[Block]
-    item: IntArray
-    slot: IntArray
-    n_reviewers: int
-    n_items: int
+    first: IntArray
+    start: IntArray
+    member: CodeArray
+    load: IntArray
+    item: CodeArray
+    score: FloatArray
 
-    def spread(self, value: FloatArray, empty: float = 0.0) -> FloatArray:
-        """From one value a review, shape (E,), to one a slot, shape (S,)."""
-        slots = np.full(self.item.size, empty)
-        slots[self.slot] = value
-        return slots
+    @property
+    def reviewer(self) -> IntArray:
+        """Shape (S,): reviewer of each slot."""
+        blocks = (np.tile(block.reviewer, block.shape[0]) for block in self.blocks)
+        return np.concatenate([np.empty(0, np.int64), *blocks])
 
-    def add_per_item(self, value: FloatArray, total: FloatArray) -> None:
-        """Add slots to sums over items, shape (N + 1,); entry N belongs to empty slots."""
-        np.add.at(total, self.item, value)
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """Each block."""
+        for number in range(self.first.size - 1):
+            reviewer = self.member[self.start[number] : self.start[number + 1]].astype(np.int64)
+            first, last = self.first[number : number + 2].tolist()
+            load = self.load[reviewer].astype(np.float64)
+            score = self.score[first:last].reshape(-1, reviewer.size)
+            used = (np.arange(len(score))[:, None] < load).astype(np.float64)
+            yield Block(reviewer, first, last, score, used, load)
 
 
-def lay_out(reviewer: IntArray, item: IntArray, score: FloatArray, n_reviewers: int, n_items: int) -> Layout:
-    """Group reviewers by load, in time linear in reviews but for a sort.
+def lay_out(
+    reviewer: IntArray, item: IntArray, score: FloatArray, n_reviewers: int, n_items: int
+) -> tuple[Layout, IntArray]:
+    """Group reviewers by load, in time linear in reviews but for a sort; returns the slot of each review, too.
 
     Parameters
     ----------
@@ -96,37 +107,29 @@ def lay_out(reviewer: IntArray, item: IntArray, score: FloatArray, n_reviewers: 
     """
     order = np.lexsort((item, reviewer))
     load = np.bincount(reviewer, minlength=n_reviewers)
-    start = np.concatenate([[0], np.cumsum(load)])
-    slot, item_of, blocks, first = np.empty(item.size, np.int64), [], [], 0
-    for k, members in grouped(load):
-        m = members.size
-        place = np.arange(k)[:, None]
-        used: BoolArray = place < load[members]
-        row = order[np.where(used, start[members] + place, 0)]
-        slot[row[used]] = first + np.flatnonzero(used.ravel())
-        item_of.append(np.where(used, item[row], n_items).ravel())
-        blocks.append(
-            Block(
-                members.astype(np.int64),
-                first,
-                first + k * m,
-                np.where(used, score[row], 0.0),
-                used.astype(np.float64),
-                load[members].astype(np.float64),
-            )
-        )
-        first += k * m
-    items = np.concatenate(item_of) if item_of else np.empty(0, np.int64)
-    return Layout(tuple(blocks), items, slot, n_reviewers, n_items)
+    begin = np.concatenate([[0], np.cumsum(load)])
+    first, start, member = blocks_of(load)
+    slot, size = np.empty(item.size, np.int64), int(first[-1])
+    item_of, score_of = np.full(size, n_items, np.uint32), np.zeros(size)
+    for low, high, hers in zip(first[:-1], first[1:], np.split(member, start[1:-1]), strict=False):
+        place = np.arange((high - low) // max(hers.size, 1))[:, None]
+        used: BoolArray = place < load[hers]
+        row = order[(begin[hers] + place)[used]]
+        slot[row] = low + np.flatnonzero(used.ravel())
+    item_of[slot], score_of[slot] = item, score
+    return Layout(first, start, member, load, item_of, score_of), slot
 
 
-def grouped(load: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Yield the blocks of reviewers of so many reviews: slots a reviewer, and their codes."""
+def blocks_of(load: IntArray) -> tuple[IntArray, IntArray, CodeArray]:
+    """Return where the slots and the members of each block begin, and where the last end, and all members."""
     width = _widths(load)
     by_width = np.argsort(width, kind="stable")
     by_width = by_width[width[by_width] > 0]
-    for members in _pieces(by_width, width):
-        yield int(width[members[0]]), members
+    pieces = _pieces(by_width, width)
+    size = np.array([piece.size for piece in pieces], np.int64)
+    slots = size * np.array([width[piece[0]] for piece in pieces], np.int64)
+    first, start = (np.concatenate([[0], np.cumsum(each)]) for each in (slots, size))
+    return first, start, by_width.astype(np.uint32)
 
 
 def _widths(load: IntArray) -> IntArray:

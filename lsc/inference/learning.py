@@ -41,9 +41,14 @@ class Gradient(NamedTuple):
         """Return that of nobody."""
         return Gradient(np.zeros(SIZE), np.zeros((SIZE, SIZE)))
 
-    def plus(self, each: FloatArray) -> Gradient:
-        """Add some reviewers, a column each, shape (P, m)."""
-        return Gradient(self.total + each.sum(axis=1), self.square + each @ each.T)
+    @staticmethod
+    def of(each: FloatArray) -> Gradient:
+        """Return that of some reviewers, a column each, shape (P, m)."""
+        return Gradient(each.sum(axis=1), each @ each.T)
+
+    def plus(self, other: Gradient) -> Gradient:
+        """Add others."""
+        return Gradient(self.total + other.total, self.square + other.square)
 
 
 class Ascent(NamedTuple):

@@ -10,13 +10,13 @@ dbar, is that of an unknown middle z of which each of her papers is a measuremen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lsc.inference.layout import Block, Layout
+from lsc.inference.halves import Threads, take_middles
+from lsc.inference.layout import Block
 from lsc.inference.scale_users import Cavity
 from lsc.inference.states import Problem
 from reviewgraph.reviews import FloatArray
@@ -24,8 +24,10 @@ from reviewgraph.reviews import FloatArray
 if TYPE_CHECKING:
     import scipy.sparse
 
-#: Up to so many items eigenvalues are exact; above, probes and steps of Lanczos.
-EXACT, PROBES, STEPS = 400, 16, 20
+#: Up to so many items eigenvalues are exact; above, steps of Lanczos, and at least the fewer where kappa is small.
+EXACT, STEPS, FEW_STEPS = 400, 20, 8
+#: Probes, that is random signs, and items times probes that are enough: the more items, the more a probe tells.
+PROBES, ENOUGH = 16, 2_000_000
 
 
 class Likeness(NamedTuple):
@@ -76,78 +78,84 @@ class Spectrum(NamedTuple):
         return float(max(total - 1 / (1.0 - kappa), 0.05 * size) / size)
 
 
-class Shared:
-    """B, reviewer by reviewer: a matrix for each part, which lives as long as that is in memory."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.place = problem, np.cumsum(problem.known) - 1
-        self._made: WeakKeyDictionary[Layout, scipy.sparse.csr_array] = WeakKeyDictionary()
-
-    def __iter__(self) -> Iterator[scipy.sparse.csr_array]:
-        """Pass over all reviewers; rows are the items with a score."""
-        for part in self.problem.parts:
-            if part.layout not in self._made:
-                self._made[part.layout] = self._matrix(part.layout)
-            yield self._made[part.layout]
-
-    def _matrix(self, layout: Layout) -> scipy.sparse.csr_array:
-        import scipy.sparse
-
-        rows, columns, entries, count = [], [], [], 0
-        for block in layout.blocks:
-            slots = layout.item[block.first : block.last].reshape(block.shape)
-            inside, who = np.nonzero(block.used.T)[::-1]
-            rows.append(self.place[slots[inside, who]])
-            columns.append(count + who)
-            entries.append(1 / np.sqrt(block.load[who]))
-            count += block.reviewer.size
-        shape = int(np.count_nonzero(self.problem.known)), count
-        row, column, value = (np.concatenate(each) for each in (rows, columns, entries))
-        return scipy.sparse.csr_array((value, (row, column)), shape)
-
-
-def spectrum(problem: Problem, rng: np.random.Generator) -> Spectrum:
+def spectrum(problem: Problem, rng: np.random.Generator, steps: int = STEPS) -> Spectrum:
     """Find the spectrum of L, exactly for few items and else by stochastic Lanczos quadrature.
+
+    Parameters
+    ----------
+    steps
+        Of Lanczos, where eigenvalues are not exact.
 
     Notes
     -----
-    As much work as ``STEPS`` products of L with ``PROBES`` columns, each linear in reviews.
+    As much work as so many products of L with up to ``PROBES`` columns, each linear in reviews.
     """
-    known, shared = problem.known, Shared(problem)
     # L = D - B B', B with entries 1 / sqrt k_j, whose squares sum to 1 over the papers of a reviewer.
-    size, degree = int(known.sum()), problem.count[known].astype(np.float64)
+    known = problem.known
+    size, degree = int(known.sum()), problem.count.astype(np.float64)
     mean = float((degree.sum() - np.count_nonzero(problem.load)) / size)
     if mean <= 0:
         return Spectrum(np.zeros(1), np.array([float(size)]), 0.0)
     if size <= EXACT:
-        dense = np.diag(degree)
-        for matrix in shared:
-            dense -= (matrix @ matrix.T).toarray()
-        return Spectrum(np.maximum(np.linalg.eigvalsh(dense), 0.0) / mean, np.ones(size), mean)
-    value, weight = _lanczos(degree, shared, rng)
-    return Spectrum(np.maximum(value, 0.0) / mean, weight, mean)
+        shared, dense = _matrix(problem)[np.flatnonzero(known)], np.diag(degree[known])
+        value = np.linalg.eigvalsh(dense - (shared @ shared.T).toarray())
+        return Spectrum(np.maximum(value, 0.0) / mean, np.ones(size), mean)
+    probes = min(PROBES, -(-ENOUGH // size))
+    start = np.zeros((problem.n_items + 1, probes))
+    start[:-1][known] = rng.choice([-1.0, 1.0], (size, probes)) / np.sqrt(size)
+    value, weight = _lanczos(_laplacian(problem), start, steps)
+    return Spectrum(np.maximum(value, 0.0) / mean, weight * size, mean)
 
 
-def _lanczos(degree: FloatArray, shared: Shared, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Ritz values and weights of random signs, that together sum to the number of items."""
-    size = degree.size
-    now = rng.choice([-1.0, 1.0], (size, PROBES)) / np.sqrt(size)
-    before, beta = np.zeros_like(now), np.zeros(PROBES)
+def _laplacian(problem: Problem) -> Callable[[FloatArray], FloatArray]:
+    """Return the product of L with columns, shape (N + 1, P); the last row belongs to empty slots."""
+    degree = np.append(problem.count, 0)[:, None]
+    if not problem.compiled:
+        shared = _matrix(problem)
+        return lambda now: degree * now - shared @ (shared.T @ now)
+
+    def passed(now: FloatArray) -> FloatArray:
+        # Two threads would write to the same items.
+        images = degree * now, np.zeros_like(now)
+        with Threads() as threads:
+            for part in problem.parts:
+                take_middles(threads, part.layout, now, images)
+        return images[0] + images[1]
+
+    return passed
+
+
+def _matrix(problem: Problem) -> scipy.sparse.csr_array:
+    """Return B, items by reviewers."""
+    import scipy.sparse
+
+    parts = []
+    for part in problem.parts:
+        used = part.layout.item < problem.n_items
+        parts.append((part.layout.item[used], part.layout.reviewer[used]))
+    item, who = (np.concatenate(each) for each in zip(*parts, strict=True))
+    shape = problem.n_items + 1, problem.n_reviewers
+    return scipy.sparse.csr_array((problem.load[who] ** -0.5, (item, who)), shape)
+
+
+def _lanczos(product: Callable[[FloatArray], FloatArray], now: FloatArray, steps: int) -> tuple[FloatArray, FloatArray]:
+    """Ritz values, and their weights, that sum to 1, from columns of length 1."""
+    probes = now.shape[1]
+    before, beta = np.zeros_like(now), np.zeros(probes)
     alphas, betas = [], []
-    for _ in range(STEPS):
-        image = degree[:, None] * now
-        for matrix in shared:
-            image -= matrix @ (matrix.T @ now)
+    for _ in range(steps):
+        image = product(now)
         image -= beta * before
-        alpha = (image * now).sum(axis=0)
+        alpha = np.einsum("ip,ip->p", image, now)
         image -= alpha * now
-        beta = np.sqrt((image**2).sum(axis=0))
+        beta = np.sqrt(np.einsum("ip,ip->p", image, image))
         alphas.append(alpha)
         betas.append(beta)
-        before, now = now, image / np.maximum(beta, 1e-12)
-    matrix = np.zeros((PROBES, STEPS, STEPS))
-    line = np.arange(STEPS)
+        image /= np.maximum(beta, 1e-12)
+        before, now = now, image
+    matrix = np.zeros((probes, steps, steps))
+    line = np.arange(steps)
     matrix[:, line, line] = np.array(alphas).T
     matrix[:, line[1:], line[:-1]] = matrix[:, line[:-1], line[1:]] = np.array(betas[:-1]).T
     value, vector = np.linalg.eigh(matrix)
-    return value.ravel(), (vector[:, 0] ** 2).ravel() * size / PROBES
+    return value.ravel(), (vector[:, 0] ** 2).ravel() / probes

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lsc.inference.layout import lay_out
-from lsc.inference.states import Part, Problem
+from lsc.inference.states import MANY, Part, Problem
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -36,9 +36,10 @@ class Unit(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Standardised scores, shape (E,), the problem made of them, and the way back."""
+    """Standardised scores and their slots, shapes (E,), the problem made of them, and the way back."""
 
     standard: FloatArray
+    slot: IntArray
     problem: Problem
     unit: Unit
 
@@ -69,24 +70,30 @@ def joined(pieces: Iterable[Rows]) -> Rows:
     )
 
 
-def prepare(rows: Rows, n_reviewers: int, n_items: int, unit: Unit | None = None) -> Scores:
+def prepare(
+    rows: Rows, n_reviewers: int, n_items: int, unit: Unit | None = None, compiled: bool | None = None
+) -> Scores:
     """Standardise scores and lay them out; weights become centred logarithms.
 
-    With ``unit``, scores are standardised as those were, of which they are a part.
+    With ``unit``, scores are standardised as those were, of which they are a part; steps are ``compiled`` where there
+    are many reviews, by default.
     """
     reviewer, item, score, weight = rows
     unit = unit or unit_of(lambda: [score], equal_scores(score))
     standard = unit.standardised(score)
-    layout = lay_out(reviewer, item, standard, n_reviewers, n_items)
+    layout, slot = lay_out(reviewer, item, standard, n_reviewers, n_items)
     log_weight = None
     if weight is not None and np.ptp(weight) > 0:
         logs = np.log(weight)
-        log_weight = layout.spread((logs - logs.mean()) / logs.std())
-    load, count = np.bincount(reviewer, minlength=n_reviewers), np.bincount(item, minlength=n_items)
+        log_weight = np.zeros(layout.item.size)
+        log_weight[slot] = (logs - logs.mean()) / logs.std()
+    count = np.bincount(item, minlength=n_items)
     silent = np.zeros(n_items)
     weighted = log_weight is not None
-    problem = Problem((Part(layout, log_weight),), load, count, unit.rounding, weighted, silent, silent)
-    return Scores(standard, problem, unit)
+    compiled = (score.size >= MANY if compiled is None else compiled) and not weighted
+    parts = (Part(layout, log_weight),)
+    problem = Problem(parts, layout.load, count, unit.rounding, weighted, silent, silent, compiled)
+    return Scores(standard, slot, problem, unit)
 
 
 def unit_of(scores: Passes, equal: float) -> Unit:

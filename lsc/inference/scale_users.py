@@ -35,6 +35,10 @@ SPACING, REACH = 0.6, 4.2
 HERMITE, HERMITE_WEIGHT = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1 / 6, 2 / 3, 1 / 6])
 #: A message never says less than nothing: precisions stay positive, so that every cavity is proper.
 LEAST_PRECISION = 1e-8
+#: Nodes keep a distance: the variance of what they are placed around is at least this.
+LEAST_SQUARE = 1e-8
+#: A message without precision moves a paper by so many standard deviations of the prior at most.
+FURTHEST = 3.0
 #: Slots whose variances are multiplied before a logarithm is taken of the product.
 PRODUCT = 16
 
@@ -107,11 +111,14 @@ class Slopes(NamedTuple):
 
 
 class Offsets(NamedTuple):
-    """Given the slope: W, residual r, W r, P and B of each reviewer; log probability of her scores times density."""
+    """Given the slope: W, W (r - B) and W^2 E (r - b)^2 of each review, shapes (k, G, m), r its residual.
+
+    And P and B, the precision and mean of each reviewer's offset, and the log probability of her scores times density.
+    """
 
     weight: FloatArray
-    residual: FloatArray
-    weighted: FloatArray
+    told: FloatArray
+    square: FloatArray
     precision: FloatArray
     mean: FloatArray
     log_weight: FloatArray
@@ -139,18 +146,23 @@ def offsets_given(block: Block, cavity: Cavity, at: Slopes, variance: FloatArray
     total = at.slope**2 * cavity.variance[:, None]
     total += variance
     weight = block.used[:, None] / total
-    residual = block.score[:, None] - at.slope * cavity.mean[:, None]
     if not block.full:
         # Empty slots: no weight, a variance whose logarithm is 0.
         total[np.broadcast_to(block.used[:, None] == 0, total.shape)] = 1.0
     log_total = sum(np.log(np.prod(total[part : part + PRODUCT], axis=0)) for part in range(0, len(total), PRODUCT))
-    weighted = weight * residual
+    apart = np.multiply(at.slope, -cavity.mean[:, None], out=total)
+    apart += block.score[:, None]
     precision = 1 / omega_square + weight.sum(axis=0)
-    mean = (at.offset / omega_square + weighted.sum(axis=0)) / precision
-    squares = at.offset**2 / omega_square + np.einsum("kgm,kgm->gm", weighted, residual) - precision * mean**2
+    mean = (at.offset / omega_square + np.einsum("kgm,kgm->gm", weight, apart)) / precision
+    apart -= mean
+    told = weight * apart
+    squares = (mean - at.offset) ** 2 / omega_square + np.einsum("kgm,kgm->gm", told, apart)
     log_weight = -0.5 * (log_total + np.log(omega_square * precision) + squares)
     log_weight += at.log_density - 0.5 * np.log(2 * np.pi) * block.load
-    return Offsets(weight, residual, weighted, precision, mean, log_weight)
+    square = np.multiply(weight, weight, out=apart)
+    square /= precision
+    square += told * told
+    return Offsets(weight, told, square, precision, mean, log_weight)
 
 
 def step(
@@ -206,36 +218,23 @@ def _recentred(nodes: Nodes, at: Slopes, share: FloatArray) -> Nodes:
 
 def _moments(share: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
     mean = np.einsum("gm,gm->m", share, value)
-    return mean, np.sqrt(np.maximum(np.einsum("gm,gm->m", share, (value - mean) ** 2), 1e-8))
+    return mean, np.sqrt(np.maximum(np.einsum("gm,gm->m", share, (value - mean) ** 2), LEAST_SQUARE))
 
 
 def _papers_given(
     cavity: Cavity, at: Slopes, variance: FloatArray, found: Offsets, share: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and mean square of papers less their cavity means, mixed over nodes: steps 3 and 4."""
-    # The offset as the reviewer's other papers tell it: precision P_, mean B_.
-    others = found.precision - found.weight
-    gap = found.precision * found.mean - found.weighted
-    np.divide(gap, others, out=gap)
-    np.subtract(found.residual, gap, out=gap)
-    doubt = np.divide(1.0, others, out=others)
-    doubt += variance
-    # D / v, the part of the variance that the score removes: 1 / (a^2 v + s^2 + 1 / P_).
-    scale = at.slope**2 * cavity.variance[:, None]
-    scale += doubt
-    np.divide(share, scale, out=scale)
-    # share D (s^2 + 1 / P_) / v and share a D (r - B_) / v
-    spread = np.einsum("kgm,kgm->km", scale, doubt)
-    moved = at.slope * gap
-    gap = scale * moved
-    mean = gap.sum(axis=1)
-    # E dx^2 = sum share (a (r - B_) v)^2 / (...)^2
-    moved *= gap
-    moved *= scale
-    np.divide(moved, share, out=moved, where=share > 0)
-    square = moved.sum(axis=1)
+    """Mean and mean square of papers less their cavity means, mixed over nodes: steps 3 and 4.
+
+    Without the review itself the offset has the precision P_ = P - W and the mean B_ = (P B - W r) / P_. From these,
+    D (r - B_) / (v (s^2 + 1 / P_)) = W (r - B) and D / v = s^2 W + a^2 v W^2 / P: nothing is divided, or subtracted.
+    """
+    rising = share * at.slope
+    mean = np.einsum("gm,kgm->km", rising, found.told)
+    kept = np.einsum("kgm,kgm->km", variance * share, found.weight)
+    moved = np.einsum("gm,kgm->km", rising * at.slope, found.square)
     v = cavity.variance
-    return v * mean, v * spread + v**2 * square
+    return v * mean, v * (kept + v * moved)
 
 
 class Message(NamedTuple):
@@ -288,12 +287,6 @@ def _gradient(
 
 def _noise_pull(found: Offsets, factor: FloatArray) -> FloatArray:
     """Return sum_k (W^2 E (r - b)^2 - W) c_k, shape (G, m): twice the derivative by the noise variances of reviews."""
-    square = found.mean**2 + 1 / found.precision
     if factor.shape[0] == 1:
-        # The same for all reviews of a reviewer: W^2 r^2 - 2 B W^2 r + (B^2 + 1 / P) W^2 - W, summed term by term.
-        pull = np.einsum("kgm,kgm->gm", found.weighted, found.weighted)
-        pull -= 2 * found.mean * np.einsum("kgm,kgm->gm", found.weight, found.weighted)
-        pull += square * np.einsum("kgm,kgm->gm", found.weight, found.weight) - found.weight.sum(axis=0)
-        return np.asarray(factor * pull)
-    each = found.weighted**2 - 2 * found.mean * found.weight * found.weighted + square * found.weight**2 - found.weight
-    return np.asarray(np.einsum("kgm,km->gm", each, factor))
+        return np.asarray(factor * (found.square.sum(axis=0) - found.weight.sum(axis=0)))
+    return np.asarray(np.einsum("kgm,km->gm", found.square - found.weight, factor))

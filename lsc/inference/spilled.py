@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from weakref import finalize
 
 import numpy as np
 
-from lsc.inference.layout import Block, Layout, grouped
+from lsc.inference.layout import Layout, blocks_of
 from lsc.inference.preparing import Rows
-from lsc.inference.states import Messages, Part
+from lsc.inference.states import Messages, Part, is_nothing, nothing
 from reviewgraph.arrays import FloatArray, IntArray
 from reviewgraph.streams.spill import Spill, ranges
 
@@ -34,9 +33,7 @@ class SpilledParts:
 
     def __init__(self, load: IntArray, n_items: int, most: int, tell: Callable[[], None]) -> None:
         self.load, self.n_items, self.tell = load, n_items, tell
-        blocks = [(width, members.astype(np.uint32)) for width, members in grouped(load)]
-        self.width, self.members = [width for width, _ in blocks], [members for _, members in blocks]
-        self.first = np.cumsum([0, *(width * members.size for width, members in blocks)])
+        self.first, self.start, self.member = blocks_of(load)
         self.cuts = list(ranges(self.first, most))
         self.item, self.score = Spill("<u4"), Spill("<f8")
         for spill in (self.item, self.score):
@@ -45,8 +42,10 @@ class SpilledParts:
     def fill(self, pieces: Iterable[Rows]) -> None:
         """Write the reviews, which come reviewer by reviewer."""
         at, step, width = np.zeros((3, self.load.size), np.int64)
-        for first, slots, members in zip(self.first.tolist(), self.width, self.members, strict=False):
-            at[members], step[members], width[members] = first + np.arange(members.size), members.size, slots
+        size = np.diff(self.start)
+        of = np.repeat(np.arange(size.size), size)
+        at[self.member] = self.first[of] + np.arange(of.size) - self.start[of]
+        step[self.member], width[self.member] = size[of], np.diff(self.first)[of] // size[of]
         for rows in pieces:
             begin = np.flatnonzero(np.diff(rows.reviewer, prepend=-1))
             who = rows.reviewer[begin]
@@ -73,32 +72,15 @@ class SpilledParts:
         """Pass over all parts."""
         self.tell()
         for cut in self.cuts:
-            low, high = (int(self.first[block]) for block in cut)
-            item = self.item.read(low, high).astype(np.int64)
-            slot = np.flatnonzero(item < self.n_items)
-            yield Part(Layout(_Blocks(self, range(*cut)), item, slot, self.load.size, self.n_items))
-
-
-@dataclass(frozen=True, eq=False)
-class _Blocks:
-    """Some of the blocks: their scores are read when a pass asks for them."""
-
-    parts: SpilledParts
-    numbers: range
-
-    def __iter__(self) -> Iterator[Block]:
-        parts, low = self.parts, int(self.parts.first[self.numbers.start])
-        score = parts.score.read(low, int(parts.first[self.numbers.stop]))
-        for number in self.numbers:
-            reviewer, width = parts.members[number].astype(np.int64), parts.width[number]
-            load = parts.load[reviewer].astype(np.float64)
-            used = (np.arange(width)[:, None] < load).astype(np.float64)
-            first, last = (int(parts.first[place]) - low for place in (number, number + 1))
-            yield Block(reviewer, first, last, score[first:last].reshape(used.shape), used, load)
+            first, start = (ends[cut[0] : cut[1] + 1] for ends in (self.first, self.start))
+            low, high = int(first[0]), int(first[-1])
+            members = self.member[start[0] : start[-1]]
+            read = self.item.read(low, high), self.score.read(low, high)
+            yield Part(Layout(first - low, start - start[0], members, self.load, *read))
 
 
 class SpilledMessages:
-    """The messages of all parts, on disk; what is zero throughout takes no room. Gone when nobody holds it any more."""
+    """The messages of all parts, on disk; what is nothing takes no room. Gone when nobody holds it any more."""
 
     def __init__(self) -> None:
         self.spill = Spill("<f8")
@@ -107,13 +89,13 @@ class SpilledMessages:
 
     def append(self, told: Messages) -> None:
         """Write those of the next part."""
-        kinds = 4 if told.likeness_precision.any() else 2 if told.precision.any() else 0
-        self.kept.append((len(self.spill), kinds, told.precision.size))
-        for values in told[:kinds]:
+        told_of = [values for values in told if not is_nothing(values)]
+        self.kept.append((len(self.spill), len(told_of), told.precision.size))
+        for values in told_of:
             self.spill.append(values)
 
     def __iter__(self) -> Iterator[Messages]:
         """Read them, part by part."""
         for at, kinds, slots in self.kept:
             values: list[FloatArray] = [*self.spill.read(at, at + kinds * slots).reshape(kinds, slots)]
-            yield Messages(*values, *[np.zeros(slots)] * (4 - kinds))
+            yield Messages(*values, *[nothing(slots)] * (4 - kinds))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from lsc.inference.climbing import Climb, climb, settle
-from lsc.inference.likeness import Spectrum, spectrum
+from lsc.inference.likeness import FEW_STEPS, Spectrum, spectrum
 from lsc.inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, SIZE, START, Extent
 from lsc.inference.references import References
 from lsc.inference.states import Problem, State, start
@@ -77,11 +77,14 @@ def _with_likeness(problem: Problem, plain: Climb, free: BoolArray, rng: np.rand
     """Raise kappa while the evidence rises."""
     if not (problem.count > 1).any():
         return plain
-    modes = spectrum(problem, rng)
+    # The same probes for all values of kappa, and few steps until it is known to be needed.
+    seed = int(rng.integers(1 << 62))
+    best, modes = plain, spectrum(problem, np.random.default_rng(seed), FEW_STEPS)
     if not modes.diagonal:
         return plain
-    best = plain
     for kappa in KAPPAS:
+        if kappa == KAPPAS[1]:
+            modes = spectrum(problem, np.random.default_rng(seed))
         tried = settle(problem, _assorted(best.state, kappa, modes), TRIAL_SWEEPS, gauge=True)
         if tried.evidence < best.evidence - HOPELESS * (kappa == KAPPAS[0]):
             break

@@ -18,6 +18,9 @@ from lsc.inference.model import LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Extent
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
+#: Reviews from which on steps run compiled: below, loading them takes longer.
+MANY = 200_000
+
 
 class Part(NamedTuple):
     """Some of the reviewers.
@@ -35,7 +38,7 @@ class Part(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """What is said in a part, shapes (S,).
+    """What is said in a part, shapes (S,); or, summed up, of the items, shapes (N,).
 
     Parameters
     ----------
@@ -49,6 +52,52 @@ class Messages(NamedTuple):
     shift: FloatArray
     likeness_precision: FloatArray
     likeness_shift: FloatArray
+
+    @staticmethod
+    def silent(size: int) -> Messages:
+        """Return messages, or sums, that are all :func:`nothing`."""
+        return Messages(*[nothing(size)] * len(Messages._fields))
+
+    @staticmethod
+    def room(size: int, *, alike: bool) -> Messages:
+        """Return zeros to be written to; those of likeness only if they are asked for."""
+        return Messages(*np.zeros((size, 2)).T, *(np.zeros((size, 2)).T if alike else [nothing(size)] * 2))
+
+    def moved(self, gauge: Gauge) -> Messages:
+        """Return what is said when qualities become ``(x - centre) / spread``.
+
+        What papers learn from each other has the precision of the prior, which does not change.
+        """
+        if gauge == Gauge():
+            return self
+        centre, spread = gauge
+        precision, shift, alike, drawn = self
+        if not is_nothing(precision):
+            precision, shift = precision * spread**2, (shift - precision * centre) * spread
+        if not is_nothing(alike):
+            drawn = (drawn - alike * centre) / spread
+        return Messages(precision, shift, alike, drawn)
+
+
+def nothing(size: int) -> FloatArray:
+    """Return zeros that take no room and cannot be written to."""
+    return np.broadcast_to(0.0, size)
+
+
+def is_nothing(values: FloatArray) -> bool:
+    """Whether an array is made by :func:`nothing`."""
+    return values.strides[0] == 0
+
+
+class Gauge(NamedTuple):
+    """A change of the scale of qualities to ``(x - centre) / spread``."""
+
+    centre: float = 0.0
+    spread: float = 1.0
+
+    def then(self, other: Gauge) -> Gauge:
+        """Return this change followed by another."""
+        return Gauge(self.centre + self.spread * other.centre, self.spread * other.spread)
 
 
 class Store(Protocol):
@@ -79,6 +128,8 @@ class Problem:
         Whether reviews have weights.
     reference_precision, reference_shift
         Shape (N,): what references say of the items.
+    compiled
+        Whether steps run compiled, as they should where there are many reviews.
     store
         Makes an empty store for messages.
     """
@@ -90,6 +141,7 @@ class Problem:
     weighted: bool
     reference_precision: FloatArray
     reference_shift: FloatArray
+    compiled: bool = False
     store: Callable[[], Store] = list
 
     @property
@@ -120,7 +172,11 @@ class State:
     Parameters
     ----------
     messages
-        Of all parts.
+        Of all parts, as they were before the scale of qualities changed.
+    sums
+        The same, summed up, shapes (N + 1,); entry N belongs to empty slots.
+    gauge
+        How the scale changed since.
     nodes, fresh
         Shape (4, M): mean and standard deviation of each reviewer's log slope and of the log of her own noise, given
         the papers as they are believed to be, and as if they were fresh.
@@ -133,6 +189,8 @@ class State:
     """
 
     messages: Store
+    sums: Messages
+    gauge: Gauge
     nodes: FloatArray
     fresh: FloatArray
     orders: FloatArray
@@ -153,30 +211,24 @@ def start(problem: Problem, theta: FloatArray, extent: Extent) -> State:
     nodes = np.array([theta[MU], tau, 0.0, np.exp(theta[LOG_OWN])])[:, None] * np.ones(problem.n_reviewers)
     messages = problem.store()
     for part in problem.parts:
-        silent = np.zeros(part.layout.item.size)
-        messages.append(Messages(silent, silent, silent, silent))
-    return State(messages, nodes, nodes, np.zeros(problem.n_reviewers), theta, extent)
+        messages.append(Messages.silent(part.layout.item.size))
+    silent = Messages.silent(problem.n_items + 1)
+    return State(messages, silent, Gauge(), nodes, nodes, np.zeros(problem.n_reviewers), theta, extent)
 
 
 def spoken(problem: Problem, state: State) -> Iterator[tuple[Part, Messages]]:
     """Pass over all parts with their messages."""
-    return zip(problem.parts, state.messages, strict=True)
+    for part, told in zip(problem.parts, state.messages, strict=True):
+        yield part, told.moved(state.gauge)
 
 
 def beliefs(problem: Problem, state: State) -> Believed:
-    """Sum up what is said of the items."""
-    said, drawn = messages_per_item(problem, state)
-    precision, shift = np.ones(problem.n_items + 1), np.zeros(problem.n_items + 1)
-    precision[:-1] += said - state.extent.kappa
+    """Join prior, references, and what is said of the items."""
+    # One behind the other, for whoever looks an item up needs both.
+    precision, shift = np.zeros((problem.n_items + 1, 2)).T
+    told = state.sums.moved(state.gauge)
+    precision += 1.0 - state.extent.kappa + told.precision + told.likeness_precision
+    shift += told.shift + told.likeness_shift
     precision[:-1] += problem.reference_precision
-    shift[:-1] += drawn + problem.reference_shift
+    shift[:-1] += problem.reference_shift
     return Believed(precision, shift)
-
-
-def messages_per_item(problem: Problem, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return sums of precisions and shifts over items, shapes (N,): review by review, in whatever parts they come."""
-    precision, shift = np.zeros((2, problem.n_items + 1))
-    for part, told in spoken(problem, state):
-        part.layout.add_per_item(told.precision + told.likeness_precision, precision)
-        part.layout.add_per_item(told.shift + told.likeness_shift, shift)
-    return precision[:-1], shift[:-1]

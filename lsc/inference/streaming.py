@@ -26,7 +26,7 @@ from lsc.inference.scanning import (
 )
 from lsc.inference.spilled import SpilledMessages, SpilledParts
 from lsc.inference.stages import run_stages
-from lsc.inference.states import Messages, Problem, messages_per_item, spoken
+from lsc.inference.states import MANY, Messages, Problem, spoken
 from reviewgraph.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def infer_by_passes(stream: Stream, *, seed: int = 0, progress: Callable[[str], 
     averages, average = _averages(pieces, problem, unit)
     rng = np.random.default_rng(seed)
     some = part_of(pieces, stream.n_reviewers, stream.n_items, rng)
-    part = None if some is None else prepare(some, *counts(some), unit=unit).problem
+    part = None if some is None else prepare(some, *counts(some), unit, problem.compiled).problem
     found = run_stages(problem, rng, step, part)
     if found.evidence < averages.evidence + SIGNAL:
         return _from_averages(problem, unit, averages, average, found)
@@ -100,7 +100,8 @@ def _laid_out(stream: Stream, pieces: Pieces, unit: Unit, tell: Callable[[], Non
     parts = SpilledParts(load, stream.n_items, min(stream.batch, PIECE), tell)
     parts.fill(rows._replace(score=unit.standardised(rows.score)) for rows in pieces)
     silent = np.zeros(stream.n_items)
-    return Problem(parts, load, count, unit.rounding, False, silent, silent, SpilledMessages)
+    compiled = int(load.sum()) >= MANY
+    return Problem(parts, load, count, unit.rounding, False, silent, silent, compiled, SpilledMessages)
 
 
 def _averages(pieces: Pieces, problem: Problem, unit: Unit) -> tuple[Averages, FloatArray]:
@@ -124,7 +125,9 @@ def _from_averages(problem: Problem, unit: Unit, averages: Averages, average: Fl
 
 def _from_messages(problem: Problem, unit: Unit, averages: Averages, found: Climb) -> Beliefs:
     """Sum messages up."""
-    sums = summed(1.0 - found.state.extent.kappa, problem, messages_per_item(problem, found.state))
+    told = found.state.sums.moved(found.state.gauge)
+    said = (told.precision + told.likeness_precision)[:-1], (told.shift + told.likeness_shift)[:-1]
+    sums = summed(1.0 - found.state.extent.kappa, problem, said)
     beliefs = by_messages(problem, unit, averages, found, sums)
     if problem.n_reviews > UP_TO:
         return beliefs
@@ -136,8 +139,8 @@ def _gathered(problem: Problem, found: Climb) -> tuple[IntArray, IntArray, Messa
     who, what, messages = [], [], []
     for part, told in spoken(problem, found.state):
         layout = part.layout
-        slots = np.concatenate([np.tile(block.reviewer, block.shape[0]) for block in layout.blocks])
-        who.append(slots[layout.slot])
-        what.append(layout.item[layout.slot])
-        messages.append(Messages(*(value[layout.slot] for value in told)))
+        used = layout.item < problem.n_items
+        who.append(layout.reviewer[used])
+        what.append(layout.item[used].astype(np.int64))
+        messages.append(Messages(*(value[used] for value in told)))
     return np.concatenate(who), np.concatenate(what), Messages(*map(np.concatenate, zip(*messages, strict=True)))

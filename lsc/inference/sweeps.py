@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from lsc.inference.halves import Threads, add_up, step_halves
 from lsc.inference.layout import Block, Layout
 from lsc.inference.learning import Gradient
 from lsc.inference.likeness import likeness_step
 from lsc.inference.mixture import Mixed, mixed_step, rows
 from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Extent, rescaled
-from lsc.inference.scale_users import LEAST_PRECISION, Cavity, Message, Nodes, message, step
-from lsc.inference.states import Believed, Messages, Part, Problem, State, beliefs, spoken
-from reviewgraph.reviews import FloatArray
-
-#: A message without precision moves a paper by so many standard deviations of the prior at most.
-FURTHEST = 3.0
+from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, Cavity, Message, Nodes, message, step
+from lsc.inference.states import Believed, Gauge, Messages, Part, Problem, State, beliefs, is_nothing, spoken
+from reviewgraph.reviews import BoolArray, FloatArray
 
 
 class Inputs(NamedTuple):
@@ -53,43 +51,77 @@ class Sweep(NamedTuple):
     variance: FloatArray
 
 
-def sweep(problem: Problem, state: State, *, learn: bool = True) -> Sweep:
-    """Do one step for every reviewer, all from the messages of the old state; gradients only with ``learn``."""
-    believed = beliefs(problem, state)
+def sweep(problem: Problem, state: State, *, learn: bool = True, moved: BoolArray | None = None) -> Sweep:
+    """Do one step for every reviewer, all from the messages of the old state.
+
+    Parameters
+    ----------
+    learn
+        Whether gradients are asked for.
+    moved
+        Shape (N + 1,): only reviewers of these items need the step, if it runs compiled, and there is no evidence then.
+    """
+    believed, moved = beliefs(problem, state), np.empty(0, np.bool_) if moved is None else moved
     mean, variance = believed.shift / believed.precision, 1 / believed.precision
     potential = 0.5 * (np.log(variance) + mean**2 * believed.precision)
     new = _to_be_filled(problem, state)
-    evidence, alike, gradient = state.extent.half_log_determinant, 0.0, Gradient.none()
-    for part, told in spoken(problem, state):
-        fresh = Messages(*(np.zeros(part.layout.item.size) for _ in Messages._fields))
-        for given in inputs(part, told, believed, state):
-            block, who = given.block, given.block.reviewer
-            found = _block_step(problem, state, given, learn)
-            said = damped(message(given.cavity, found.mean, found.second), block, told.shift)
-            _write(block, said, fresh.precision, fresh.shift)
-            new.nodes[: len(found.nodes), who], new.fresh[: len(found.fresh), who] = found.nodes, found.fresh
-            new.orders[who] = found.orders
-            if learn:
-                # One score tells of its reviewer only through the shape of all scores, not for slopes to explain.
-                gradient = gradient.plus(found.gradient * (block.load > 1))
-            evidence += float(found.log_evidence.sum()) + _potential(given.cavity, block)
-        if state.extent.kappa:
-            alike += _likeness(part, told, believed, state, fresh)
-        new.messages.append(fresh)
+    evidence, gradient = state.extent.half_log_determinant, Gradient.none()
+    with Threads() as threads:
+        for part, told in spoken(problem, state):
+            fresh = Messages.room(part.layout.item.size, alike=state.extent.kappa > 0)
+            given = part.layout, told, believed, state, new, fresh, problem.rounding
+            if problem.compiled and not state.extent.orders:
+                found = step_halves(threads, *given, moved, learn=learn)
+            else:
+                found = _step_blocks(problem, part, *given[1:-1], learn=learn)
+            evidence, gradient = evidence + found[0], gradient.plus(found[1])
+            if state.extent.kappa:
+                evidence += _likeness(part, told, believed, state, fresh)
+            new.messages.append(fresh)
+            if problem.compiled:
+                add_up(threads, part.layout.item, fresh, new.sums)
+                continue
+            for value, total in zip(fresh, new.sums, strict=True):
+                if not is_nothing(total):
+                    np.add.at(total, part.layout.item, value)
     # log Z = sum of factors, of Psi(cavity) - Psi(q) over their messages, and of Psi(q) over items.
     messages = 2.0 if state.extent.kappa else 1.0
     between = float(potential.sum() - messages * (problem.count @ potential[:-1]))
-    return Sweep(new, evidence + alike + between, gradient, mean, variance)
+    return Sweep(new, evidence + between, gradient, mean, variance)
 
 
 def _to_be_filled(problem: Problem, state: State) -> State:
-    return replace(
-        state,
-        messages=problem.store(),
-        nodes=state.nodes.copy(),
-        fresh=state.fresh.copy(),
-        orders=state.orders.copy(),
-    )
+    messages, sums = problem.store(), Messages.room(problem.n_items + 1, alike=state.extent.kappa > 0)
+    new = replace(_with_nodes(state, np.copy), messages=messages, sums=sums, gauge=Gauge())
+    return replace(new, orders=state.orders.copy()) if state.extent.orders else new
+
+
+def _step_blocks(
+    problem: Problem,
+    part: Part,
+    told: Messages,
+    believed: Believed,
+    state: State,
+    new: State,
+    fresh: Messages,
+    *,
+    learn: bool,
+) -> tuple[float, Gradient]:
+    """Do the step of every reviewer of a part, block by block; returns the evidence and its derivatives."""
+    evidence, gradient = 0.0, Gradient.none()
+    for given in inputs(part, told, believed, state):
+        block, who = given.block, given.block.reviewer
+        found = _block_step(problem, state, given, learn)
+        said = damped(message(given.cavity, found.mean, found.second), block, told.shift)
+        _write(block, said, fresh.precision, fresh.shift)
+        new.nodes[: len(found.nodes), who] = found.nodes
+        if state.extent.orders:
+            new.fresh[: len(found.fresh), who], new.orders[who] = found.fresh, found.orders
+        if learn:
+            # One score tells of its reviewer only through the shape of all scores, not for slopes to explain.
+            gradient = gradient.plus(Gradient.of(found.gradient * (block.load > 1)))
+        evidence += float(found.log_evidence.sum()) + _potential(given.cavity, block)
+    return evidence, gradient
 
 
 def _block_step(problem: Problem, state: State, given: Inputs, learn: bool) -> Mixed:
@@ -101,7 +133,7 @@ def _block_step(problem: Problem, state: State, given: Inputs, learn: bool) -> M
         return mixed_step(given.block, given.cavity, found, fresh, *same, learn=learn)
     who = given.block.reviewer
     return Mixed(
-        *found[:2], rows(found.nodes), state.fresh[:2, who], found.log_evidence, found.gradient, np.zeros(who.size)
+        *found[:2], rows(found.nodes), np.zeros((0, who.size)), found.log_evidence, found.gradient, np.zeros(who.size)
     )
 
 
@@ -172,15 +204,22 @@ def learned(state: State, theta: FloatArray) -> State:
     """
     old, new = _prior_precisions(state.theta), _prior_precisions(theta)
     shift = np.array([[theta[MU] - state.theta[MU]], [0.0]])
-    moved = []
-    for nodes in (state.nodes, state.fresh):
+
+    def followed(nodes: FloatArray) -> FloatArray:
         centre, spread = nodes[0::2], nodes[1::2]
         told = np.maximum(spread**-2 - old, 0.0)
-        followed = np.empty_like(nodes)
-        followed[0::2] = centre + shift * new / (new + told)
-        followed[1::2] = (new + told) ** -0.5
-        moved.append(followed)
-    return replace(state, nodes=moved[0], fresh=moved[1], theta=theta)
+        moved = np.empty_like(nodes)
+        moved[0::2] = centre + shift * new / (new + told)
+        moved[1::2] = (new + told) ** -0.5
+        return moved
+
+    return replace(_with_nodes(state, followed), theta=theta)
+
+
+def _with_nodes(state: State, change: Callable[[FloatArray], FloatArray]) -> State:
+    """Change the nodes, and those given fresh papers where these are others."""
+    nodes = change(state.nodes)
+    return replace(state, nodes=nodes, fresh=change(state.fresh) if state.extent.orders else nodes)
 
 
 def _prior_precisions(theta: FloatArray) -> FloatArray:
@@ -199,13 +238,12 @@ def standardised(problem: Problem, state: State) -> State:
     mean, variance = (shift / precision)[:-1][known], 1 / precision[:-1][known]
     centre = float(mean.mean())
     spread = float(np.sqrt(((mean**2 + variance).mean() - centre**2) / state.extent.mean_square))
-    nodes, fresh = state.nodes.copy(), state.fresh.copy()
-    nodes[0] += np.log(spread)
-    fresh[0] += np.log(spread)
-    messages = problem.store()
-    for told in state.messages:
-        # What papers learn from each other has the precision of the prior, which does not change.
-        likeness_shift = (told.likeness_shift - told.likeness_precision * centre) / spread
-        moved = (told.shift - told.precision * centre) * spread
-        messages.append(Messages(told.precision * spread**2, moved, told.likeness_precision, likeness_shift))
-    return replace(state, messages=messages, nodes=nodes, fresh=fresh, theta=rescaled(state.theta, centre, spread))
+    moved = Gauge(centre, spread)
+
+    def stretched(nodes: FloatArray) -> FloatArray:
+        nodes = nodes.copy()
+        nodes[0] += np.log(spread)
+        return nodes
+
+    same = _with_nodes(state, stretched)
+    return replace(same, gauge=state.gauge.then(moved), theta=rescaled(state.theta, *moved))

@@ -95,13 +95,16 @@ def balance_of(programme: Programme, group: IntArray) -> Balance | None:
     group
         The connected component of each item, shape (N,), from 1.
     """
-    home, groups = group[programme.item] - 1, int(group.max(initial=0))
+    groups = int(group.max(initial=0))
+    if groups < 2:
+        return None
+    home = group[programme.item] - 1
     low, high, origin = np.full(groups, np.inf), np.full(groups, -np.inf), np.full(groups, np.inf)
     np.minimum.at(low, home, programme.score)
     np.maximum.at(high, home, programme.score)
     spread = np.where(high > low, high - low, 0.0)
     differ = spread[spread > 0.0]
-    if groups < 2 or not differ.size or np.ptp(programme.score) <= APART * float(differ.min()):
+    if not differ.size or np.ptp(programme.score) <= APART * float(differ.min()):
         return None
     known = programme.is_reference
     np.minimum.at(origin, group[known] - 1, programme.reference[known])

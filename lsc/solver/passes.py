@@ -77,8 +77,18 @@ def _middle(slot: IntArray) -> int:
 
 def perceived_by(table: Table, x: FloatArray) -> FloatArray:
     """Return the perceived quality of each review of linear reviewers at given qualities, shape (E,)."""
-    perceived = np.empty(len(table.item))
-    distances(table, first_face(table), False, x, perceived, np.zeros(x.size), np.zeros(0))
+    perceived, start = np.empty(len(table.item)), table.start
+    form = distances.form(distances.element * len(table.item))
+
+    def half(first: int, last: int) -> None:
+        theirs, own = table._replace(start=start[first : last + 1]), slice(first, last)
+        theirs = theirs._replace(norm=table.norm[own], kind=table.kind[own], tied=table.tied[own])
+        theirs = theirs._replace(lower=table.lower[own], upper=table.upper[own])
+        form(theirs, first_face(theirs), False, x, perceived, np.zeros(x.size), np.zeros(0))
+
+    middle = int(np.searchsorted(start, start[-1] // 2))
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(half, (0, middle), (middle, start.size - 1)))
     return perceived
 
 

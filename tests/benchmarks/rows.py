@@ -271,17 +271,25 @@ ROWS = {
 
 
 def compiled() -> None:
-    """Put the compiled kernels on disk, with tables too small to matter."""
+    """Put the compiled kernels on disk, with tables too small to matter, in all ways that large ones are treated."""
     import numpy as np
 
     import lsc
+    from lsc.evidence import support
+    from lsc.solver import newton
     from planner import assign, plan_extra_reviews
-    from reviewgraph import check
+    from reviewgraph import check, doubly_connected_components
+    from reviewgraph.kernels.compiling import POLICY
     from tests.benchmarks.test_calibrate import CLASSES, kinds, table
+    from tests.benchmarks.test_graph_core import power_law
 
     reviews = table(40, 40, 3)
-    for name in CLASSES:
-        lsc.calibrate(reviews, kinds(reviews, name))
-    check(reviews)
-    plan_extra_reviews(reviews, time_limit=5)
-    assign(np.random.default_rng(0).random((40, 40)), demand=3, load=4)
+    with POLICY.at_once():
+        for name in CLASSES:
+            lsc.calibrate(reviews, kinds(reviews, name))
+        check(reviews)
+        plan_extra_reviews(reviews, time_limit=5)
+        assign(np.random.default_rng(0).random((40, 40)), demand=3, load=4)
+        doubly_connected_components(power_law(2_000))
+        newton.FAR = support.MANY = 1
+        lsc.calibrate(reviews)

@@ -12,9 +12,9 @@ from lsc.inference.likeness import likeness_step, spectrum
 from lsc.inference.model import G1, LOG_OWN, LOG_S_R, LOWEST, MU, SIZE, START
 from lsc.inference.orders import order_step
 from lsc.inference.preparing import Rows, prepare
-from lsc.inference.scale_users import LEAST_PRECISION, Cavity, Message, Nodes, step
+from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, Cavity, Message, Nodes, step
 from lsc.inference.states import start
-from lsc.inference.sweeps import FURTHEST, Extent, damped, sweep
+from lsc.inference.sweeps import Extent, damped, sweep
 from tests.lsc.inference.simulated_tables import table
 
 
@@ -22,7 +22,7 @@ def block_of(score, load=None):
     """One block of one or more reviewers with these scores, a row a reviewer."""
     rows = [(j, i, value) for j, scores in enumerate(score) for i, value in enumerate(scores)]
     who, what, value = (np.array(column) for column in zip(*rows, strict=True))
-    return lay_out(who, what, value, len(score), max(map(len, score))).blocks[0]
+    return next(lay_out(who, what, value, len(score), max(map(len, score)))[0].blocks)
 
 
 def test_layout_gives_every_review_a_slot_of_its_own() -> None:
@@ -32,14 +32,14 @@ def test_layout_gives_every_review_a_slot_of_its_own() -> None:
     what = np.concatenate([rng.choice(300, size, replace=False) for size in load])
     score = rng.standard_normal(who.size)
     order = rng.permutation(who.size)
-    layout = lay_out(who[order], what[order], score[order], load.size, 300)
-    assert np.unique(layout.slot).size == who.size
-    assert (layout.item[layout.slot] == what[order]).all()
+    layout, slot = lay_out(who[order], what[order], score[order], load.size, 300)
+    assert np.unique(slot).size == who.size
+    assert (layout.item[slot] == what[order]).all()
     used = np.concatenate([block.used.ravel() for block in layout.blocks]) > 0
-    assert (np.flatnonzero(used) == np.sort(layout.slot)).all()
+    assert (np.flatnonzero(used) == np.sort(slot)).all()
     assert (layout.item[~used] == 300).all()
     values = np.concatenate([block.score.ravel() for block in layout.blocks])
-    assert (values[layout.slot] == score[order]).all()
+    assert (values[slot] == score[order]).all()
     assert used.size <= 1.2 * who.size
     for block in layout.blocks:
         rows = layout.item[block.first : block.last].reshape(block.shape)
@@ -252,7 +252,7 @@ def test_a_step_from_a_bound(bounded) -> None:
     theta[bounded] = LOWEST[bounded]
     gradient = np.random.default_rng(0).standard_normal((SIZE, 50))
     gradient[bounded] = -1.0
-    found = ascend(theta, Gradient.none().plus(gradient), 50, free, at_rest(theta))
+    found = ascend(theta, Gradient.of(gradient), 50, free, at_rest(theta))
     assert np.isfinite(found.theta).all()
     assert (found.theta[bounded] == LOWEST[bounded]).all()
     assert (found.theta != theta).any()

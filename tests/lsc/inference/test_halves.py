@@ -1,0 +1,119 @@
+"""Steps for large tables, one reviewer after another in two threads, against whole-array steps."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lsc
+from lsc.inference import climbing, likeness
+from lsc.inference.describing import people
+from lsc.inference.halves import Threads
+from lsc.inference.likeness import spectrum
+from lsc.inference.model import LOG_OWN, START, Extent
+from lsc.inference.preparing import Rows, prepare
+from lsc.inference.states import Gauge, Messages, beliefs, is_nothing, nothing, start
+from lsc.inference.sweeps import learned, standardised, sweep
+from reviewgraph import read_reviews, stream_reviews
+from reviewgraph.kernels.compiling import Policy
+from tests.lsc.inference.simulated_tables import table
+from tests.lsc.test_posterior_streams import expect_same
+from tests.lsc.test_streams import conference, written
+
+
+@pytest.fixture(autouse=True)
+def never_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tables are small: to compile for them would take longer than all else."""
+    monkeypatch.setattr(Policy, "pays", lambda *_: False)
+
+
+def expect_equal(one, other, tolerance=1e-10) -> None:
+    np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+def problem_of_all_loads():
+    """Reviewers of none, one, few and many papers; one papers' scores say nothing of their slopes."""
+    who, what, score, _ = table(0, 30, 24, 12, own=0.5)
+    kept = np.arange(who.size) % 12 < np.array([1, 2, 5, 9, 12, 11])[who % 6]
+    return prepare(Rows(who[kept], what[kept], score[kept]), 25, 30).problem
+
+
+@pytest.mark.parametrize(("own", "kappa"), [(False, 0.0), (True, 0.0), (False, 0.5)])
+def test_compiled_steps_are_those_of_whole_arrays(own: bool, kappa: float) -> None:
+    plain = problem_of_all_loads()
+    compiled = replace(plain, compiled=True)
+    theta = START.copy()
+    theta[LOG_OWN] = np.log(0.4)
+    state = start(plain, theta, Extent(own=own, kappa=kappa, strength=kappa / 3))
+    for _ in range(4):
+        found, expected = sweep(compiled, state), sweep(plain, state)
+        expect_equal(found.evidence, expected.evidence)
+        for one, other in zip(found.gradient, expected.gradient, strict=True):
+            expect_equal(one, other, 1e-9)
+        expect_equal(found.mean, expected.mean)
+        expect_equal(found.state.nodes[: 4 if own else 2], expected.state.nodes[: 4 if own else 2])
+        for one, other in zip(found.state.sums, expected.state.sums, strict=True):
+            expect_equal(one, other)
+        theta = state.theta + 0.05 * np.sin(np.arange(theta.size))
+        state = standardised(plain, learned(expected.state, theta))
+    for one, other in zip(people(compiled, state), people(plain, state), strict=True):
+        expect_equal(one, other)
+
+
+def test_likeness_is_found_by_passes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(likeness, "EXACT", 0)
+    plain = problem_of_all_loads()
+    found, expected = (
+        spectrum(problem, np.random.default_rng(0), 8) for problem in (replace(plain, compiled=True), plain)
+    )
+    assert found.log_determinant(0.5) == pytest.approx(expected.log_determinant(0.5), rel=1e-9)
+    assert found.mean_square(0.5) == pytest.approx(expected.mean_square(0.5), rel=1e-9)
+
+
+def test_changes_of_scale_add_up() -> None:
+    told = Messages(*np.random.default_rng(0).standard_normal((4, 7)))
+    one, two = Gauge(0.3, 1.5), Gauge(-0.2, 0.8)
+    for found, expected in zip(told.moved(one.then(two)), told.moved(one).moved(two), strict=True):
+        expect_equal(found, expected)
+    assert is_nothing(told._replace(likeness_precision=nothing(7)).moved(one).likeness_precision)
+
+
+def test_the_halves_of_a_range_come_in_order() -> None:
+    with Threads() as threads:
+        assert threads.both(lambda low, high: (low, high), 5, 2) == [(0, 2), (2, 5)]
+
+
+def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = problem_of_all_loads()
+    state, hurries = start(plain, START, Extent()), []
+    for _ in range(8):
+        found = sweep(plain, state)
+        state = standardised(plain, found.state)
+    settled = state
+    for _ in range(60):
+        settled = standardised(plain, sweep(plain, settled).state)
+
+    def counted(*given, moved, **options):
+        hurries.append(int(moved.sum()))
+        return sweep(*given, moved=moved, **options)
+
+    monkeypatch.setattr(climbing, "sweep", counted)
+    compiled = replace(plain, compiled=True)
+    _, quick, rests = climbing._hurried(compiled, state, found.mean, climbing.STILL)
+    assert rests
+    assert hurries[0] > hurries[-1] > 0
+    one, other = beliefs(plain, quick), beliefs(plain, settled)
+    apart = np.abs(one.shift / one.precision - other.shift / other.precision) * np.sqrt(other.precision)
+    assert apart.max() < 10 * climbing.STILL
+
+
+def test_large_tables_are_the_same_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("preparing", "streaming"):
+        monkeypatch.setattr(f"lsc.inference.{module}.MANY", 0)
+    for limit in ("MOST_SWEEPS", "MOST_ROUGH_SWEEPS", "MOST_HURRIED"):
+        monkeypatch.setattr(climbing, limit, 3)
+    path = written(tmp_path, conference(1, n_reviewers=6))
+    whole = lsc.posterior(read_reviews(path))
+    with stream_reviews(path, batch=7) as stream:
+        expect_same(lsc.posterior_stream(stream), whole)
