@@ -21,6 +21,8 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from reviewgraph.clock import Clock
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -55,6 +57,8 @@ class Policy:
         What is known to come.
     forced
         Whether everything is compiled, see :meth:`at_once`.
+    clock
+        When the search that is under way is to end, see :meth:`within`.
     """
 
     importing: float = 0.3
@@ -65,6 +69,7 @@ class Policy:
     spent: float = 0.0
     expected: float = 0.0
     forced: bool = False
+    clock: Clock | None = None
 
     def expect(self, seconds: float) -> None:
         """Announce a long job, so that its kernels are compiled at once and not after a trial."""
@@ -79,10 +84,27 @@ class Policy:
         finally:
             self.forced = before
 
+    @contextmanager
+    def within(self, clock: Clock) -> Iterator[None]:
+        """Compile nothing for which a search has no time left."""
+        before, self.clock = self.clock, clock
+        try:
+            yield
+        finally:
+            self.clock = before
+
+    def has_time(self, kernel: Kernel[..., Any]) -> bool:
+        """Whether the compiled form of a kernel is there before the search ends."""
+        if self.clock is None or kernel.is_loaded or kernel.is_cached:
+            return True
+        return self.compiling * kernel.bytecode < self.clock.left()
+
     def pays(self, kernel: Kernel[..., Any], seconds: float) -> bool:
         """Whether to run the compiled form of a kernel for work that takes so long in plain Python."""
         if kernel.is_loaded or self.forced:
             return True
+        if not self.has_time(kernel):  # what later work and later runs gain does not count then
+            return self.compiling * kernel.bytecode < seconds
         to_come = seconds + (self.expected if seconds >= self.trifle else 0.0)
         own, shared = kernel.spent + to_come, self.spent + to_come
         importing = 0.0 if "numba" in sys.modules else self.importing

@@ -367,6 +367,17 @@ def settle(state: Structure, space: Growth) -> int:
 
 
 @kernel
+def arrive(state: Structure, space: Growth, block: int, item: int) -> bool:
+    """Let a block of a closed structure read an item and grow; false, and nothing, where it covers the item already."""
+    if covers_item(state, block, item):
+        return False
+    enter(state, block, item)
+    grow(state, space, block, block)
+    settle(state, space)
+    return True
+
+
+@kernel
 def largest(state: Structure) -> int:
     """Items that the largest block covers."""
     most = 0
