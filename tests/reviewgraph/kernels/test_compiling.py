@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from reviewgraph.clock import Clock
 from reviewgraph.kernels import compiling
 from reviewgraph.kernels.compiling import Kernel, Policy, kernel
 
@@ -101,6 +102,39 @@ def test_everything_is_compiled_at_once_where_that_is_asked(policy: Policy) -> N
         assert fresh(np.arange(3)) == 3
     assert fresh.is_loaded
     assert not policy.pays(again(total, 1e-9), 0.0)
+
+
+def test_nothing_is_compiled_for_later_where_a_search_has_no_time_left_for_it(policy: Policy) -> None:
+    fresh, clock = again(total, 1.0), Clock(None)
+    policy.reuse, price = 10.0, float(fresh.bytecode)
+    with policy.within(clock):
+        assert policy.has_time(fresh)
+        assert policy.pays(fresh, price / 2)
+        clock.interrupted = True
+        assert not policy.has_time(fresh)
+        # What must be done all the same is done in the quicker way.
+        assert not policy.pays(fresh, price / 2)
+        assert policy.pays(fresh, 2 * price)
+    assert policy.has_time(fresh)
+
+
+@kernel
+def either(place: int) -> int:
+    return plus_one(place) + plus_one(3)
+
+
+@kernel
+def plus_one(place: int) -> int:
+    return place + 1
+
+
+def test_a_constant_makes_no_copy_of_a_kernel_and_what_python_never_calls_has_no_door_from_it() -> None:
+    assert either.compiled(1) == 6
+    assert len(plus_one.within.signatures) == 1
+    assert not plus_one.is_loaded
+    doors = [name for name in plus_one.within.inspect_llvm(plus_one.within.signatures[0]).split() if "cpython" in name]
+    assert not doors
+    assert plus_one.compiled(1) == 2
 
 
 def test_lists_stand_for_arrays_and_are_copied_back() -> None:
