@@ -236,7 +236,7 @@ def plan_extra_reviews(
         gone=gone,
     )
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
-    with POLICY.within(whole):
+    with POLICY.within(whole.left):
         budget = None if max_reviews is None else max_reviews - len(known.fixed)
         share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
         ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)

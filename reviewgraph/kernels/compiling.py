@@ -21,8 +21,6 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from reviewgraph.clock import Clock
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -57,8 +55,8 @@ class Policy:
         What is known to come.
     forced
         Whether everything is compiled, see :meth:`at_once`.
-    clock
-        When the search that is under way is to end, see :meth:`within`.
+    left
+        Tells the seconds that the search under way has left, see :meth:`within`; None where nothing ends it.
     """
 
     importing: float = 0.3
@@ -69,7 +67,7 @@ class Policy:
     spent: float = 0.0
     expected: float = 0.0
     forced: bool = False
-    clock: Clock | None = None
+    left: Callable[[], float] | None = None
 
     def expect(self, seconds: float) -> None:
         """Announce a long job, so that its kernels are compiled at once and not after a trial."""
@@ -85,19 +83,19 @@ class Policy:
             self.forced = before
 
     @contextmanager
-    def within(self, clock: Clock) -> Iterator[None]:
-        """Compile nothing for which a search has no time left."""
-        before, self.clock = self.clock, clock
+    def within(self, left: Callable[[], float]) -> Iterator[None]:
+        """Compile nothing for later for which a search has no time left."""
+        before, self.left = self.left, left
         try:
             yield
         finally:
-            self.clock = before
+            self.left = before
 
     def has_time(self, kernel: Kernel[..., Any]) -> bool:
         """Whether the compiled form of a kernel is there before the search ends."""
-        if self.clock is None or kernel.is_loaded or kernel.is_cached:
+        if self.left is None or kernel.is_loaded or kernel.is_cached:
             return True
-        return self.compiling * kernel.bytecode < self.clock.left()
+        return self.compiling * kernel.bytecode < self.left()
 
     def pays(self, kernel: Kernel[..., Any], seconds: float) -> bool:
         """Whether to run the compiled form of a kernel for work that takes so long in plain Python."""

@@ -3,15 +3,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba import types
 
-from reviewgraph.clock import Clock
 from reviewgraph.kernels import compiling
 from reviewgraph.kernels.compiling import Kernel, Policy, kernel
+from reviewgraph.kernels.entries import Dispatcher
 
 ROOT = Path(__file__).parents[3]
 
@@ -105,12 +107,12 @@ def test_everything_is_compiled_at_once_where_that_is_asked(policy: Policy) -> N
 
 
 def test_nothing_is_compiled_for_later_where_a_search_has_no_time_left_for_it(policy: Policy) -> None:
-    fresh, clock = again(total, 1.0), Clock(None)
+    fresh, left = again(total, 1.0), [inf]
     policy.reuse, price = 10.0, float(fresh.bytecode)
-    with policy.within(clock):
+    with policy.within(lambda: left[0]):
         assert policy.has_time(fresh)
         assert policy.pays(fresh, price / 2)
-        clock.interrupted = True
+        left[0] = 0.0
         assert not policy.has_time(fresh)
         # What must be done all the same is done in the quicker way.
         assert not policy.pays(fresh, price / 2)
@@ -118,23 +120,16 @@ def test_nothing_is_compiled_for_later_where_a_search_has_no_time_left_for_it(po
     assert policy.has_time(fresh)
 
 
-@kernel
-def either(place: int) -> int:
-    return plus_one(place) + plus_one(3)
-
-
-@kernel
-def plus_one(place: int) -> int:
-    return place + 1
-
-
 def test_a_constant_makes_no_copy_of_a_kernel_and_what_python_never_calls_has_no_door_from_it() -> None:
-    assert either.compiled(1) == 6
-    assert len(plus_one.within.signatures) == 1
-    assert not plus_one.is_loaded
-    doors = [name for name in plus_one.within.inspect_llvm(plus_one.within.signatures[0]).split() if "cpython" in name]
-    assert not doors
-    assert plus_one.compiled(1) == 2
+    def plus_one(place: int) -> int:
+        return place + 1
+
+    for within in (True, False):
+        compiler = Dispatcher(plus_one, within=within)
+        for kind in (types.literal(3), types.int64):
+            compiler.get_call_template((kind,), {})
+        assert compiler.signatures == [(types.int64,)]
+        assert ("cpython" in compiler.inspect_llvm(compiler.signatures[0])) == (not within)
 
 
 def test_lists_stand_for_arrays_and_are_copied_back() -> None:
