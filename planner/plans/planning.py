@@ -29,6 +29,7 @@ from planner.plans.words.needs import filled
 from reviewgraph.arguments import checked
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.framed import as_reviews
+from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.levels import Double
 from reviewgraph.mentions import said_under
 from reviewgraph.words import counted
@@ -235,30 +236,31 @@ def plan_extra_reviews(
         gone=gone,
     )
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
-    budget = None if max_reviews is None else max_reviews - len(known.fixed)
-    share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
-    ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
-    aim = goal.aim(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
-    if aim is not None:
-        expect_an_end(aim, budget)
-    task = new_task(known, _room_for(reviews), use_scores=use_scores)
-    too_many = refusals.fixed_too_many(task)
-    if too_many:
-        return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
-    rng, keeping = np.random.default_rng(seed), None
-    try:
-        if asked:
-            with suppress(TimeOver):
-                covered.fill(chosen, task, ledger, rng)
-        if missing is not None and not ledger.infeasible and not ledger.out_of_reach:
-            keeping = keep_level(task, chosen, ledger, missing, keep, rng, whole)
-    except KeyboardInterrupt:
-        ledger.reasons.append("interrupted: this is the best found so far")
-        whole = Clock(0.0)
-        keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
-    plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
-    plan = plan if keeping is None else _told(plan, chosen, keeping)
-    return plan if aim is None or not plan.status.may_grow else _beyond(plan, goal, aim, task, ledger, whole, rng)
+    with POLICY.within(whole.left):
+        budget = None if max_reviews is None else max_reviews - len(known.fixed)
+        share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
+        ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
+        aim = goal.aim(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
+        if aim is not None:
+            expect_an_end(aim, budget)
+        task = new_task(known, _room_for(reviews), use_scores=use_scores)
+        too_many = refusals.fixed_too_many(task)
+        if too_many:
+            return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
+        rng, keeping = np.random.default_rng(seed), None
+        try:
+            if asked:
+                with suppress(TimeOver):
+                    covered.fill(chosen, task, ledger, rng)
+            if missing is not None and not ledger.infeasible and not ledger.out_of_reach:
+                keeping = keep_level(task, chosen, ledger, missing, keep, rng, whole)
+        except KeyboardInterrupt:
+            ledger.reasons.append("interrupted: this is the best found so far")
+            whole.interrupted = True
+            keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
+        plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
+        plan = plan if keeping is None else _told(plan, chosen, keeping)
+        return plan if aim is None or not plan.status.may_grow else _beyond(plan, goal, aim, task, ledger, whole, rng)
 
 
 def _nothing_yet(task: Task, target: Target, ledger: Ledger) -> Plan:

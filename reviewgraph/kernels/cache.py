@@ -17,7 +17,7 @@ R = TypeVar("R")
 announced = False
 
 
-def compile_cached(function: Callable[P, R], source: Callable[P, R]) -> Callable[P, R]:
+def compile_cached(function: Callable[P, R], source: Callable[P, R], *, within: bool = False) -> Callable[P, R]:
     """Compile a function whose callees are compiled already; its code is kept where a folder can be written.
 
     Parameters
@@ -26,17 +26,17 @@ def compile_cached(function: Callable[P, R], source: Callable[P, R]) -> Callable
         What to compile.
     source
         The same as its module defines it, by which the entry is known.
+    within
+        Whether compiled code alone calls it: what takes arguments from Python is then left out.
     """
-    import numba
-
-    from reviewgraph.kernels.entries import entries_of
+    from reviewgraph.kernels.entries import Dispatcher, entries_of
 
     announce()
-    dispatcher: Any = numba.njit(nogil=True)(function)
-    entries = entries_of(function, stamp(source))
+    dispatcher = Dispatcher(function, within=within)
+    entries = entries_of(function, stamp(source), within=within)
     if entries is not None:
         dispatcher._cache = entries  # what cache=True does, with entries that heal
-    return dispatcher  # type: ignore[no-any-return]
+    return dispatcher
 
 
 def family(function: Callable[..., Any]) -> list[Callable[..., Any]]:

@@ -57,6 +57,8 @@ class Policy:
         What is known to come.
     forced
         Whether everything is compiled, see :meth:`at_once`.
+    left
+        Tells the seconds that the search under way has left, see :meth:`within`; None where nothing ends it.
     """
 
     importing: float = 0.3
@@ -67,6 +69,7 @@ class Policy:
     spent: float = 0.0
     expected: float = 0.0
     forced: bool = False
+    left: Callable[[], float] | None = None
 
     def expect(self, seconds: float) -> None:
         """Announce a long job, so that its kernels are compiled at once and not after a trial."""
@@ -81,10 +84,27 @@ class Policy:
         finally:
             self.forced = before
 
+    @contextmanager
+    def within(self, left: Callable[[], float]) -> Iterator[None]:
+        """Compile nothing for later for which a search has no time left."""
+        before, self.left = self.left, left
+        try:
+            yield
+        finally:
+            self.left = before
+
+    def has_time(self, kernel: Kernel[..., Any]) -> bool:
+        """Whether the compiled form of a kernel is there before the search ends."""
+        if self.left is None or kernel.is_loaded or kernel.is_cached:
+            return True
+        return self.compiling * kernel.bytecode < self.left()
+
     def pays(self, kernel: Kernel[..., Any], seconds: float) -> bool:
         """Whether to run the compiled form of a kernel for work that takes so long in plain Python."""
         if kernel.is_loaded or self.forced:
             return True
+        if not self.has_time(kernel):  # what later work and later runs gain does not count then
+            return self.compiling * kernel.bytecode < seconds
         to_come = seconds + (self.expected if seconds >= self.trifle else 0.0)
         own, shared = kernel.spent + to_come, self.spent + to_come
         importing = 0.0 if "numba" in sys.modules else self.importing
@@ -137,7 +157,16 @@ class Kernel(Generic[P, R]):
         """The compiled form; compiled code is kept on disk between runs where a folder can be written."""
         from reviewgraph.kernels.cache import compile_cached
 
-        return compile_cached(linked(self.function, "compiled"), self.function)
+        return compile_cached(linked(self.function, "within"), self.function)
+
+    @cached_property
+    def within(self) -> Callable[P, R]:
+        """The compiled form as other compiled kernels call it, without the door from Python: more than half of it."""
+        from reviewgraph.kernels.cache import compile_cached
+
+        if self.is_loaded:
+            return self.compiled
+        return compile_cached(linked(self.function, "within"), self.function, within=True)
 
     @property
     def is_loaded(self) -> bool:

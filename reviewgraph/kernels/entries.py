@@ -1,4 +1,4 @@
-"""Numba's cache with entries that prove themselves: a broken one is dropped and compiled again."""
+"""Numba's compiler, asked for no more than kernels need, and its cache with entries that prove themselves."""
 
 from __future__ import annotations
 
@@ -9,9 +9,33 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
+from numba.core.types.misc import unliteral
 
 DIGEST = hashlib.sha256().digest_size
+
+
+class Dispatcher(CPUDispatcher):  # type: ignore[misc]
+    """What ``numba.njit`` makes of a function, less what takes long to compile and is never used.
+
+    Parameters
+    ----------
+    function
+        What to compile.
+    within
+        Whether compiled code alone calls it: what takes arguments from Python is then left out, as what takes them
+        from C is always. For a small kernel either takes longer than the kernel itself.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, within: bool) -> None:
+        options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": within}
+        super().__init__(function, targetoptions=options)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Compile for numbers at large where a kernel is called with a constant: no copy for each of them."""
+        args = tuple(map(unliteral, args))
+        return super().get_call_template(args, {name: unliteral(kind) for name, kind in kws.items()})
 
 
 class SoundFile(IndexDataCacheFile):  # type: ignore[misc]
@@ -42,11 +66,15 @@ def verify(path: str, after: int = 0) -> None:
 
 
 class SoundCache(FunctionCache):  # type: ignore[misc]
-    """A function's entries, valid for one digest of its source and of the kernels it calls."""
+    """A function's entries, valid for one digest of its source and of the kernels it calls.
 
-    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+    What compiled code alone may call stands beside it, under a name of its own.
+    """
+
+    def __init__(self, function: Callable[..., Any], stamp: str, *, within: bool) -> None:
         super().__init__(function)
-        self._cache_file = SoundFile(self._cache_path, self._impl.filename_base, stamp)
+        base = self._impl.filename_base
+        self._cache_file = SoundFile(self._cache_path, f"{base}.within" if within else base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return compiled code, or None where there is none that can be trusted.
@@ -73,9 +101,9 @@ class SoundCache(FunctionCache):  # type: ignore[misc]
                 self.disable()
 
 
-def entries_of(function: Callable[..., Any], stamp: str) -> SoundCache | None:
+def entries_of(function: Callable[..., Any], stamp: str, *, within: bool) -> SoundCache | None:
     """Return the entries of a function; None without a folder to keep them in: a read-only place without a home."""
     try:
-        return SoundCache(function, stamp)
+        return SoundCache(function, stamp, within=within)
     except RuntimeError:
         return None

@@ -81,7 +81,8 @@ def make() -> None:
     scores = rng.integers(1, 11, reviews.n_reviews)
     write("large.csv", "reviewer,item,score", who[reviews.reviewer], what[reviews.item], scores)
     write("large-conflicts.csv", "reviewer,item", *zip(*conflicts, strict=True))
-    write("large-cost.csv", "reviewer,item,cost", *rng.integers(20_000, size=(2, 100_000)), rng.integers(1, 9, 100_000))
+    priced = np.divmod(rng.choice(20_000 * 20_000, 100_000, replace=False), 20_000)
+    write("large-cost.csv", "reviewer,item,cost", *priced, rng.integers(1, 9, 100_000))
     middle = random_assignment(5_000, 5_000, 2, rng)
     write("middle.csv", "reviewer,item", middle.reviewer, middle.item)
     own = middle.reviewer * 5_000 + middle.item
@@ -91,7 +92,8 @@ def make() -> None:
     write("affinity.csv", "reviewer,item,affinity", affinity.row, affinity.col, affinity.data.round(4))
     write("items.csv", "item", range(3_000))
     write("people.csv", "reviewer", range(3_000))
-    write("assign-conflicts.csv", "reviewer,item", *rng.integers(3_000, size=(2, 50_000)))
+    barred = np.divmod(rng.choice(9_000_000, 50_000, replace=False), 3_000)
+    write("assign-conflicts.csv", "reviewer,item", *barred)
 
 
 def run(words: list[str], seconds: float) -> None:
@@ -152,7 +154,9 @@ def process(words: str, seconds: float, after: float | None) -> tuple[int, dict[
         child = subprocess.Popen([*line, "--time-limit", str(seconds), "--json"], stdout=out, stderr=errors)
         took = (float("nan"), float("nan"))
         if after is not None:
-            while child.poll() is None and not Path("began").exists():
+            while not Path("began").exists() and not os.waitid(
+                os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT
+            ):
                 time.sleep(0.01)
             time.sleep(after)
             before, begun = processor(child.pid), time.monotonic()

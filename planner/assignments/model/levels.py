@@ -13,7 +13,7 @@ from reviewgraph.levels import ALL, Level, level_named
 from reviewgraph.naming import named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from reviewgraph.components import Components
     from reviewgraph.reviews import BoolArray, Reviews
@@ -62,6 +62,15 @@ class Aim(ABC):
         import numpy as np
 
         return np.ones(reviews.n_reviewers, np.bool_)
+
+    def after_losses(self, covers: list[int]) -> Iterator[list[int]]:
+        """Give what each loss leaves that the level shall outlive; ``covers`` are the items of each reviewer, as bits.
+
+        By default a reviewer is lost.
+        """
+        for place, cover in enumerate(covers):
+            if cover:
+                yield [*covers[:place], 0, *covers[place + 1 :]]
 
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
         """Whether the level holds although no group covers all items; the table is made where it is looked at."""
@@ -132,6 +141,13 @@ class ToSurviveReview(ToDouble):
         mask = np.zeros(reviews.n_reviewers, np.bool_)
         mask[reviews.reviewer[critical_reviews(reviews)]] = True
         return mask
+
+    def after_losses(self, covers: list[int]) -> Iterator[list[int]]:
+        """Lose one review after the other."""
+        for place, cover in enumerate(covers):
+            for item in range(cover.bit_length()):
+                if cover >> item & 1:
+                    yield [*covers[:place], cover ^ 1 << item, *covers[place + 1 :]]
 
 
 class ToRecoverable(_SharingTwo):

@@ -7,11 +7,11 @@ reaches the level, or nothing obeys them, in the word of two solvers.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.core import largest_cover
 from planner.assignments.teams.programme import improved, programme_of, solve
 from planner.assignments.teams.rows import Rows
 from reviewgraph.reviews import Reviews
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import BoolArray
 
 #: Pairs that are not given up to which it is tried, programmes solved, and cuts made of each answer.
-MOST_PAIRS, ROUNDS, CUTS = 64, 200, 4
+MOST_PAIRS, ROUNDS, CUTS = 64, 200, 24
 #: Seconds that one programme may take.
 SECONDS = 5.0
 
@@ -59,6 +59,8 @@ def decide(problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survi
     level = _Level(problem, aim, programme.pairs, survive)
     if level.holds(chosen[programme.pairs]):
         return Decided(chosen, True)
+    if not level.holds(np.ones(programme.pairs.size, np.bool_)):
+        return Decided(None, True)
     cuts = list(level.cuts(chosen[programme.pairs]))
     for _ in range(ROUNDS):
         if clock.over():
@@ -90,6 +92,7 @@ class _Level:
 
     def __init__(self, problem: Problem, aim: Aim, pairs: IntArray, survive: bool) -> None:
         self.problem, self.aim, self.pairs, self.survive = problem, aim, pairs, survive
+        self.required = sum(1 << i for i in np.flatnonzero(problem.required).tolist())
 
     def whole(self, picked: BoolArray) -> BoolArray:
         """Shape (P,): the assignment of some of the pairs."""
@@ -100,19 +103,27 @@ class _Level:
     def holds(self, picked: BoolArray) -> bool:
         """Whether the level is reached."""
         problem, assigned = self.problem, self.whole(picked)
-        table = Reviews.from_codes(
-            *(problem.reviewer[assigned], problem.item[assigned]),
-            reviewers=problem.n_reviewers,
-            items=problem.n_items,
-        )
-        if not self._covers(table) and not self.aim.holds_early(lambda: table):
-            return False
-        lost = np.flatnonzero(self.aim.exposed(table)).tolist() if self.survive else []
-        return all(self._covers(table.subset(table.reviewer != j)) for j in lost)
+        pairs = (problem.reviewer[assigned], problem.item[assigned])
+        covers = [0] * problem.n_reviewers
+        for j, i in zip(*map(np.ndarray.tolist, pairs), strict=True):
+            covers[j] |= 1 << i
+        if not self._covered(covers):
+            table = partial(Reviews.from_codes, *pairs, reviewers=problem.n_reviewers, items=problem.n_items)
+            if not self.aim.holds_early(table):
+                return False
+        return not self.survive or all(map(self._covered, self.aim.after_losses(covers)))
 
-    def _covers(self, table: Reviews) -> bool:
-        required = self.problem.required
-        return largest_cover(self.aim, table, required) >= int(required.sum())
+    def _covered(self, covers: list[int]) -> bool:
+        """Whether one group covers all that is required; items are bits, quicker than tables where there are few."""
+        shared, groups = self.aim.shared, list[int]()
+        for cover in covers:
+            # Whoever shares enough joins, and with more items others may.
+            while near := [group for group in groups if (group & cover).bit_count() >= shared]:
+                groups = [group for group in groups if (group & cover).bit_count() < shared]
+                for group in near:
+                    cover |= group
+            groups.append(cover)
+        return any(group & self.required == self.required for group in groups)
 
     def cuts(self, picked: BoolArray) -> list[IntArray]:
         """Give columns of which whatever reaches the level picks one at least; several such sets, from some orders."""

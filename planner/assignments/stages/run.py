@@ -31,7 +31,7 @@ from planner.assignments.teams.routing import unrouted
 from planner.assignments.teams.settling import depending, settle
 from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.words.fair import why_no_floor, why_no_good
-from planner.assignments.words.why_none import why_apart, why_infeasible, why_unreachable
+from planner.assignments.words.why_none import why_apart, why_counted, why_infeasible, why_unreachable
 from reviewgraph.clock import Clock
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.words import counted
@@ -171,6 +171,9 @@ class Run(Ends):
     def _decided(self, linker: Linker, *, survive: bool) -> bool:
         """Leave the search's word for that of an exact method, where few pairs are allowed; whether the level holds."""
         core = linker.core
+        if survive and self.aim.may_survive and why_counted(self.problem, self.aim):
+            self.proved = True
+            return False
         found = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive)
         self.proved = found.proved
         if found.chosen is None:

@@ -132,6 +132,11 @@ def why_critical(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clo
     join (k - 1 where one shared paper is enough). And without a reviewer even all allowed pairs must be enough;
     that need only be tried for those who are critical now, as long as there is time.
     """
+    return why_counted(problem, aim) or _hangs_on(problem, aim, critical, clock)
+
+
+def why_counted(problem: Problem, aim: Aim) -> str:
+    """Prove by counting alone, if that does it, that no assignment survives any one reviewer."""
     N, shared = int(problem.required.sum()), aim.shared
     single = why_single(problem)
     if single:
@@ -143,7 +148,7 @@ def why_critical(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clo
             f"Proved impossible: without the busiest reviewer the others can join {reach} of {N} papers at most, "
             f"because a reviewer of k papers joins at most {aim.joins} further ones. Raise demands or loads."
         )
-    return _hangs_on(problem, aim, critical, clock)
+    return ""
 
 
 def why_single(problem: Problem) -> str:

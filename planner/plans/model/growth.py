@@ -114,17 +114,29 @@ def working_space(n_blocks: int, n_items: int) -> Growth:
 
 def new_structure(block: IntArray, item: IntArray, n_blocks: int, class_of: IntArray, room: int) -> Structure:
     """Return blocks with their covers, given as distinct (block, item) pairs, and room for more entries."""
-    by_block, by_item = np.full((5, n_blocks), -1, np.int64), np.full((1, class_of.size), -1, np.int64)
-    by_entry = np.full((4, block.size + room), -1, np.int64)
-    state = Structure(
-        np.arange(n_blocks),
-        *(by_block[0], by_block[1], by_block[2], np.arange(n_blocks), np.zeros(n_blocks, np.int64)),
-        *(by_item[0], by_entry[0], by_entry[1], by_entry[2], by_entry[3]),
-        np.ascontiguousarray(class_of, np.int64).copy(),
-        np.zeros(1, np.int64),
+    count, by_entry = block.size, np.full((4, block.size + room), -1, np.int64)
+    after, beside, by_entry[2, :count], by_entry[3, :count] = (*by_entry[:2], block, item)
+    # As entered one after the other: the newest is the last of its block, and the first of its item.
+    head, tail = _chained(block, n_blocks, after[:count])
+    first, _ = _chained(item[::-1], class_of.size, beside[count - 1 :: -1] if count else beside[:0])
+    beside[:count] = np.where(beside[:count] < 0, -1, count - 1 - beside[:count])
+    return Structure(
+        *(np.arange(n_blocks), head, tail, np.full(n_blocks, -1, np.int64), np.arange(n_blocks)),
+        *(np.bincount(block, minlength=n_blocks), np.where(first < 0, -1, count - 1 - first), after, beside),
+        *(by_entry[2], by_entry[3], np.ascontiguousarray(class_of, np.int64).copy(), np.array([count])),
     )
-    enter_all(state, block.astype(np.int64), item.astype(np.int64))
-    return state
+
+
+def _chained(key: IntArray, size: int, following: IntArray) -> tuple[IntArray, IntArray]:
+    """Write down which place follows each one among those of its key; returns the first and last place of each key."""
+    order, first, last = np.argsort(key, kind="stable"), *np.full((2, size), -1, np.int64)
+    new = np.ones(key.size, np.bool_)
+    new[1:] = key[order][1:] != key[order][:-1]
+    following[order[:-1]] = np.where(new[1:], -1, order[1:])
+    first[key[order[new]]] = order[new]
+    ends = np.roll(new, -1)
+    last[key[order[ends]]] = order[ends]
+    return first, last
 
 
 def copy_structure(state: Structure) -> Structure:
@@ -135,12 +147,24 @@ def copy_structure(state: Structure) -> Structure:
 @kernel
 def restore(state: Structure, saved: Structure) -> None:
     """Make a structure what another of the same size is."""
-    count = saved.entries[COUNT]
-    state.root[:], state.head[:], state.tail[:] = saved.root, saved.head, saved.tail
-    state.part[:], state.last[:], state.cover[:] = saved.part, saved.last, saved.cover
-    state.first[:], state.entries[COUNT] = saved.first, count
-    state.after[:count], state.beside[:count] = saved.after[:count], saved.beside[:count]
-    state.block[:count], state.item[:count] = saved.block[:count], saved.item[:count]
+    # By elements: an assignment of a slice takes as long to compile as all else that plans are made by.
+    for block in range(saved.root.size):
+        state.root[block], state.head[block], state.tail[block] = (
+            saved.root[block],
+            saved.head[block],
+            saved.tail[block],
+        )
+        state.part[block], state.last[block], state.cover[block] = (
+            saved.part[block],
+            saved.last[block],
+            saved.cover[block],
+        )
+    for item in range(saved.first.size):
+        state.first[item] = saved.first[item]
+    for entry in range(saved.entries[COUNT]):
+        state.after[entry], state.beside[entry] = saved.after[entry], saved.beside[entry]
+        state.block[entry], state.item[entry] = saved.block[entry], saved.item[entry]
+    state.entries[COUNT] = saved.entries[COUNT]
 
 
 @kernel
@@ -167,13 +191,6 @@ def enter(state: Structure, block: int, item: int) -> None:
     else:
         state.after[state.tail[block]] = entry
     state.tail[block] = entry
-
-
-@kernel
-def enter_all(state: Structure, block: IntArray, item: IntArray) -> None:
-    """Write many entries."""
-    for entry in range(block.size):
-        enter(state, block[entry], item[entry])
 
 
 @kernel
@@ -350,6 +367,26 @@ def settle(state: Structure, space: Growth) -> int:
 
 
 @kernel
+def arrive(state: Structure, space: Growth, block: int, item: int) -> bool:
+    """Let a block of a closed structure read an item and grow; false, and nothing, where it covers the item already."""
+    if covers_item(state, block, item):
+        return False
+    enter(state, block, item)
+    grow(state, space, block, block)
+    settle(state, space)
+    return True
+
+
+@kernel
+def largest(state: Structure) -> int:
+    """Items that the largest block covers."""
+    most = 0
+    for block in range(state.cover.size):
+        most = max(most, state.cover[block])
+    return int(most)
+
+
+@kernel
 def has_grown(state: Structure, space: Growth, block: int, before: int) -> bool:
     """Whether a block is part of one that grew, and was settled, after the growth with the stamp ``before``."""
     return bool(space.taken[find_block(state.root, block)] > before)
@@ -362,7 +399,7 @@ def close(state: Structure, space: Growth, block: IntArray, item: IntArray, size
     One growth from each block that was given a review is enough: a block that grows later looks at all others.
     """
     # All reviews first: only then is a growth from one block told of all that it can take.
-    most, before = state.cover.max(), space.extent[STAMP]
+    most, before = largest(state), space.extent[STAMP]
     for entry in range(size):
         if not covers_item(state, block[entry], item[entry]):
             enter(state, block[entry], item[entry])

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: Draws of true qualities, of which the median counts; fewer in large groups, where a draw takes seconds.
 DRAWS, FEW_DRAWS, MANY_ITEMS = 5, 1, 300
-#: Items of a group up to which an error is computed; without scales by a dense inverse.
-ERROR_UP_TO, DENSE_UP_TO = 5000, 2000
+#: Items of a group up to which an error is computed, by a dense inverse: it is told after the time limit, in a second.
+ERROR_UP_TO = 2000
 
 
 class Reach(NamedTuple):
@@ -75,9 +75,9 @@ def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | 
 
     The root mean square over the items, relative to the shift of all of them and, with ``scales``, to the scale; the
     median over draws of qualities (one draw for more than 300 items). Reviews outside the group are left out. None
-    where there are no items, or more than 5,000 (2,000 without ``scales``).
+    where there are no items, or more than 2,000.
 
-    Takes O(N^3) for N items up to 2,000, and the time of conjugate gradients beyond.
+    Takes O(N^3) for N items.
 
     >>> from reviewgraph import Reviews
     >>> thrice = Reviews.from_pairs([(j, i) for j in range(3) for i in range(4)])
@@ -86,7 +86,7 @@ def expected_error(table: Reviews, items: IntArray, *, scales: bool) -> float | 
     [0.612, 0.5]
     """
     least = numbers_a_reviewer(scales=scales)
-    if not 0 < items.size <= (ERROR_UP_TO if scales else DENSE_UP_TO):
+    if not 0 < items.size <= ERROR_UP_TO:
         return None
     if items.size <= least:
         return 0.0

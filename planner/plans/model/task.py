@@ -90,6 +90,10 @@ class Task:
         """Return the form of a kernel that suits the size of the task."""
         return kernel.compiled if POLICY.pays(kernel, self.seconds) else kernel.python
 
+    def has_time(self, *kernels: Kernel[..., Any]) -> bool:
+        """Whether a step is begun that is worth taking only if its kernels are compiled before time is over."""
+        return all(POLICY.has_time(kernel) or not POLICY.pays(kernel, self.seconds) for kernel in kernels)
+
     @cached_property
     def seconds(self) -> float:
         """What a first plan takes as plain Python."""

@@ -186,6 +186,22 @@ def refill(pool: Pool) -> None:
 
 
 @kernel
+def put_in_order(member: IntArray, low: int, high: int) -> None:
+    """Sort a part of an array, by Shell's method: most of it is in order, and Numba compiles its own for seconds."""
+    gap = 1
+    while 3 * gap < high - low:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for place in range(low + gap, high):
+            value, spot = member[place], place
+            while spot - gap >= low and member[spot - gap] > value:
+                member[spot] = member[spot - gap]
+                spot -= gap
+            member[spot] = value
+        gap //= 3
+
+
+@kernel
 def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool:
     """Add the group on the desk to a pool unless it is there; false when the pool has no room."""
     count, length = pool.size[GROUPS], desk.size[TRAIL]
@@ -193,7 +209,9 @@ def keep(desk: Desk, pool: Pool, parent: int, added: int, absorbed: int) -> bool
     if count >= pool.parent.size or low + length > pool.member.size:
         return False
     # Written behind the last group, and part of the pool only if no other group has the same members.
-    pool.member[low : low + length] = np.sort(desk.trail[:length])
+    for place in range(length):
+        pool.member[low + place] = desk.trail[place]
+    put_in_order(pool.member, low, low + length)
     pool.begin[count + 1] = low + length
     spot = spot_of(pool, count)
     if pool.table[spot] >= 0:

@@ -24,6 +24,7 @@ from planner.plans.model.growth import (
     find_block,
     grow,
     has_grown,
+    largest,
     restore,
     settle,
     try_join,
@@ -263,7 +264,7 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
     """
     # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
     n_items, beside = state.first.size, False
-    while state.cover.max() < n_items:
+    while largest(state) < n_items:
         if moves.length[COUNT] >= most:
             return False
         reviewer, item, a, b = -1, -1, -1, -1
@@ -311,6 +312,15 @@ def add_move(board: Board, moves: Moves, reviewer: int, item: int) -> None:
 
 
 @kernel
+def rewrite(moves: Moves, other: Moves) -> None:
+    """Write down the reviews of another plan instead."""
+    moves.length[COUNT] = other.length[COUNT]
+    for place in range(other.length[COUNT]):
+        moves.reviewer[place], moves.item[place] = other.reviewer[place], other.item[place]
+        moves.block[place] = other.block[place]
+
+
+@kernel
 def use(board: Board, reviewer: int, item: int, times: int) -> None:
     """Take a review from what is left; with ``times`` = -1 give it back."""
     board.load[reviewer] += times
@@ -341,7 +351,8 @@ def prune(start: Structure, state: Structure, space: Growth, board: Board, moves
     size = moves.length[COUNT]
     if size == 0:
         return
-    keep[:size] = 1
+    for place in range(size):
+        keep[place] = 1
     unmark(start, state, space, moves, keep, roll(board.dice, size), 0, size)
     drop_moves(board, moves, keep)
 
@@ -393,7 +404,8 @@ def improve(
             break
         # Take out up to twelve reviews: anywhere, or in a row, which are those that joined neighbours.
         out = 1 + roll(board.dice, min(size, 12))
-        keep[:size] = 1
+        for place in range(size):
+            keep[place] = 1
         if roll(board.dice, 2):
             for _ in range(out):
                 keep[roll(board.dice, size)] = 0
@@ -402,9 +414,7 @@ def improve(
             for place in range(out):
                 keep[(begin + place) % size] = 0
         # Complete what is left by another cascade, which may not be longer.
-        trial.length[COUNT] = size
-        trial.reviewer[:size], trial.item[:size] = moves.reviewer[:size], moves.item[:size]
-        trial.block[:size] = moves.block[:size]
+        rewrite(trial, moves)
         drop_moves(board, trial, keep)
         restore(state, start)
         close(state, space, trial.block, trial.item, trial.length[COUNT])
@@ -414,10 +424,7 @@ def improve(
         # The board follows the plan that stays: loads of the one that is given up are returned.
         if done:
             gained += int(trial.length[COUNT] < size)
-            for place in range(trial.length[COUNT]):
-                moves.reviewer[place], moves.item[place] = trial.reviewer[place], trial.item[place]
-                moves.block[place] = trial.block[place]
-            moves.length[COUNT] = trial.length[COUNT]
+            rewrite(moves, trial)
         else:
             for place in range(trial.length[COUNT]):
                 use(board, trial.reviewer[place], trial.item[place], -1)

@@ -109,6 +109,8 @@ def is_local(task: Task) -> int:
 def prune(search: Search, clock: Clock) -> None:
     """Remove reviews that are not needed, as far as there is time; the target stays reached."""
     task, size = search.task, search.moves.made
+    if not task.has_time(cascade.unmark):
+        return
     shift = task.form(cascade.roll)(search.board.dice, size) if size else 0
     search.keep[:size] = 1
     for turn in range(size):

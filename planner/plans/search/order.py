@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.plans.model.growth import copy_structure, covers_item, enter, grow, settle
+from planner.plans.model.growth import arrive, copy_structure, find_block
 
 if TYPE_CHECKING:
     from planner.plans.model.growth import Structure
@@ -25,23 +25,19 @@ def by_effect(task: Task, pairs: IntArray) -> IntArray:
     if not len(pairs) or len(pairs) ** 2 * task.start.size > ORDER_UP_TO:
         return np.arange(len(pairs))
     state, left, order = copy_structure(task.start), list(range(len(pairs))), []
-    fix = task.form(settle)
     while left:
         # The state is closed, so what a review brings is one growth, tried on a copy.
         sizes = []
         for k in left:
-            read(task, copy_structure(state), pairs[k])
-            sizes.append(task.space.covered)
+            trial = copy_structure(state)
+            read(task, trial, pairs[k])
+            sizes.append(int(trial.cover[find_block.python(trial.root, int(task.home[pairs[k, 0]]))]))
         chosen = left.pop(int(np.argmax(sizes)))
         read(task, state, pairs[chosen])
-        fix(state, task.space)
         order.append(chosen)
     return np.array(order, np.int64)
 
 
-def read(task: Task, state: Structure, pair: Any) -> None:
-    """Add a review to a closed structure and let the block of its reviewer grow; to be settled if it is to stay."""
-    block, item = int(task.home[pair[0]]), int(pair[1])
-    if not task.form(covers_item)(state, block, item):
-        task.form(enter)(state, block, item)
-    task.form(grow)(state, task.space, block, block)
+def read(task: Task, state: Structure, pair: Any) -> bool:
+    """Let a review arrive in a closed structure; false, and nothing, where its reviewer's block covers the item."""
+    return bool(task.form(arrive)(state, task.space, int(task.home[pair[0]]), int(pair[1])))

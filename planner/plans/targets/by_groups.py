@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.ledger import Bound
+from planner.plans.proof import group_kernels as kernels
 from planner.plans.proof import listing
 from planner.plans.proof.fringe import reduce
 from planner.plans.search import cascade, cascading
@@ -41,8 +42,12 @@ def fill(task: Task, ledger: Ledger, clock: Clock) -> cascading.Search | None:
     ledger.prove(_bound(reduction, [part.least for part in reduction.parts], 0))
     if ledger.pairs is not None and len(ledger.pairs) > ledger.lower_bound + 1:
         task.warm_up()
+    if not task.has_time(kernels.gains, kernels.make):
+        return None
     paths = [_path(task, part, clock) for part in reduction.parts]
     shorter = _offer(task, reduction, paths, ledger)
+    if not task.has_time(kernels.extend, kernels.unite):
+        return shorter
     clock = clock.share(HUGE_LISTING) if is_huge(task) else clock
     levels = [listing.new_levels(task, part) for part in reduction.parts]
     while not ledger.closed and _rise(reduction, levels, ledger, clock):

@@ -11,7 +11,7 @@ from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.ledger import Bound
 from planner.plans.model.tables import no_pairs, with_extra
 from planner.plans.proof import bounds, flow
-from planner.plans.search import cascading
+from planner.plans.search import cascade, cascading
 from planner.plans.search.substitutes import polish
 from planner.plans.targets import by_groups
 from planner.plans.targets.double_oracle import DoubleOracle
@@ -137,6 +137,8 @@ def _dear_bounds(task: Task, ledger: Ledger) -> None:
 
 def _improve(found: cascading.Search, ledger: Ledger, share: float) -> None:
     """Shorten the plan until it meets the bound or its share of the time is over."""
+    if not found.task.has_time(cascade.improve):
+        return
     clock = ledger.clock.share(share)
     rounds = max(1, ROUND_WORK // max(found.task.start.size, 1))
     while not ledger.closed and not clock.over() and len(found.pairs) > 1:
@@ -156,7 +158,7 @@ def _settle(task: Task, ledger: Ledger) -> None:
     """Exchange reviews for cheaper and lighter ones; without costs every plan of one length costs the same."""
     if not task.constraints.cost:
         ledger.cheapest = True
-    if ledger.pairs is not None and len(ledger.pairs):
+    if ledger.pairs is not None and len(ledger.pairs) and task.has_time(cascade.finishing_pairs):
         tries = iter(range(POLISH // max(task.start.size, 1) if not task.constraints.cost else sys.maxsize))
         clock = Clock(max(ledger.clock.left(), GRACE))
         ledger.pairs = polish(task, ledger.pairs, lambda: not clock.over() and next(tries, None) is not None)

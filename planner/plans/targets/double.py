@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from planner.plans.model.growth import copy_structure, covers_item, settle
+from planner.plans.model.growth import copy_structure
 from planner.plans.model.target import Groups
 from planner.plans.search import by_scores
 from planner.plans.search.order import read
@@ -53,12 +53,8 @@ class DoubleTarget(SearchedTarget):
         state, first = copy_structure(task.start), np.unique(task.home, return_index=True)[1]
         for pair in pairs:
             # In a closed structure nothing follows from what the reviewer's group covers already.
-            if task.form(covers_item)(state, int(task.home[pair[0]]), int(pair[1])):
-                yield []
-                continue
-            read(task, state, pair)
-            yield [int(first[block]) for block in task.space.joined if state.cover[block] > 0]
-            task.form(settle)(state, task.space)
+            joined = task.space.joined if read(task, state, pair) else []
+            yield [int(first[block]) for block in joined if state.cover[block] > 0]
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
         """State the cuts of this level."""

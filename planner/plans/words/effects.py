@@ -93,7 +93,7 @@ class Known:
     """Groups as reviews arrive: group g covers ``cover[g]``, in the order in which the items came in.
 
     ``home`` is the forest of groups, each named by the group that took the others in; ``centres`` are the papers of
-    most reviews in each.
+    most reviews in each, for groups that were asked for.
     """
 
     def __init__(self, table: Reviews, groups: Groups) -> None:
@@ -101,7 +101,7 @@ class Known:
         self.home = list(range(len(groups.covers)))
         self.cover = [dict.fromkeys(cover.tolist()) for cover in groups.covers]
         self.reviews = table.reviews_per_item.tolist()
-        self.centres = [self._first(cover) for cover in self.cover]
+        self.centres: dict[int, list[int]] = {}
         self.largest = max(map(len, self.cover), default=0)
         self.count = sum(map(bool, self.cover))
         # Groups without a reviewer: papers nobody reviews, where these count as groups.
@@ -121,6 +121,7 @@ class Known:
         own = self.group_of(reviewer)
         partners = [self.group_of(other) for other in others]
         joined = self._said(own, item, partners)
+        centres = self._first({item, *(i for g in (own, *partners) for i in self._centres(g))})
         # Who reviewed nothing so far makes a group with the first review.
         self.count += (not self.cover[own]) - len(partners) - (item in self.unread)
         self.unread.discard(item)
@@ -128,7 +129,7 @@ class Known:
         for partner in partners:
             self.home[partner] = own
             self.cover[own].update(self.cover[partner])
-        self.centres[own] = self._first({item, *(i for g in (own, *partners) for i in self.centres[g])})
+        self.centres[own] = centres
         self.largest = max(self.largest, len(self.cover[own]))
         if len(partners) > 1:
             follow = "1 more group follows" if len(partners) == 2 else f"{len(partners) - 1} more groups follow"
@@ -173,8 +174,14 @@ class Known:
 
     def _centre(self, group: int, but: tuple[int, ...] = ()) -> str:
         """Name of a group: its paper of most reviews, the first of equals, if possible none of those in ``but``."""
-        best = next((i for i in self.centres[group] if i not in but), next(iter(self.centres[group]), -1))
+        centres = self._centres(group)
+        best = next((i for i in centres if i not in but), next(iter(centres), -1))
         return f"paper {self.table.items[best]}" if best >= 0 else "no paper"
+
+    def _centres(self, group: int) -> list[int]:
+        if group not in self.centres:
+            self.centres[group] = self._first(self.cover[group])
+        return self.centres[group]
 
     def _first(self, items: Iterable[int]) -> list[int]:
         """List the papers of most reviews, the first of equals first; one more than a name leaves out."""

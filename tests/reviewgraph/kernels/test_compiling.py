@@ -3,14 +3,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba import types
 
 from reviewgraph.kernels import compiling
 from reviewgraph.kernels.compiling import Kernel, Policy, kernel
+from reviewgraph.kernels.entries import Dispatcher
 
 ROOT = Path(__file__).parents[3]
 
@@ -101,6 +104,32 @@ def test_everything_is_compiled_at_once_where_that_is_asked(policy: Policy) -> N
         assert fresh(np.arange(3)) == 3
     assert fresh.is_loaded
     assert not policy.pays(again(total, 1e-9), 0.0)
+
+
+def test_nothing_is_compiled_for_later_where_a_search_has_no_time_left_for_it(policy: Policy) -> None:
+    fresh, left = again(total, 1.0), [inf]
+    policy.reuse, price = 10.0, float(fresh.bytecode)
+    with policy.within(lambda: left[0]):
+        assert policy.has_time(fresh)
+        assert policy.pays(fresh, price / 2)
+        left[0] = 0.0
+        assert not policy.has_time(fresh)
+        # What must be done all the same is done in the quicker way.
+        assert not policy.pays(fresh, price / 2)
+        assert policy.pays(fresh, 2 * price)
+    assert policy.has_time(fresh)
+
+
+def test_a_constant_makes_no_copy_of_a_kernel_and_what_python_never_calls_has_no_door_from_it() -> None:
+    def plus_one(place: int) -> int:
+        return place + 1
+
+    for within in (True, False):
+        compiler = Dispatcher(plus_one, within=within)
+        for kind in (types.literal(3), types.int64):
+            compiler.get_call_template((kind,), {})
+        assert compiler.signatures == [(types.int64,)]
+        assert ("cpython" in compiler.inspect_llvm(compiler.signatures[0])) == (not within)
 
 
 def test_lists_stand_for_arrays_and_are_copied_back() -> None:

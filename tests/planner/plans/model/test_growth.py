@@ -126,3 +126,14 @@ def test_unfinished_structures_are_as_large_as_can_be(blocks: Covers, order: lis
     growth.restore.python(state, saved)
     assert found(state) == found(saved)
     assert state.entries[COUNT] == saved.entries[COUNT]
+
+
+@given(st.permutations([(b, i) for b in range(3) for i in range(N)]), st.integers(0, 3 * N))
+def test_a_structure_is_what_entering_one_by_one_makes(pairs: list[tuple[int, int]], size: int) -> None:
+    block, item = np.array(pairs, np.int64)[:size].T
+    state = growth.new_structure(block, item, 4, np.arange(N), 3)
+    grown = growth.new_structure(block[:0], item[:0], 4, np.arange(N), 3 + size)
+    for b, i in pairs[:size]:
+        growth.enter.python(grown, b, i)
+    for name, one, other in zip(Structure._fields, state, grown, strict=True):
+        assert (one.dtype, one.tolist()) == (np.int64, other.tolist()), name

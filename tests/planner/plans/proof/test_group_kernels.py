@@ -111,3 +111,13 @@ def test_joins_are_all_tried(covers: Covers) -> None:
     again = new_pool(80, 600)
     assert kernels.make.python(piece, desk, pool, again, parent[:count], added[:count]) == count
     assert int(again.size[GROUPS]) == len(made)
+
+
+@given(st.lists(st.integers(0, 20), max_size=60), st.integers(0, 5))
+def test_a_part_is_put_in_order_and_the_rest_stays(values: list[int], low: int) -> None:
+    member = np.array([99, 7, 98, 6, 97, *values, 5, 4], np.int64)
+    high = 5 + len(values)
+    kernels.put_in_order.python(member, low, high)
+    expected = [99, 7, 98, 6, 97, *values, 5, 4]
+    expected[low:high] = sorted(expected[low:high])
+    assert member.tolist() == expected
