@@ -111,6 +111,6 @@ def other_chances(asked: Chosen, ours: Any, theirs: Any) -> str:
 
 
 ORACLES = [
-    Oracle("posterior", "a Gibbs sampler", scores, our_posterior, sampled, another_posterior, every=20),
+    Oracle("posterior", "a Gibbs sampler", scores, our_posterior, sampled, another_posterior),
     Oracle("chances", "exact integrals", chosen, our_chances, exact_chances, other_chances),
 ]
