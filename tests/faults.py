@@ -587,6 +587,7 @@ def main() -> int:
     options.add_argument("--first", type=int, default=0, help="the number of the first")
     options.add_argument("--command", choices=sorted(COMMANDS), help="this command alone")
     given = options.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what runs in the background ignore it
     names, until = [given.command] if given.command else list(COMMANDS), time.time() + 60 * given.minutes
     with place() as folder:
         faults = Faults(folder)
