@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from reviewgraph.cli import main
 from tests import fuzz_readers
 from tests.fuzz_readers import CORPUS, Findings, Run, drawn, outcome
-from tests.readers import CASES, READERS, Case
+from tests.readers import CASES, READERS, WORDS, Case, answers
 
 #: More in a nightly run.
 INPUTS = 5_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 250
@@ -84,3 +86,10 @@ def test_a_run_goes_on_where_the_last_ended(tmp_path: Path, monkeypatch: pytest.
     assert sorted(read) == [2, 3, 8, 10, 12, 14, 16, 18]
     assert run.findings.figures()["inputs"] == 8
     assert json.loads(total.read_text())["left"] == []
+
+
+@pytest.mark.parametrize("path", answers(), ids=lambda path: path.name)
+def test_answers_that_are_damaged_were_true(path: Path) -> None:
+    words = WORDS[path.stem.partition("-")[0]]
+    told = CliRunner().invoke(main, ["verify", str(path), *words])
+    assert told.exit_code == 0, told.output
