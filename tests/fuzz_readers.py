@@ -197,21 +197,25 @@ class Run:
                 findings.readers[name].update(count)
 
     def read(self, minutes: float, jobs: int) -> None:
-        """Read inputs, in so many processes at once, until none is left or time is over."""
-        until = time.time() + 60 * minutes
+        """Read inputs, in so many processes at once, until none is left, time is over, or Ctrl-C."""
+        until, under = time.time() + 60 * minutes, list[Batch]()
         with tempfile.TemporaryDirectory(prefix="fuzz-", dir=_fast()) as place:
-            under: list[Batch] = []
-            while under or (self.left and time.time() < until):
-                while len(under) < jobs and self.left and time.time() < until:
-                    numbers = self.left.pop(0)
-                    if rest := numbers[BATCH:]:
-                        self.left.insert(0, rest)
-                    under.append(Batch(numbers[:BATCH], self.seed, until, place))
-                for one in [one for one in under if one.ended(self.findings)]:
-                    under.remove(one)
-                    self.left[:0] = [one.left] if one.left else []
-                    self.keep([*(other.left for other in under if other.left), *self.left])
-                time.sleep(0.05)
+            with contextlib.suppress(KeyboardInterrupt):
+                while under or (self.left and time.time() < until):
+                    while len(under) < jobs and self.left and time.time() < until:
+                        numbers = self.left.pop(0)
+                        if rest := numbers[BATCH:]:
+                            self.left.insert(0, rest)
+                        under.append(Batch(numbers[:BATCH], self.seed, until, place))
+                    for one in [one for one in under if one.ended(self.findings)]:
+                        under.remove(one)
+                        self.left[:0] = [one.left] if one.left else []
+                        self.keep([*(other.left for other in under if other.left), *self.left])
+                    time.sleep(0.05)
+            for one in under:
+                one.process.kill()
+                one.process.join()
+            self.keep([*(one.left for one in under if one.left), *self.left])
 
     def keep(self, left: list[range]) -> None:
         """Write what was found so far, where it is to be kept."""
@@ -278,6 +282,7 @@ def main() -> int:
     options.add_argument("--total", type=Path, help="file to keep what was found and is left; it goes on with that")
     options.add_argument("--coverage", action="store_true", help="guided by Atheris, so many files in all")
     given = options.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what runs in the background ignore it
     findings = Findings(given.keep)
     if given.coverage:
         guided(given.inputs, given.minutes, given.seed, findings)
