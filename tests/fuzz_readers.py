@@ -20,6 +20,7 @@ import multiprocessing
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -251,6 +252,7 @@ def guided(inputs: int, minutes: float, seed: int, findings: Findings) -> None:
                 done += 1
             if time.time() > until or done >= inputs:
                 print(json.dumps(findings.figures(), indent=1), flush=True)
+                shutil.rmtree(place)
                 os._exit(bool(findings.kinds))  # libFuzzer has no other end
 
         def mutate(data: bytes, longest: int, number: int) -> bytes:
