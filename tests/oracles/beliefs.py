@@ -46,7 +46,8 @@ def our_posterior(asked: Scores) -> Any:
 def sampled(asked: Scores) -> Any:
     """The chain needs the hyperparameters, which are the posterior's own: what is held to account are the qualities."""
     posterior = our_posterior(asked)
-    if posterior.kappa > 0.0 or posterior.extent.own or posterior.extent.orders:
+    # The chain has reviewers who differ, and no extension of the model.
+    if not posterior.theta.size or posterior.kappa > 0.0 or posterior.extent.own or posterior.extent.orders:
         raise Untold
     given = prepare(Rows(asked.reviewer, asked.item, asked.score, None), asked.size, asked.size)
     return sample(
