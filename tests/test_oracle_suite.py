@@ -49,8 +49,8 @@ def test_quick_oracles_are_asked_more_often(monkeypatch: pytest.MonkeyPatch) -> 
         return replace(graphs.ORACLES[0], name=str(seconds), ours=ours, theirs=lambda asked: None, differ=equal)
 
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    tallies = run([lasting(1), lasting(2), lasting(100)], 20, 2.4)
-    assert [tally.counts.total() for tally in tallies.values()] == [20, 13, 1]
+    tallies = run([lasting(1), lasting(2), lasting(100)], 20, 4.2)
+    assert [tally.counts.total() for tally in tallies.values()] == [20, 17, 2]
 
 
 def test_the_same_number_is_the_same_case() -> None:

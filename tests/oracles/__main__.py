@@ -41,8 +41,9 @@ class Tally:
         self.seconds = 0.0
 
     def add(self, found: str, seconds: float) -> None:
+        if self.counts:  # the first case also loads and compiles
+            self.seconds += seconds
         self.counts[found if found in FINE else "findings"] += 1
-        self.seconds += seconds
 
     def line(self, oracle: Oracle) -> str:
         told = [f"{self.counts[name]:8}" for name in (*FINE, "findings")]
