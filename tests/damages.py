@@ -200,6 +200,8 @@ def values_exchanged(data: bytes, draw: random.Random) -> bytes:
 
 def unpacked(data: bytes) -> dict[str, bytes]:
     """Return the files of an archive, none where it is no archive or a damaged one."""
+    if b"PK\5\6" not in data:  # how the end of every archive begins
+        return {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return {name: archive.read(name) for name in archive.namelist()}
@@ -257,7 +259,7 @@ def damaged(data: bytes, draw: random.Random) -> bytes:
         damage = draw.choice([*ROUGH, *FAIR, *HOSTILE])
         if not data:
             break
-        if damage is not packed_oddly and any(unpacked(data).values()) and draw.random() < 0.7:
+        if damage is not packed_oddly and draw.random() < 0.7 and any(unpacked(data).values()):
             damage = inside(damage)
         data = damage(data, draw)
     return data

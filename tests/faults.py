@@ -15,6 +15,7 @@ import collections
 import contextlib
 import errno
 import importlib
+import io
 import json
 import os
 import random
@@ -31,6 +32,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet
+
 ROOT = Path(__file__).parents[1]
 #: Exit statuses that docs/reference/command.md names, and the ends by signals; but 70, which no
 #: fault may cause, and 1, which only a search that is ended early may have.
@@ -39,13 +43,25 @@ SEARCHES = ("plan", "assign")
 #: Seconds after which a run counts as hanging.
 PATIENCE = 300
 
+
+def _parquet(text: str) -> bytes:
+    """Return a table of text as Parquet, the last column as numbers."""
+    header, *rows = [line.split(",") for line in text.splitlines()]
+    columns: dict[str, list[Any]] = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+    columns[header[-1]] = [float(cell) for cell in columns[header[-1]]]
+    data = io.BytesIO()
+    pyarrow.parquet.write_table(pa.table(columns), data)
+    return data.getvalue()
+
+
 TABLE = "reviewer,paper,score\n" + "".join(
     f"r\u00e9viewer {who},p{(who * 3 + step * step) % 9},{(who * 7 + step) % 5}\n"
     for who in range(8)
     for step in range(3)
 )
-INPUTS = {
+INPUTS: dict[str, str | bytes] = {
     "d.csv": TABLE,
+    "d.parquet": _parquet(TABLE),
     "items.csv": "item\n" + "".join(f"p{number}\n" for number in range(9)),
     "people.csv": "reviewer,load\n" + "".join(f"r\u00e9viewer {number},6\n" for number in range(8)),
 }
@@ -63,6 +79,8 @@ class Command:
     together: bool = False
     #: Files that may stand there before; a run may refuse to touch others.
     before: tuple[str, ...] = field(default=())
+    #: The command whose answer it reads, from ``answer.json``.
+    answer: str = ""
 
 
 COMMANDS = {
@@ -81,6 +99,14 @@ COMMANDS = {
     ),
     "calibrate": Command("calibrate d.csv -o c.csv", ("c.csv",), before=("c.csv",)),
     "calibrate, sheets": Command("calibrate d.csv --sheet sheets", ("sheets",), together=True),
+    "check, stream": Command(
+        "check d.parquet --stream --require connected -o groups.csv", ("groups.csv",), before=("groups.csv",)
+    ),
+    "calibrate, stream": Command("calibrate d.parquet --stream -o c.csv", ("c.csv",), before=("c.csv",)),
+    "calibrate, linear stream": Command(
+        "calibrate d.parquet --stream --method lsc -o c.csv", ("c.csv",), before=("c.csv",)
+    ),
+    "verify": Command("verify answer.json d.csv", answer="plan d.csv --json"),
     "simulate": Command(
         "simulate linear --papers 30 --reviewers 30 -o . --overwrite",
         ("reviews.csv", "truth.csv"),
@@ -101,11 +127,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def prepared(folder: Path, command: Command, old: bool) -> dict[str, bytes]:
+def prepared(folder: Path, command: Command, old: bool, answer: bytes = b"") -> dict[str, bytes]:
     """Fill a folder with what a command reads, and with what may stand in its place before; returns all of it."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in INPUTS.items():
-        (folder / name).write_text(text, "utf-8")
+    for name, data in {**INPUTS, **({"answer.json": answer} if answer else {})}.items():
+        (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
     for name in command.before if old else ():
         (folder / name).write_text(OLD)
     return contents(folder)
@@ -119,6 +145,7 @@ def child(words: str, folder: Path, prepare: Callable[[], None] = lambda: None, 
     status = 1
     try:
         os.chdir(folder)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)  # what is left of temporary files is seen
         for stream, name in ((1, "stdout"), (2, "stderr")):
             if stream == 1 and stdout is not None:
                 os.dup2(stdout, 1)
@@ -224,6 +251,7 @@ class Faults:
         self.place = place
         self.whole: dict[str, dict[str, bytes]] = {}
         self.seconds: dict[str, float] = {}
+        self.answers: dict[str, bytes] = {}
         self.counts: collections.Counter[str] = collections.Counter()
         self.ends: collections.Counter[str] = collections.Counter()
         self.failed: list[Fault] = []
@@ -233,7 +261,9 @@ class Faults:
         """Run each command whole once in a process of its own, and load here what it loads; returns what fails."""
         for name in names:
             folder = self.place / f"whole-{len(self.whole)}"
-            before, modules = prepared(folder, COMMANDS[name], old=False), self.place / "modules.json"
+            self.answers[name] = self.answer(COMMANDS[name].answer)
+            before = prepared(folder, COMMANDS[name], old=False, answer=self.answers[name])
+            modules = self.place / "modules.json"
             code = (
                 "import json, runpy, sys\n"
                 "told = sys.argv.pop()\n"
@@ -246,12 +276,22 @@ class Faults:
                 done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=environment(), check=False)
                 self.seconds[name] = time.time() - began
             self.whole[name] = {key: data for key, data in contents(folder).items() if before.get(key) != data}
-            if done.returncode or not any(key.startswith(COMMANDS[name].writes) for key in self.whole[name]):
+            writes = COMMANDS[name].writes
+            if done.returncode or (writes and not any(key.startswith(writes) for key in self.whole[name])):
                 return [f"{name}: {done.returncode} {done.stderr}"]
             for module in json.loads(modules.read_text()):
                 with contextlib.suppress(Exception):
                     importlib.import_module(module)
         return []
+
+    def answer(self, words: str) -> bytes:
+        """Return what a command prints, nothing where there is none."""
+        if not words:
+            return b""
+        folder = self.place / "answer"
+        prepared(folder, Command(words), old=False)
+        told = [sys.executable, "-m", "reviewgraph", *words.split()]
+        return subprocess.run(told, cwd=folder, capture_output=True, env=environment(), check=True).stdout
 
     def judge(
         self, name: str, folder: Path, before: Mapping[str, bytes], status: int | None, said: str, told: str
@@ -297,7 +337,7 @@ class Faults:
         draw, self.number = random.Random(f"{seed} {number}"), number
         name, kind = names[number % len(names)], draw.choice(KINDS)
         folder = self.place / f"{number}"
-        before = prepared(folder, COMMANDS[name], old=draw.random() < 0.6)
+        before = prepared(folder, COMMANDS[name], old=draw.random() < 0.6, answer=self.answers[name])
         try:
             told, status, said = kind(self, name, folder, draw)
             self.judge(name, folder, before, status, said, told)
@@ -418,7 +458,7 @@ def fresh(
     run = subprocess.Popen(
         [sys.executable, "-m", "reviewgraph", *words.split()],
         cwd=folder,
-        env=dict(env),
+        env={**env, "TMPDIR": str(folder)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
@@ -547,6 +587,7 @@ def main() -> int:
     options.add_argument("--first", type=int, default=0, help="the number of the first")
     options.add_argument("--command", choices=sorted(COMMANDS), help="this command alone")
     given = options.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what runs in the background ignore it
     names, until = [given.command] if given.command else list(COMMANDS), time.time() + 60 * given.minutes
     with place() as folder:
         faults = Faults(folder)

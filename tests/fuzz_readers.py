@@ -1,11 +1,12 @@
-"""Damaged files through every reader: ``python -m tests.fuzz_readers --inputs 100000 --minutes 30``.
+"""Damaged files through every reader: ``python -m tests.fuzz_readers --inputs 1000 --minutes 30``.
 
 A reader answers, or refuses in one message (:func:`tests.readers.read`); whatever else it does is a finding: another
-exception, more than :data:`SECONDS` or :data:`MEMORY`, the end of the process. Inputs are numbered, and the same number
-is the same input: ``--seed``, ``--reader`` and ``--first`` run one again. Processes of their own read a thousand
-inputs each, so that one that dies is noticed. ``--coverage`` lets Atheris choose the damages by the branches that they
-reach, where it is installed. Findings are kept in a folder (``--keep``); mended, they belong into tests/corpus, whose
-files the tests read with every reader.
+exception, more than :data:`SECONDS` or :data:`MEMORY`, the end of the process. Inputs are numbered, the readers take
+them in turn, and the same number is the same input: ``--seed`` and ``--first`` read one again. Processes of their own
+read some thousand inputs each, so that one that dies is noticed. Runs add up in a file (``--total``): each goes on
+where the last ended. ``--coverage`` lets Atheris choose the damages by the branches that they reach, where it is
+installed. Findings are kept in a folder (``--keep``); mended, they belong into tests/corpus, whose files the tests read
+with every reader.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import multiprocessing
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -26,7 +28,8 @@ import time
 import traceback
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,27 +37,27 @@ from tests.damages import damaged
 from tests.readers import CASES, READERS, Case, read
 
 CORPUS = Path(__file__).parent / "corpus"
-#: What one input may take.
+#: What one input may take: seconds of the processor, for the machine may be busy.
 SECONDS, MEMORY = 10, 1 << 30
-#: Inputs that one process reads, and the most seconds that it may take.
-BATCH, PATIENCE = 1000, 600
+#: Inputs that one process reads, and the most seconds between two of them.
+BATCH, PATIENCE = 5_000, 300
+NAMES = sorted(READERS)
+OWN = {name: [case for case in CASES if case.reader == name] or CASES for name in NAMES}
 
 
 class Hang(BaseException):
     """An input takes too long; no ``except Exception`` of a reader may catch it."""
 
 
-def drawn(seed: int, number: int, reader: str | None = None) -> Case:
-    """Return an input by its number: a damaged file, for its own reader mostly."""
-    draw = random.Random(f"{seed} {number}")
-    cases = [case for case in CASES if reader in (None, case.reader)] or CASES
-    case = cases[number % len(cases)] if draw.random() < 0.9 else draw.choice(CASES)
+def drawn(seed: int, number: int) -> Case:
+    """Return an input by its number, for the readers in turn: a damaged file, a file of this reader mostly."""
+    draw, reader = random.Random(f"{seed} {number}"), NAMES[number % len(NAMES)]
+    case = draw.choice(OWN[reader] if draw.random() < 0.9 else CASES)
     data = damaged(case.data, draw)
     if draw.random() < 0.05:
         other = draw.choice(CASES).data
         data = data[: draw.randrange(len(data) + 1)] + other[draw.randrange(len(other)) :]
-    chosen = reader or (case.reader if draw.random() < 0.9 else draw.choice(sorted(READERS)))
-    return Case(chosen, case.name, data)
+    return Case(reader, case.name, data)
 
 
 @contextlib.contextmanager
@@ -64,13 +67,13 @@ def bounded(seconds: float) -> Iterator[None]:
     def over(*_: object) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def outcome(case: Case, folder: Path, seconds: float = SECONDS) -> str:
@@ -102,7 +105,7 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY,) * 2)
 
 
-def batch(numbers: range, seed: int, reader: str | None, until: float, folder: str, told: Any) -> None:
+def batch(numbers: range, seed: int, until: float, folder: str, told: Any) -> None:
     """Read some inputs in a process of its own; each stands in the folder while it is read."""
     # Loaded before memory is short: what a failed import leaves behind fails all that follows.
     for case in CASES:
@@ -111,7 +114,7 @@ def batch(numbers: range, seed: int, reader: str | None, until: float, folder: s
     for number in numbers:
         if time.time() > until:
             break
-        case = drawn(seed, number, reader)
+        case = drawn(seed, number)
         told.send((number, case.reader, outcome(case, Path(folder))))
     told.send(None)
 
@@ -121,91 +124,118 @@ class Findings:
 
     def __init__(self, keep: Path) -> None:
         self.keep = keep
-        self.counts: collections.Counter[str] = collections.Counter()
-        self.readers: collections.Counter[str] = collections.Counter()
+        self.readers: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         self.kinds: collections.Counter[str] = collections.Counter()
 
-    def add(self, case: Case, found: str, number: object) -> None:
-        self.readers[case.reader] += 1
-        if found in ("answered", "refused"):
-            self.counts[found] += 1
+    def add(self, reader: str, found: str, number: object, case: Callable[[], Case]) -> None:
+        """Count an input; it is drawn again only where it is a finding."""
+        fine = found in ("answered", "refused")
+        self.readers[reader][found if fine else "findings"] += 1
+        if fine:
             return
-        self.counts["findings"] += 1
-        kind = f"{case.reader}: {found}"
+        kind = f"{reader}: {found}"
         self.kinds[kind] += 1
         if self.kinds[kind] == 1:
             self.keep.mkdir(parents=True, exist_ok=True)
-            (self.keep / f"{number}-{case.name}").write_bytes(case.data)
+            (self.keep / f"{number}-{case().name}").write_bytes(case().data)
             print(f"finding {number}: {kind}", flush=True)
 
     def figures(self) -> dict[str, Any]:
-        few = self.readers.most_common()[-1] if self.readers else ("none", 0)
+        counts = sum(self.readers.values(), collections.Counter[str]())
         return {
-            "inputs": sum(self.readers.values()),
+            "inputs": counts.total(),
             "readers": len(self.readers),
-            "fewest inputs of a reader": few[1],
-            **{name: self.counts[name] for name in ("answered", "refused", "findings")},
+            "fewest inputs of a reader": min((count.total() for count in self.readers.values()), default=0),
+            **{name: counts[name] for name in ("answered", "refused", "findings")},
             "kinds of findings": len(self.kinds),
         }
 
 
-def run(inputs: int, minutes: float, seed: int, reader: str | None, first: int, keep: Path, jobs: int) -> Findings:
-    """Read inputs, in so many processes at once, until there are enough or time is over."""
-    findings, until, fresh = Findings(keep), time.time() + 60 * minutes, multiprocessing.get_context("forkserver")
-    fresh.set_forkserver_preload(["tests.readers"])
-    work = iter(range(first, first + inputs, BATCH))
-    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=_fast()) as place:
-        under: list[tuple[Any, Any, range, float]] = []
-        while True:
-            while len(under) < jobs and time.time() < until and (start := next(work, None)) is not None:
-                numbers = range(start, min(start + BATCH, first + inputs))
-                here, there = fresh.Pipe(duplex=False)
-                folder = tempfile.mkdtemp(dir=place)
-                process = fresh.Process(target=batch, args=(numbers, seed, reader, until, folder, there))
-                process.start()
-                there.close()
-                under.append((process, here, numbers, time.time()))
-            if not under:
-                return findings
-            under = [one for one in under if not _ended(*one, seed, reader, findings)]
-            time.sleep(0.05)
+class Batch:
+    """A process that reads some inputs, and what it has told."""
+
+    def __init__(self, numbers: range, seed: int, until: float, place: str) -> None:
+        fresh = multiprocessing.get_context("forkserver")
+        fresh.set_forkserver_preload(["tests.readers"])
+        self.told, there = fresh.Pipe(duplex=False)
+        self.seed, self.left, self.heard = seed, numbers, time.time()
+        folder = tempfile.mkdtemp(dir=place)
+        self.process = fresh.Process(target=batch, args=(numbers, seed, until, folder, there))
+        self.process.start()
+        there.close()
+
+    def ended(self, findings: Findings) -> bool:
+        """Take what it tells, and return whether it is over: at its end, or dead, or killed for its silence."""
+        try:
+            while self.told.poll():
+                entry = self.told.recv()
+                if entry is None:
+                    self.process.join()
+                    return True
+                number, reader, found = entry
+                self.heard, self.left = time.time(), self.left[1:]
+                findings.add(reader, found, number, partial(drawn, self.seed, number))
+        except EOFError:
+            self.process.join()
+            case, number, self.left = drawn(self.seed, self.left[0]), self.left[0], self.left[1:]
+            findings.add(case.reader, f"the process ends with {self.process.exitcode}", number, lambda: case)
+            return True
+        if time.time() - self.heard > PATIENCE:
+            self.process.kill()
+        return False
 
 
-def _ended(
-    process: Any, told: Any, numbers: range, began: float, seed: int, reader: str | None, findings: Findings
-) -> bool:
-    """Take what a process tells, and return whether it is over: at its end, or dead, or killed for its silence."""
-    last = numbers.start - 1
-    try:
-        while told.poll():
-            entry = told.recv()
-            if entry is None:
-                process.join()
-                return True
-            last, name, found = entry
-            findings.add(
-                drawn(seed, last, reader) if found not in ("answered", "refused") else Case(name, "", b""), found, last
-            )
-            process.seen = last
-    except EOFError:
-        process.join()
-        number = getattr(process, "seen", last) + 1
-        findings.add(drawn(seed, number, reader), f"the process ends with {process.exitcode}", number)
-        return True
-    if time.time() - began > PATIENCE:
-        process.kill()
-    return False
+class Run:
+    """Inputs that are left to be read, and what was found in those that were."""
+
+    def __init__(self, left: list[range], seed: int, findings: Findings, total: Path | None = None) -> None:
+        self.left, self.seed, self.findings, self.total = left, seed, findings, total
+        if total and total.exists():
+            before = json.loads(total.read_text())
+            self.left, self.seed = [range(*numbers) for numbers in before["left"]], before["seed"]
+            findings.kinds.update(before["kinds"])
+            for name, count in before["readers"].items():
+                findings.readers[name].update(count)
+
+    def read(self, minutes: float, jobs: int) -> None:
+        """Read inputs, in so many processes at once, until none is left, time is over, or Ctrl-C."""
+        until, under = time.time() + 60 * minutes, list[Batch]()
+        with tempfile.TemporaryDirectory(prefix="fuzz-", dir=_fast()) as place:
+            with contextlib.suppress(KeyboardInterrupt):
+                while under or (self.left and time.time() < until):
+                    while len(under) < jobs and self.left and time.time() < until:
+                        numbers = self.left.pop(0)
+                        if rest := numbers[BATCH:]:
+                            self.left.insert(0, rest)
+                        under.append(Batch(numbers[:BATCH], self.seed, until, place))
+                    for one in [one for one in under if one.ended(self.findings)]:
+                        under.remove(one)
+                        self.left[:0] = [one.left] if one.left else []
+                        self.keep([*(other.left for other in under if other.left), *self.left])
+                    time.sleep(0.05)
+            for one in under:
+                one.process.kill()
+                one.process.join()
+            self.keep([*(one.left for one in under if one.left), *self.left])
+
+    def keep(self, left: list[range]) -> None:
+        """Write what was found so far, where it is to be kept."""
+        if self.total:
+            found = {name: self.findings.readers[name] for name in NAMES if name in self.findings.readers}
+            numbers = [[part.start, part.stop, part.step] for part in left]
+            kept = {"seed": self.seed, "left": numbers, "kinds": self.findings.kinds, "readers": found}
+            self.total.write_text(json.dumps(kept, indent=1))
 
 
 def _fast() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def guided(inputs: int, minutes: float, seed: int, keep: Path) -> Findings:
+def guided(inputs: int, minutes: float, seed: int, findings: Findings) -> None:
     """Let Atheris choose inputs: the first byte of one says which case it begins as, damages are ours and its own."""
     import atheris
 
-    findings, until = Findings(keep), time.time() + 60 * minutes
+    until, done = time.time() + 60 * minutes, 0
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=_fast()) as place:
         corpus, folder = Path(place, "corpus"), Path(place, "work")
         corpus.mkdir()
@@ -215,11 +245,14 @@ def guided(inputs: int, minutes: float, seed: int, keep: Path) -> Findings:
             outcome(case, folder)
 
         def one(data: bytes) -> None:
+            nonlocal done
             if data:
                 case = CASES[data[0] % len(CASES)]._replace(data=data[1:])
-                findings.add(case, outcome(case, folder), f"guided-{sum(findings.readers.values())}")
-            if time.time() > until or sum(findings.readers.values()) >= inputs:
+                findings.add(case.reader, outcome(case, folder), f"guided-{done}", lambda: case)
+                done += 1
+            if time.time() > until or done >= inputs:
                 print(json.dumps(findings.figures(), indent=1), flush=True)
+                shutil.rmtree(place)
                 os._exit(bool(findings.kinds))  # libFuzzer has no other end
 
         def mutate(data: bytes, longest: int, number: int) -> bytes:
@@ -237,24 +270,29 @@ def guided(inputs: int, minutes: float, seed: int, keep: Path) -> Findings:
             custom_mutator=mutate,
         )
         atheris.Fuzz()
-    return findings
 
 
 def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.fuzz_readers", description=(__doc__ or "").split("\n")[0])
-    options.add_argument("--inputs", type=int, default=100_000, help="how many files")
+    options.add_argument("--inputs", type=int, default=1_000, help="how many files for each reader")
     options.add_argument("--minutes", type=float, default=30, help="the most time")
     options.add_argument("--seed", type=int, default=0, help="another number, other damages")
-    options.add_argument("--reader", choices=sorted(READERS), help="this reader alone")
+    options.add_argument("--reader", choices=NAMES, help="this reader alone")
     options.add_argument("--first", type=int, default=0, help="the number of the first input")
     options.add_argument("--jobs", type=int, default=1, help="processes")
     options.add_argument("--keep", type=Path, default=Path("findings"), help="folder for what fails")
-    options.add_argument("--coverage", action="store_true", help="guided by Atheris")
+    options.add_argument("--total", type=Path, help="file to keep what was found and is left; it goes on with that")
+    options.add_argument("--coverage", action="store_true", help="guided by Atheris, so many files in all")
     given = options.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what runs in the background ignore it
+    findings = Findings(given.keep)
     if given.coverage:
-        findings = guided(given.inputs, given.minutes, given.seed, given.keep)
-    else:
-        findings = run(given.inputs, given.minutes, given.seed, given.reader, given.first, given.keep, given.jobs)
+        guided(given.inputs, given.minutes, given.seed, findings)
+    # Readers take the numbers in turn.
+    numbers = range(given.first, given.first + given.inputs * len(NAMES))
+    if given.reader:
+        numbers = numbers[(NAMES.index(given.reader) - given.first) % len(NAMES) :: len(NAMES)]
+    Run([numbers], given.seed, findings, given.total).read(given.minutes, given.jobs)
     for kind, count in findings.kinds.most_common():
         print(f"{count:6} x {kind}")
     print(json.dumps(findings.figures(), indent=1))

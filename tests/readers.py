@@ -14,8 +14,11 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet
+from click.testing import CliRunner
 
 from lsc.experiments.peer_grading import read_hamburg
+from reviewgraph import check_stream, connected_components, stream_reviews
+from reviewgraph.cli import main
 from reviewgraph.cli.folders import INDEX, expect_folder
 from reviewgraph.cli.reporting import read_key
 from reviewgraph.errors import InputError
@@ -90,6 +93,30 @@ def _index(path: str) -> None:
     expect_folder(str(folder))
 
 
+def _stream(path: str) -> None:
+    """Read reviews by batches, and look at what connects them: as in memory, where these are the same columns."""
+    with stream_reviews(path, batch=2) as stream:
+        found = check_stream(stream)
+    again = len(connected_components(read_reviews(path, format="table")))
+    if found.pieces != again:
+        message = f"{found.pieces} pieces by batches, {again} in memory"
+        raise AssertionError(message)
+
+
+def _answer(path: str) -> None:
+    """Let ``verify`` look at an answer of the command that the file is named after, true or not."""
+    command = Path(path).stem.partition("-")[0]
+    told = CliRunner().invoke(main, ["verify", path, *WORDS.get(command, WORDS["check"])])
+    if told.exit_code == 2 and isinstance(told.exception, SystemExit):
+        raise InputError(told.stderr.strip())
+    if told.exit_code not in (0, 1) or not isinstance(told.exception, SystemExit | None):
+        raise told.exception or AssertionError(told.exit_code)
+
+
+#: Answers of every command, the table that they are about, and what stands behind them for ``verify``.
+ANSWERS = Path(__file__).parent / "answers"
+WORDS = {command: [str(ANSWERS / "reviews.csv")] for command in ("check", "plan", "calibrate")}
+WORDS["assign"] = ["--items", *WORDS["check"], "--reviewers", str(ANSWERS / "people.csv"), "--demand", "2"]
 COURSE = {
     "peer.csv": as_csv(["taskid", "reviewerid", "groupid", "grade"], [["1a", "r", "g", 3], ["1a", "s", "g", 4]]),
     "ta.csv": as_csv(["taskid", "reviewerid", "groupid", "grade"], [["1a", "t", "g", 3]]),
@@ -121,6 +148,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "key of codes": read_key,
     "index of sheets": _index,
     **{f"course, {name}": partial(_grades, part=name) for name in COURSE},
+    "stream": _stream,
+    "answer": _answer,
 }
 
 
@@ -198,8 +227,17 @@ def _plain() -> list[Case]:
     cases.append(Case("index of sheets", INDEX, as_csv(["item", "file"], [["p1", "p1.html"]])))
     cases += [Case(f"course, {name}", name, data) for name, data in COURSE.items()]
     for data in _parquets():
-        cases += [Case(reader, "table.parquet", data) for reader in ("reviews", "side, reviewers", "side, conflicts")]
+        cases += [
+            Case(reader, "table.parquet", data)
+            for reader in ("reviews", "side, reviewers", "side, conflicts", "stream")
+        ]
+    cases += [Case("answer", file.name, file.read_bytes()) for file in answers()]
     return cases
+
+
+def answers() -> list[Path]:
+    """Return the files of true answers."""
+    return sorted(file for file in ANSWERS.iterdir() if file.stem.partition("-")[0] in WORDS)
 
 
 def _exported() -> list[Case]:
@@ -237,7 +275,7 @@ def read(reader: str, path: str) -> bool:
     try:
         READERS[reader](path)
     except InputError as error:
-        told = str(error)
+        told = str(error).replace(path, "")  # which may be of any length
         if not told or len(told) > LONGEST or "\n\n" in told:
             message = f"a message of {len(told)} characters"
             raise AssertionError(message) from error

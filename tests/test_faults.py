@@ -14,7 +14,7 @@ import pytest
 from reviewgraph import __main__ as entry
 from reviewgraph.cli import main
 from reviewgraph.cli.refusal import Refusal
-from tests.faults import COMMANDS, INPUTS, ROOT, Faults, prepared
+from tests.faults import COMMANDS, ROOT, TABLE, Faults, prepared
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks and signals of POSIX")
 
@@ -91,7 +91,7 @@ def test_the_demo_in_a_folder_that_cannot_be_written_is_refused(
 def test_a_refusal_keeps_its_status_where_nobody_can_be_told(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
-    (tmp_path / "d.csv").write_text(INPUTS["d.csv"], "utf-8")
+    (tmp_path / "d.csv").write_text(TABLE, "utf-8")
     with Path("/dev/full").open("wb") as full:
         words = [sys.executable, "-m", "reviewgraph", "check", "none.csv"]
         env = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from tests.oracles.oracle import Oracle, Untold, equal
 
 @pytest.mark.parametrize("oracle", [one for one in ORACLES if one.name != "posterior"], ids=lambda one: one.name)
 def test_answers_agree_with_their_oracle(oracle: Oracle) -> None:
-    counts = run([replace(oracle, every=1)], 3, 1.0, seed=5)[oracle.name].counts
+    counts = run([oracle], 3, 1.0, seed=5)[oracle.name].counts
     assert counts["findings"] == 0
     assert counts["agrees"] > 0
 
@@ -36,6 +37,20 @@ def test_a_wrong_answer_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None
         assert dict(run([wrong], 2, 1.0)[right.name].counts) == {name: 2}
     assert "finding 0, components: found something else, expected" in capsys.readouterr().out
     assert equal(None, 1, 1) == ""
+
+
+def test_quick_oracles_are_asked_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+
+    def lasting(seconds: float) -> Oracle:
+        def ours(asked: object) -> None:
+            clock[0] += seconds
+
+        return replace(graphs.ORACLES[0], name=str(seconds), ours=ours, theirs=lambda asked: None, differ=equal)
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    tallies = run([lasting(1), lasting(2), lasting(100)], 20, 4.2)
+    assert [tally.counts.total() for tally in tallies.values()] == [20, 17, 2]
 
 
 def test_the_same_number_is_the_same_case() -> None:

@@ -95,10 +95,13 @@ def _lines_fix_all(programme: Programme, trivial: list[FloatArray]) -> bool:
     matrix, count = projections(owner[counts], programme.item[counts], programme.score[counts], programme.n_items)
     if not count.all():
         return False
+    transposed, shape = matrix.T.tocsr(), (count.size, count.size)
+    # Where each of two pieces is of one quality, a shift of one alone has the form of a scale, and is none.
+    if len(trivial) > 1 and _parts(transposed) > 1:
+        return False
     basis, _ = np.linalg.qr(np.column_stack(trivial))
     probe = np.random.default_rng(0).standard_normal(count.size)
     probe -= basis @ (basis.T @ probe)
-    transposed, shape = matrix.T.tocsr(), (count.size, count.size)
     lines = LinearOperator(shape, matvec=lambda d: count * d - matrix @ (transposed @ d), dtype=np.float64)
     scaled = LinearOperator(shape, matvec=lambda d: d / count, dtype=np.float64)
     with np.errstate(all="ignore"):  # without a solution the method divides by nothing
@@ -159,15 +162,21 @@ def middle_levels(loose: list[LevelRows], perceived: FloatArray) -> FloatArray:
 def _pieces(directions: Directions) -> int:
     """Count the sets of qualities that may be shifted on their own; references stand together."""
     import scipy.sparse as sp
-    from scipy.sparse.csgraph import connected_components
 
     rows = sp.vstack([directions.equal, directions.rising], format="csr")
     known = np.flatnonzero(directions.fixed)
     together = sp.csr_array((np.ones(known.size), (np.zeros(known.size, np.int64), known)), shape=(1, rows.shape[1]))
-    touched = sp.vstack([rows, together], format="csr")
+    return _parts(sp.vstack([rows, together], format="csr"), directions.size)
+
+
+def _parts(touched: sp.csr_array, size: int | None = None) -> int:
+    """Count the sets of columns that no row joins, of the first so many, or of all."""
+    import scipy.sparse as sp
+    from scipy.sparse.csgraph import connected_components
+
     graph = sp.block_array([[None, touched], [touched.T, None]], format="csr")
-    _, piece = connected_components(graph, directed=False)
-    return len(set(piece[touched.shape[0] : touched.shape[0] + directions.size].tolist()))
+    _, part = connected_components(graph, directed=False)
+    return int(np.unique(part[touched.shape[0] :][:size]).size)
 
 
 def _only_orders(directions: Directions) -> bool:

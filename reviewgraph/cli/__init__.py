@@ -29,14 +29,31 @@ class Commands(click.Group):
     """A group whose commands are the entry points of :data:`GROUP`."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line, and end with its status where nobody can be told why, for stderr is full too."""
-        try:
+        """Run the command line, and end with its status.
+
+        Wherever Ctrl-C comes it is 130: between two steps click would end with that of a missed level. It is kept
+        where nobody can be told why, for stderr is full too.
+        """
+        if not options.get("standalone_mode", True):
             return super().main(*args, **options)
+        try:
+            raise SystemExit(self._status(*args, **{**options, "standalone_mode": False}))
         except OSError as error:
-            if error.filename is not None or not options.get("standalone_mode", True):
+            if error.filename is not None:
                 raise
             discard_the_rest()
             raise SystemExit(REFUSED) from None
+
+    def _status(self, *args: Any, **options: Any) -> int:
+        try:
+            ended = super().main(*args, **options)
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            say("Interrupted, no result.")
+            return INTERRUPTED
+        return ended if isinstance(ended, int) else 0
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         """Read the command line, and print help where that is asked for."""

@@ -100,12 +100,17 @@ def answered_interrupts() -> Iterator[Callable[[], None]]:
         return
     told, tell = socket.socketpair()
     tell.setblocking(False)
-    over = threading.Event()
-    watcher = threading.Thread(target=_answer, args=(told, over), daemon=True)
+    over, saying = threading.Event(), threading.Lock()
+    watcher = threading.Thread(target=_answer, args=(told, over, saying), daemon=True)
+
+    def end_answers() -> None:
+        with saying:  # what has begun to be said is said first
+            over.set()
+
     before = signal.set_wakeup_fd(tell.fileno(), warn_on_full_buffer=False)
     watcher.start()
     try:
-        yield over.set
+        yield end_answers
     finally:
         over.set()
         signal.set_wakeup_fd(before)
@@ -114,9 +119,10 @@ def answered_interrupts() -> Iterator[Callable[[], None]]:
         told.close()
 
 
-def _answer(told: socket.socket, over: threading.Event) -> None:
+def _answer(told: socket.socket, over: threading.Event, saying: threading.Lock) -> None:
     """Answer the first Ctrl-C."""
     while numbers := told.recv(1):
-        if signal.SIGINT in numbers and not over.is_set():
-            over.set()
-            say("Stopping ...")
+        with saying:
+            if signal.SIGINT in numbers and not over.is_set():
+                over.set()
+                say("Stopping ...")

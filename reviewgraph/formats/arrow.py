@@ -129,7 +129,7 @@ class Parquet(Table):
         from pyarrow.parquet import ParquetFile  # not where text is read
 
         self.name, self.data = name, data
-        with _refused(name):
+        with refused(name):
             file = ParquetFile(pa.BufferReader(pa.py_buffer(data)))
             self.schema = file.schema_arrow
             self.header: list[str] = list(self.schema.names)
@@ -146,7 +146,7 @@ class Parquet(Table):
         """Return the columns at these positions."""
         for place in positions:
             self._expect_text_or_number(self.schema.field(place))
-        with _refused(self.name):
+        with refused(self.name):
             self._expect_bounded(positions)
             table = self.file.read(columns=[self.header[place] for place in positions])
             columns = [_encoded(_plain(table.column(self.header[place]))) for place in positions]
@@ -188,16 +188,12 @@ def _plain(column: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _refused(name: str) -> Iterator[None]:
+def refused(name: str) -> Iterator[None]:
     """Refuse a damaged file, which surfaces as whatever the code that meets it raises."""
     try:
         yield
     except InputError:
         raise
     except Exception as error:
-        raise InputError(say_unreadable(name, error)) from error
-
-
-def say_unreadable(name: str, error: Exception) -> str:
-    """Return what to say of a Parquet file that Arrow cannot read."""
-    return f"{name}: the Parquet file cannot be read ({cut(error)}); write it anew, or use CSV"
+        message = f"{name}: the Parquet file cannot be read ({cut(error)}); write it anew, or use CSV"
+        raise InputError(message) from error

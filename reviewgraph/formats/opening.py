@@ -10,7 +10,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.archives import Members, is_zip, open_folder, open_zip
 from reviewgraph.formats.encodings import read_bytes
 from reviewgraph.formats.headers import PART, Role
-from reviewgraph.formats.problems import quote, quote_all
+from reviewgraph.formats.problems import cut, quote, quote_all
 from reviewgraph.formats.sheets import choose_sheet
 from reviewgraph.formats.systems.known import Wanted, check_format, extract, recognise
 from reviewgraph.formats.trees import is_json, is_xml, plain_tag, read_json, read_xml
@@ -108,7 +108,7 @@ def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
         return table
     if len(members) == 1 and not os.path.isdir(members.name):
         (inside,) = members
-        return _open_bytes(f"{members.name}{PART}{inside}", members[inside], "", wanted)
+        return _open_bytes(f"{members.name}{PART}{cut(inside)}", members[inside], "", wanted)
     held = "a folder" if os.path.isdir(members.name) else "an archive"
     message = f"{members.name}: expected a file, found {held} with {quote_all(members) or 'nothing'} in it; "
     message += f"name the one that holds the table, as in {members.name}{PART}NAME"

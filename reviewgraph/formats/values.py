@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.problems import quote, quote_all
+from reviewgraph.formats.problems import cut, quote, quote_all
 
 #: Cells that say there is no score, beside empty ones (HotCRP writes or accepts them).
 MISSING = frozenset({"n/a", "none", "no entry", "-", "\N{EN DASH}"})
@@ -165,7 +165,10 @@ def ask_direction(bad: Sequence[str]) -> str | None:
         return None
     # "A+" is better than "A", and that than "A-"; beyond that the order is an example.
     ordered = sorted(set(grades), key=lambda grade: (grade.rstrip("+-"), -grade.count("+"), grade.count("-")))
-    example = ">".join(ordered) if 2 <= len(ordered) <= 6 else "A>B>C"
+    example = ">".join(ordered)
+    # An example is something to be copied: whole, and without what ends it.
+    if not 2 <= len(ordered) <= 6 or cut(example) != example or '"' in example:
+        example = "A>B>C"
     found = quote_all(ordered, 6)
     return (
         f"Scores that are letters or words do not say which is better. If {found} are grades, "

@@ -13,7 +13,7 @@ import pyarrow.parquet
 
 from reviewgraph.arrays import FloatArray, IntArray
 from reviewgraph.errors import InputError
-from reviewgraph.formats.arrow import say_unreadable
+from reviewgraph.formats.arrow import refused
 from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, columns_of, locate, require_named
 from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.values import say_bad_score
@@ -94,12 +94,11 @@ class Source:
         """
         for name, file, places in zip(self.names, self.files, self.places, strict=True):
             names = {role: file.schema_arrow.names[place] for role, place in places.items()}
-            try:
+            with refused(name):
                 for part in file.iter_batches(rows, columns=list(dict.fromkeys(names.values()))):
+                    part.validate(full=True)  # texts in UTF-8, among others, which nobody looks at later
                     labels = {role: _cast(part.column(names[role]), self.kinds[role]) for role in LABELS}
                     yield Batch(labels, *_scores(part, names.get(SCORE.name)))
-            except (pa.ArrowException, OSError) as error:
-                raise InputError(say_unreadable(name, error)) from error
         pa.default_memory_pool().release_unused()
 
     def expect_whole(self, batch: Batch, first: int, problems: Problems) -> None:
@@ -158,7 +157,7 @@ class Source:
 
 
 def _opened(name: str) -> Any:
-    try:
+    with refused(name):
         with open(name, "rb") as file:
             magic = file.read(4)
         if magic != b"PAR1":
@@ -166,8 +165,6 @@ def _opened(name: str) -> Any:
             raise InputError(message)
         # As Arrow opens files, it holds all that it has read of one until the end.
         return pyarrow.parquet.ParquetFile(name, pre_buffer=False, buffer_size=BUFFER)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(say_unreadable(name, error)) from error
 
 
 def _cast(column: Any, kind: Any) -> Any:

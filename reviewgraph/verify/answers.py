@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reviewgraph.errors import InputError
+from reviewgraph.formats.problems import cut, quote
 from reviewgraph.formats.writing import unguarded
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Answer:
             return None
         wrong = isinstance(value, bool) is not (kind == "true or false")
         if wrong or not isinstance(value, KINDS[kind]):
-            self._refuse(f"expected {kind} at {key}, found {value!r}")
+            self._refuse(f"expected {kind} at {key}, found {cut(repr(value))}")
         return value
 
     def rows(self, key: str, kinds: Mapping[str, str], *, within: Any = None, null: bool = False) -> Any:
@@ -112,7 +113,7 @@ class Answer:
         """Return a label as text."""
         value = row.get(key) if isinstance(row, dict) else None
         if value is None or isinstance(value, bool | list | dict):
-            self._refuse(f"expected a name at {key}, found {value!r}")
+            self._refuse(f"expected a name at {key}, found {cut(repr(value))}")
         return str(value)
 
     def names(self, key: str, *, within: Any = None, null: bool = False) -> Any:
@@ -125,7 +126,7 @@ class Answer:
         listed: list[float] | None = self.get(key, "a list", within=within, null=True)
         plain = listed is None or [type(value) in (int, float) for value in listed] == [True] * size
         if not plain:
-            self._refuse(f"expected {size} numbers at {key}, found {listed!r}")
+            self._refuse(f"expected {size} numbers at {key}, found {cut(repr(listed))}")
         return listed
 
     def _refuse(self, why: str) -> NoReturn:
@@ -158,7 +159,7 @@ def _from_json(path: str, text: str) -> Answer:
         raise ValueError(message)
 
     try:
-        found = json.loads(text, parse_constant=refuse)
+        found = json.loads(text, parse_constant=refuse, parse_float=_finite, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         message = f"{path}: expected one JSON object, found something else ({error})"
         raise InputError(message) from error
@@ -168,6 +169,18 @@ def _from_json(path: str, text: str) -> Answer:
         message = f"{path}: expected what check, plan, assign or calibrate prints with --json, found other keys"
         raise InputError(message)
     return Answer(path, command, found)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        message = f"{cut(text)} is too large for a number"
+        raise ValueError(message)
+    return value
+
+
+def _whole(text: str) -> int:
+    _finite(text)
+    return int(text)
 
 
 def _from_table(path: str, text: str) -> Answer:
@@ -205,6 +218,6 @@ def number_in(path: str, row: int, cell: str) -> float | None:
     except ValueError:
         value = math.nan
     if value is not None and not math.isfinite(value):
-        message = f"{path}, row {row}: expected a number, found {cell!r}"
+        message = f"{path}, row {row}: expected a number, found {quote(cell)}"
         raise InputError(message)
     return value

@@ -36,24 +36,8 @@ def untrue(case: Case, ours: Any, wrong: str) -> str:
     return f"{wrong} is false: {case.words}: {ours}" if wrong else ""
 
 
-#: Commands that search for seconds at times, and in how many rounds they are asked once.
-RARELY = {"plan": 4, "assign": 10}
-
 ORACLES = [
-    *[
-        Oracle(f"verify {name}", "reviewgraph verify", make, answer, verdict, refused, every=RARELY.get(name, 1))
-        for name, make in MAKERS.items()
-    ],
-    Oracle(
-        "plan, the command", "every plan", MAKERS["plan"], answer, tried(plan_is_false), untrue, every=RARELY["plan"]
-    ),
-    Oracle(
-        "assign, the command",
-        "every assignment",
-        MAKERS["assign"],
-        answer,
-        tried(assignment_is_false),
-        untrue,
-        every=RARELY["assign"],
-    ),
+    *[Oracle(f"verify {name}", "reviewgraph verify", make, answer, verdict, refused) for name, make in MAKERS.items()],
+    Oracle("plan, the command", "every plan", MAKERS["plan"], answer, tried(plan_is_false), untrue),
+    Oracle("assign, the command", "every assignment", MAKERS["assign"], answer, tried(assignment_is_false), untrue),
 ]

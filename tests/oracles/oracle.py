@@ -32,8 +32,6 @@ class Oracle:
         The answer by other means; raises :class:`Untold` where it has none.
     differ
         What is wrong, given the instance and both answers; empty where nothing is.
-    every
-        It is asked in one of so many rounds: one that takes seconds leaves time to the others.
     """
 
     name: str
@@ -42,7 +40,6 @@ class Oracle:
     ours: Callable[[Any], Any]
     theirs: Callable[[Any], Any]
     differ: Callable[[Any, Any, Any], str]
-    every: int = 1
 
     def ask(self, rng: np.random.Generator) -> str:
         """Return ``agrees``, ``untold`` or ``nothing to ask``; else what is wrong."""

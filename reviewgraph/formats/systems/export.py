@@ -129,7 +129,7 @@ class Export:
     def fits(self, header: Sequence[str]) -> bool:
         """Return whether a header has all that it needs and nothing that it lacks."""
         present = set(map(normalise, header))
-        found = (any(re.fullmatch(name, text) for text in present) for name in self.needs)
+        found = (any(map(re.compile(name).fullmatch, present)) for name in self.needs)
         return all(found) and not present & set(self.lacks)
 
     def use(self, kind: str | None) -> Use | None:

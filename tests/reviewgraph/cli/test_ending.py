@@ -11,8 +11,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from reviewgraph.cli import ending
+from reviewgraph.cli import ending, main
 
 TABLE = "reviewer,paper,score\nann,p1,3\nann,p2,1\nbob,p2,4\nbob,p3,2\ncyd,p3,1\ncyd,p1,3\n"
 
@@ -114,3 +115,14 @@ def test_every_command_answers_and_ends(command: str, folder: Path) -> None:
         _, told = run.communicate()
     assert run.returncode == ending.INTERRUPTED
     assert told.splitlines()[-1] == b"Interrupted, no result."
+
+
+@pytest.mark.parametrize("step", ["answered_interrupts", "ended_by_failure"])
+def test_an_interrupt_between_two_steps_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    # Where click hears of it itself, it says "Aborted!" and ends with the status of a missed level.
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"reviewgraph.cli.{step}", interrupted)
+    told = CliRunner().invoke(main, ["check", "none.csv"])
+    assert (told.exit_code, told.stderr) == (ending.INTERRUPTED, "\nInterrupted, no result.\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reviewgraph import read_reviews
-from reviewgraph.formats.values import parse_number
+from reviewgraph.formats.values import ask_direction, parse_number
 from tests.reviewgraph.formats.exports import as_csv, as_xlsx
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
@@ -99,3 +99,12 @@ def test_a_scale_has_distinct_grades(write, scale):
 
 def test_a_scale_tells_the_direction_alone(write):
     assert "leave it out" in refused(write(HOTCRP), scale="A>B", lower_is_better=True)
+
+
+@pytest.mark.parametrize(
+    ("grades", "example"), [(["good", "bad"], "bad>good"), (["A" * 5_000, "B"], "A>B>C"), (['so "good"', "B"], "A>B>C")]
+)
+def test_the_example_of_a_scale_can_be_copied(grades, example):
+    told = ask_direction(grades)
+    assert f'--scale "{example}"' in told
+    assert len(told) < 500

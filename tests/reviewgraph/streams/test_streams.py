@@ -130,6 +130,14 @@ def test_refusals_are_those_of_reading_at_once(tmp_path: Path, case: str) -> Non
         assert str(found.value) == str(whole.value)
 
 
+def test_labels_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
+    label = pa.array([b"a", b"\xb4"], pa.binary()).view(pa.string())
+    path = written(tmp_path, reviewer=label, item=["p", "q"])
+    for batch in (1, 100):
+        with pytest.raises(InputError, match="the Parquet file cannot be read"), stream_reviews(path, batch=batch):
+            pass
+
+
 def test_what_is_not_read_by_batches_is_said(tmp_path: Path) -> None:
     text = tmp_path / "a.csv"
     text.write_text("reviewer,item\n1,2\n")

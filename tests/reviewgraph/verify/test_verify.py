@@ -102,6 +102,8 @@ def test_files_are_verified_too(words: tuple[str, ...], change: tuple[str, str],
         ("{", "expected one JSON object"),
         ('{"status": 1}', "found other keys"),
         ('{"method": NaN, "items": []}', "NaN is no number"),
+        ('{"method": 1e999, "items": []}', "1e999 is too large for a number"),
+        ('{"method": 1, "items": [' + "9" * 400 + "]}", "is too large for a number"),
         ("paper,email\n1,a\n", "uploads for other systems cannot be verified"),
         ("", "expected the CSV"),
     ],
@@ -119,5 +121,8 @@ def test_keys_that_lack_or_are_something_else_are_refused() -> None:
         told = verified("answer.json", "reviews.csv", answer={**check, key: value})
         assert told.exit_code == 2, key
         assert "Traceback" not in told.stderr
+    long = verified("answer.json", "reviews.csv", answer={**check, "level": ["x" * 10_000]})
+    assert long.exit_code == 2
+    assert len(long.stderr) < 500
     assert verified("missing.json", "reviews.csv").exit_code == 2
     assert verified("answer.json").exit_code == 2
