@@ -235,12 +235,14 @@ def plan_extra_reviews(
         min_reviews=min_reviews,
         gone=gone,
     )
+    # What scores say of the items is no part of the search: it takes as long as a calibration does.
+    with whole.paused():
+        aim = goal.aim(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
     with POLICY.within(whole.left):
         budget = None if max_reviews is None else max_reviews - len(known.fixed)
         share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
         ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
-        aim = goal.aim(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
         if aim is not None:
             expect_an_end(aim, budget)
         task = new_task(known, _room_for(reviews), use_scores=use_scores)
