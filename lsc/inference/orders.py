@@ -15,6 +15,8 @@ from lsc.inference.layout import Block
 from lsc.inference.scale_users import Cavity
 from reviewgraph.reviews import FloatArray
 
+#: Papers of a reviewer up to which the grid holds their order: of a thousand, it seems likelier than it is.
+LONGEST = 200
 #: Points of the grid, and standard deviations that it reaches beyond the extreme papers.
 POINTS, REACH = 48, 4.0
 #: Rises of a logarithm below which an exponential is straight, and the least part of a probability that counts.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from lsc.inference.checking import LEAST, expect_no_slip, farthest
 from lsc.inference.preparing import Passes, Rows, extremes
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
+from reviewgraph.streams.spill import Spill
 
 if TYPE_CHECKING:
     from reviewgraph.streams.table import Stream
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 PIECE = 1 << 19
 #: Different scores that are held at once while equal ones are counted.
 ROOM = 1 << 20
+#: Files among which more are shared out: fewer than a process may open.
+MOST_FILES = 256
 #: Bits of a number that are counted in one pass, and how many it has.
 DIGIT, BITS = 16, 64
 
@@ -118,25 +122,41 @@ def equal_scores_by_passes(scores: Passes, size: int) -> float:
     """Return the probability that two of so many scores are equal, as :func:`lsc.inference.preparing.equal_scores`."""
     if size < 2:
         return 0.0
-    pairs = _pairs(scores, 1, 0)
+    pairs = _pairs(scores())
     if pairs is None:
-        # Too many different ones: those of one remainder at a time.
-        parts = -(-2 * size // ROOM)
-        pairs = sum(_pairs(scores, parts, part) or 0.0 for part in range(parts))
+        pairs = _pairs_by_remainder(scores, min(-(-2 * size // ROOM), MOST_FILES))
     return pairs / (size * (size - 1.0))
 
 
-def _pairs(scores: Passes, parts: int, part: int) -> float | None:
-    """Count ordered pairs of equal scores among those of one remainder; None if all at once are too many."""
+def _pairs(pieces: Iterable[FloatArray]) -> float | None:
+    """Count ordered pairs of equal scores; None if too many are different to be held."""
     value, count = np.empty(0, np.uint64), np.empty(0)
-    for score in scores():
-        key = _keys(score)
-        fresh, times = np.unique(key[_mixed(key) % np.uint64(parts) == part], return_counts=True)
+    for score in pieces:
+        fresh, times = np.unique(_keys(score), return_counts=True)
         value, place = np.unique(np.concatenate([value, fresh]), return_inverse=True)
         count = np.asarray(np.bincount(place, np.concatenate([count, times]), value.size), np.float64)
-        if parts == 1 and value.size > ROOM:
+        if value.size > ROOM:
             return None
-    return float((count * (count - 1.0)).sum())
+    return _ordered(count)
+
+
+def _pairs_by_remainder(scores: Passes, parts: int) -> float:
+    """Count them by two passes: those of one remainder go to one file, and each file is sorted by itself."""
+    with ExitStack() as stack:
+        spills = [stack.enter_context(Spill("<u8")) for _ in range(parts)]
+        for score in scores():
+            key = _keys(score)
+            home = (_mixed(key) % np.uint64(parts)).astype(np.int64)
+            key, cuts = key[np.argsort(home, kind="stable")], np.cumsum(np.bincount(home, minlength=parts))
+            for spill, mine in zip(spills, np.split(key, cuts[:-1]), strict=True):
+                spill.append(mine)
+        return sum(_ordered(np.unique(spill.read(0, len(spill)), return_counts=True)[1]) for spill in spills)
+
+
+def _ordered(count: FloatArray | IntArray) -> float:
+    """Return the number of ordered pairs within groups of these sizes."""
+    each = count.astype(np.float64)
+    return float((each * (each - 1.0)).sum())
 
 
 def _mixed(key: KeyArray) -> KeyArray:

@@ -14,6 +14,7 @@ from lsc.inference.learning import Gradient
 from lsc.inference.likeness import likeness_step
 from lsc.inference.mixture import Mixed, mixed_step, rows
 from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Extent, rescaled
+from lsc.inference.orders import LONGEST
 from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, Cavity, Message, Nodes, message, step
 from lsc.inference.states import Believed, Gauge, Messages, Part, Problem, State, beliefs, is_nothing, spoken
 from reviewgraph.reviews import BoolArray, FloatArray
@@ -125,9 +126,9 @@ def _step_blocks(
 
 
 def _block_step(problem: Problem, state: State, given: Inputs, learn: bool) -> Mixed:
-    """Step of one block, with reviewers who only order mixed in where the model has them."""
+    """Step of one block, with reviewers who only order mixed in where the model has them, of not too many papers."""
     found = step(*given[:3], state.theta, given.factor, given.log_weight, problem.rounding, learn=learn)
-    if state.extent.orders:
+    if state.extent.orders and given.block.shape[0] <= LONGEST:
         fresh = nodes_of(state.fresh, given.block, state.extent)
         same = (state.theta, given.factor, problem.rounding)
         return mixed_step(given.block, given.cavity, found, fresh, *same, learn=learn)

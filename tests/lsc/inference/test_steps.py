@@ -9,8 +9,8 @@ from lsc.inference.averages import fit_averages
 from lsc.inference.layout import lay_out
 from lsc.inference.learning import Gradient, ascend, at_rest
 from lsc.inference.likeness import likeness_step, spectrum
-from lsc.inference.model import G1, LOG_OWN, LOG_S_R, LOWEST, MU, SIZE, START
-from lsc.inference.orders import order_step
+from lsc.inference.model import G1, LOG_OWN, LOG_S_R, LOGIT_W, LOWEST, MU, SIZE, START
+from lsc.inference.orders import LONGEST, order_step
 from lsc.inference.preparing import Rows, prepare
 from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, Cavity, Message, Nodes, step
 from lsc.inference.states import start
@@ -137,6 +137,24 @@ def test_no_order_of_papers_alike_is_likelier_than_another(size: int) -> None:
     score = np.random.default_rng(size).standard_normal(size).tolist()
     found = order_step(block_of([score]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
     assert -0.25 < found.log_probability[0] < 0.01
+
+
+def test_the_order_of_so_many_papers_that_the_grid_cannot_hold_it_is_not_asked() -> None:
+    rng, load = np.random.default_rng(0), np.array([LONGEST + 50, 4])
+    who, what = np.repeat([0, 1], load), np.concatenate([np.arange(size) for size in load])
+    rows = Rows(who, what, rng.standard_normal(who.size))
+    problem = prepare(rows, 2, int(load.max())).problem
+    theta = START.copy()
+    theta[LOGIT_W] = 0.0
+    found = sweep(problem, start(problem, theta, Extent(orders=True)))
+    assert found.state.orders[0] == 0.0
+    assert found.state.orders[1] > 0.0
+
+
+@pytest.mark.parametrize("size", [5, 50, LONGEST])
+def test_papers_alike_are_in_any_order_with_the_same_probability(size: int) -> None:
+    one = order_step(block_of([np.arange(size)]), Cavity(np.zeros((size, 1)), np.ones((size, 1))), 0.25)
+    assert -0.06 * size < one.log_probability[0] < 0.0  # never likelier than it is
 
 
 def test_equal_scores_count_once_among_the_orders() -> None:
