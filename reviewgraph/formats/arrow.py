@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
 _BLOCK = 1 << 24
+#: Encoded while it is read: to encode afterwards needs the compute functions of Arrow, which take longer to load.
+_ENCODED = pa.dictionary(pa.int32(), pa.large_string())
 
 
 def read_plain(
@@ -54,7 +56,7 @@ def read_plain(
             read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=_BLOCK),
             parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
             convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.large_string()), check_utf8=False
+                include_columns=wanted, column_types=dict.fromkeys(wanted, _ENCODED), check_utf8=False
             ),
         )
     except pa.ArrowException:
@@ -62,7 +64,7 @@ def read_plain(
     # Arrow passes over blank lines; where it did, its rows do not tell their lines, which messages need.
     if table.num_rows != _count_lines(data, start):
         return None
-    return [_encoded(table.column(name)) for name in wanted]
+    return [_column(table.column(name).unify_dictionaries()) for name in wanted]
 
 
 def _count_lines(data: bytes, start: int) -> int:
@@ -77,13 +79,18 @@ def _count_lines(data: bytes, start: int) -> int:
 
 
 def _encoded(column: Any) -> Column:
-    """Return a column of Arrow in dictionary form, nulls as empty text."""
-    if not len(column):  # which Arrow before 26 cannot combine
-        return Column(np.empty(0, np.int64), [])
+    """Return a column of a file in dictionary form, nulls as empty text."""
     stored = pa.types.is_dictionary(column.type)
-    whole = (column.unify_dictionaries() if stored else column.dictionary_encode()).combine_chunks()
+    return _column(column.unify_dictionaries() if stored else column.dictionary_encode(), compact=stored)
+
+
+def _column(encoded: Any, *, compact: bool = False) -> Column:
+    """Return a column of Arrow that has one dictionary, ``compact`` where that may hold a value twice or unused."""
+    if not len(encoded):  # which Arrow before 26 cannot combine
+        return Column(np.empty(0, np.int64), [])
+    whole = encoded.combine_chunks()
     values = _texts(whole.dictionary)
-    if stored or whole.null_count:
+    if compact or whole.null_count:
         return _compact(whole.indices.fill_null(len(values)), [*values, ""])
     return Column(_numbers(whole.indices), values)
 
