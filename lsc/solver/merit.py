@@ -47,7 +47,6 @@ class Objective(ABC):
         self.squares, self.length, self.stationarity = 0.0, 0.0, 0.0
         self.pull, self.tilt = np.zeros(n), np.zeros(n)
         self.anchor, self.direction = np.zeros(n), np.zeros(n)
-        self._weight = 1.0 / np.maximum(common.degree, 1.0)
         self._slope_free = False
 
     @abstractmethod
@@ -58,23 +57,48 @@ class Objective(ABC):
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
         """Return the direction of Newton's method at the point evaluated last, solved to ``tolerance``."""
 
-    def weighed(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Return value and gradient of F and T, those of F being there already; known qualities have no gradient."""
-        common, self._slope_free = common_line(self.common, x, self.tilt)
-        value = 0.5 * self.squares + self.common_weight * (0.5 * common - inner(self.anchor, x))
-        gradient = self.pull + self.common_weight * (self.tilt - self.anchor)
-        self.pull[self.fixed] = gradient[self.fixed] = 0.0
-        self.length, self.stationarity = self._norm(gradient), self._norm(self.pull)
-        return value, gradient
-
-    def _norm(self, gradient: FloatArray) -> float:
-        """Length of a gradient per review: each item's part divided by the root of its number of reviews."""
-        return math.sqrt(inner(gradient, self._weight * gradient) / self.common.reviews)
-
     def stay(self, weight: float) -> None:
         """Measure distances from the point evaluated last, with a weight, instead of secondary objectives."""
         self.line_weight, self.common_weight = 0.0, weight
         self.anchor = self.tilt.copy()
+
+
+def _weigh(
+    common: Common,
+    fixed: BoolArray,
+    squares: float,
+    line: float,
+    line_weight: float,
+    common_weight: float,
+    anchor: FloatArray,
+    x: FloatArray,
+    pull: FloatArray,
+    bend: FloatArray,
+    tilt: FloatArray,
+    gradient: FloatArray,
+) -> tuple[float, bool, float, float]:
+    """Value and gradient of the objective, from F and G and half their gradients ``pull`` and ``bend``.
+
+    Returns the value, whether the slope of the common line is free, and the lengths per review of the gradients of f
+    and of F / 2, each item's part divided by the root of its number of reviews; known qualities have no gradient.
+    """
+    distance, free = common_line(common, x, tilt)
+    along, length, stationarity = 0.0, 0.0, 0.0
+    for i in range(len(x)):
+        along += anchor[i] * x[i]
+        gradient[i] = pull[i] + common_weight * (tilt[i] - anchor[i])
+        if line_weight > 0.0:
+            gradient[i] += line_weight * bend[i]
+        if fixed[i]:
+            pull[i] = gradient[i] = 0.0
+        share = 1.0 / max(common.degree[i], 1.0)
+        length += gradient[i] * gradient[i] * share
+        stationarity += pull[i] * pull[i] * share
+    value = 0.5 * squares + 0.5 * line_weight * line + common_weight * (0.5 * distance - along)
+    return value, free, math.sqrt(length / common.reviews), math.sqrt(stationarity / common.reviews)
+
+
+weigh = Kernel(_weigh, element=ELEMENT)
 
 
 def _measure(
@@ -82,7 +106,6 @@ def _measure(
     face: Face,
     common: Common,
     fixed: BoolArray,
-    straighten: bool,
     line_weight: float,
     common_weight: float,
     anchor: FloatArray,
@@ -92,31 +115,13 @@ def _measure(
     bend: FloatArray,
     tilt: FloatArray,
     gradient: FloatArray,
-) -> tuple[float, float, bool, float, float]:
-    """Value and gradient of the objective, from the projections of reviewers who need not be linear.
-
-    Returns the value, the squared distances alone, whether the slope of the common line is free, and the squared
-    lengths per review of the gradients of both, each item's part divided by its number of reviews.
-    """
+) -> tuple[float, tuple[float, bool, float, float]]:
+    """Squared distances from the projections of reviewers who need not be linear, and what :func:`_weigh` returns."""
     pull[:] = 0.0
     bend[:] = 0.0
-    squares, line = distances(table, face, straighten, x, perceived, pull, bend)
-    distance, free = common_line(common, x, tilt)
-    along, length, stationarity = 0.0, 0.0, 0.0
-    for i in range(len(x)):
-        along += anchor[i] * x[i]
-        gradient[i] = pull[i] + common_weight * (tilt[i] - anchor[i])
-        if straighten:
-            gradient[i] += line_weight * bend[i]
-        if fixed[i]:
-            pull[i] = gradient[i] = 0.0
-        share = 1.0 / max(common.degree[i], 1.0)
-        length += gradient[i] * gradient[i] * share
-        stationarity += pull[i] * pull[i] * share
-    value = 0.5 * squares + common_weight * (0.5 * distance - along)
-    if straighten:
-        value += 0.5 * line_weight * line
-    return value, squares, free, length / common.reviews, stationarity / common.reviews
+    squares, line = distances(table, face, line_weight > 0.0, x, perceived, pull, bend)
+    weighed = weigh(common, fixed, squares, line, line_weight, common_weight, anchor, x, pull, bend, tilt, gradient)
+    return squares, weighed
 
 
 measure = Kernel(_measure, element=ELEMENT)
@@ -145,17 +150,16 @@ class Merit(Objective):
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Value and gradient (zero at known qualities); the face and perceived qualities are those of ``x``."""
-        straighten = self.bends and self.line_weight > 0.0
         if self._chains:
             project_chains(self.table, self.face, x, self.perceived)
         if self._bents:
             project_bents(self.table, self.face, x, self.perceived)
         gradient = np.empty(len(x))
-        value, self.squares, self._slope_free, length, stationarity = measure(
-            self.table, self.face, self.common, self.fixed, straighten, self.line_weight, self.common_weight,
+        self.squares, weighed = measure(
+            self.table, self.face, self.common, self.fixed, self.line_weight if self.bends else 0.0, self.common_weight,
             self.anchor, x, self.perceived, self.pull, self.bend, self.tilt, gradient,
         )  # fmt: skip
-        self.length, self.stationarity = math.sqrt(length), math.sqrt(stationarity)
+        value, self._slope_free, self.length, self.stationarity = weighed
         return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:

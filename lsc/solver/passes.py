@@ -14,7 +14,7 @@ import numpy as np
 
 from lsc.solver.faces import distances
 from lsc.solver.lines import advance, aim, begin_descent, common_diagonal, common_image
-from lsc.solver.merit import Objective
+from lsc.solver.merit import Objective, weigh
 from lsc.solver.parts import Part, hand_back, laid_out, leave_diagonal, leave_lines, look_up, slopes
 from lsc.solver.tables import Common, Table, first_face
 from reviewgraph.kernels.compiling import Kernel
@@ -110,7 +110,12 @@ class Passes(Objective):
         """Value and gradient (zero at known qualities), by one pass."""
         self.pull[:] = 0.0
         self.squares = self._pass(leave_lines, x, self.pull, fit=True)
-        return self.weighed(x)
+        gradient = np.empty(x.size)
+        value, self._slope_free, self.length, self.stationarity = weigh(
+            self.common, self.fixed, self.squares, 0.0, 0.0, self.common_weight,
+            self.anchor, x, self.pull, np.empty(0), self.tilt, gradient,
+        )  # fmt: skip
+        return value, gradient
 
     def newton(self, gradient: FloatArray, tolerance: float, max_steps: int) -> FloatArray:
         """Return the direction, by one pass for each step of conjugate gradients."""
