@@ -36,7 +36,7 @@ QUICK, LONG_FORCING, LONG_SHARE = 30, 1e-3, 1e-6
 LONG_PATH = (*((0.0, 10.0**-e, 10.0 ** -(e + 1)) for e in range(6)), *LINEAR_PATH)
 #: How many proximal steps, the weight of the first one's distance and what it is multiplied by from step to step, and
 #: the part of the gradient of F that its inner gradient may keep. Below the least weight rounding would decide.
-PROXIMAL_STEPS, PROXIMAL_WEIGHT, SHRINK, SHARE = 30, 1e-8, 0.02, 0.2
+PROXIMAL_STEPS, PROXIMAL_WEIGHT, SHRINK, SHARE = 30, 1e-8, 0.02, 0.8
 LEAST = 1e-12
 #: The last proximal step may change the objective by this part: where data leave F nearly flat, a small gradient alone
 #: is found too early.
