@@ -16,7 +16,7 @@ from lsc.experiments.published import PEER_GRADING
 from lsc.experiments.running import measure
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import Role
-from reviewgraph.formats.problems import quote_all
+from reviewgraph.formats.problems import quote, quote_all
 from reviewgraph.formats.side.fields import Field
 from reviewgraph.formats.side.reading import read_columns
 from reviewgraph.formats.values import parse_number
@@ -62,7 +62,7 @@ def from_truth(reviews: Reviews, truth: Mapping[Any, float], name: str = "all") 
     """
     known = reviews.printed([truth.get(item, np.nan) for item in reviews.items])
     if not np.isfinite(known).any():
-        message = f"truth: expected items of the reviews, such as {reviews.items[0]!r}; found none of them"
+        message = f"truth: expected items of the reviews, such as {quote(str(reviews.items[0]))}; found none of them"
         raise InputError(message)
     return Graded(name, reviews, known)
 

@@ -38,7 +38,7 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
     does not, with the first reasons.
     """
     answer, command = _made_by(path)
-    with command.make_context(answer.command, list(words), parent=ctx.parent) as made:
+    with _as_asked(path, command, answer.command, list(words), ctx.parent) as made:
         findings = _findings(made, answer)
         if made.params.get("as_json"):
             print_json(findings.to_dict())
@@ -61,6 +61,19 @@ def _made_by(path: str) -> tuple[Answer, click.Command]:
         message = f"{path}: expected an answer of a command that is installed, found one of {answer.command}"
         raise Refusal(message)
     return answer, command
+
+
+def _as_asked(
+    path: str, command: click.Command, name: str, words: list[str], parent: click.Context | None
+) -> click.Context:
+    """Read the words that follow ANSWER as the command that made it does."""
+    from reviewgraph.cli.refusal import Refusal
+
+    try:
+        return command.make_context(name, words, parent=parent)
+    except click.UsageError as error:
+        message = f"{path} is an answer of `{name}`, whose arguments and options are expected. {error.format_message()}"
+        raise Refusal(message) from error
 
 
 @refusing

@@ -77,7 +77,7 @@ def naive_minimum(programme, solver="CLARABEL", **options):
     parts = [constraints(programme, j) for j in range(len(programme.shape))]
     stated = []
     for kind in (0, 1):
-        matrix = sp.block_diag([part[kind][0] for part in parts], format="csr")
+        matrix = sp.block_diag([sp.csr_array(part[kind][0]) for part in parts], format="csr")
         right = np.concatenate([part[kind][1] for part in parts])
         if len(right):
             stated.append(matrix @ p >= right if kind == 0 else matrix @ p == right)
