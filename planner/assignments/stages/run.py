@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from planner.assignments.model.levels import aim_named
 from planner.assignments.model.network import flip
 from planner.assignments.stages.deciding import decide
 from planner.assignments.stages.ends import Ends
+from planner.assignments.steps.dropouts import uncovered_without
 from planner.assignments.steps.flow import whole, whole_costs
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
@@ -56,12 +56,13 @@ FEWEST = 3
 _LOOKING = "reviewers on whom the level hangs"
 
 
-@cache
-def _compile_kernels() -> float:
+def _compile_kernels(clock: Clock) -> float:
     """Run what the search runs many times on a toy problem; returns the seconds of compiling, where any was to be done.
 
-    To load what was compiled before counts as part of the search.
+    To load what was compiled before counts as part of the search; whoever stops the clock stops this as well.
     """
+    if uncovered_without.is_loaded or clock.over():
+        return 0.0
     from numba.core import event
 
     spent: list[float] = []
@@ -69,7 +70,7 @@ def _compile_kernels() -> float:
     # Two blocks that nothing links, and more pairs than are settled exactly: forcing and mending are compiled, too.
     toy = build(scored_pairs(np.kron(np.eye(2), np.ones((3, 6))), None, None), wishes)
     with POLICY.at_once(), event.install_timer("numba:compile", spent.append):
-        Run(toy, aim_named("double"), 1, 0, Clock(60.0), lambda words, done=None: None).result()
+        Run(toy, aim_named("double"), 1, 0, Clock(None, clock), lambda words, done=None: None).result()
     return sum(spent)
 
 
@@ -107,7 +108,7 @@ class Run(Ends):
         """Find the best assignment under the rules, before any level; the answer where there is none."""
         problem = self.problem
         if problem.item.size >= COMPILE_PAIRS:
-            self.clock.deadline += _compile_kernels()
+            self.clock.deadline += _compile_kernels(self.clock)
         # 1. The best assignment by affinity, or a cut that proves that there is none.
         routes = routes_of(problem)
         self.scale = scale_of(problem, routes, problem.affinity)
