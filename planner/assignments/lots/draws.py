@@ -15,7 +15,7 @@ from planner.assignments.lots.rounding import drawn, flow_of
 from planner.assignments.lots.units import UNITS, through_rules
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
-from planner.assignments.steps.robust import exposed_ones, harden
+from planner.assignments.steps.robust import harden
 from planner.assignments.teams.panels import broken_items, repair
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def mended(
     linker = Linker(core, costs_of_changes(problem.worth, chosen, full, rng), clock)
     reached = linker.link()
     if reached and survive:
-        missing = harden(linker, rng)
-        reached = missing is not None and not exposed_ones(core, missing).any()
+        found = harden(linker, rng)
+        reached = found is not None and not found.exposed.any()
         at_once = at_once and bool((core.net.assigned == first).all())
     return Draw(first, core.net.assigned.copy(), at_once, reached, tuple(linker.forced))
 

@@ -21,7 +21,7 @@ from planner.assignments.steps.flow import whole, whole_costs
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
 from planner.assignments.steps.price import least_loss
-from planner.assignments.steps.robust import Robust, exposed_ones, harden
+from planner.assignments.steps.robust import Robust, harden
 from planner.assignments.steps.watching import missing_without
 from planner.assignments.teams.best import Teams, best_teams, routes_of, scale_of
 from planner.assignments.teams.fewest import fewest_first
@@ -244,12 +244,12 @@ class Run(Ends):
         if self.fair is None and self._decided(linker, survive=True):
             return self._critical(linker)
         # Where somebody must be critical, mending leaves as few as it can.
-        missing = harden(linker, np.random.default_rng(self.seed))
-        if missing is None:
+        found = harden(linker, np.random.default_rng(self.seed))
+        if found is None:
             self.unsure = True
             return None
-        self.exposed = self._labels(exposed_ones(linker.core, missing))
-        return self._labels(missing)
+        self.exposed = self._labels(found.exposed)
+        return self._labels(found.missing)
 
     def _critical(self, linker: Linker) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,21 +35,28 @@ CLOSING = 0.3
 ROUNDS = 4
 
 
-def harden(linker: Linker, rng: np.random.Generator) -> IntArray | None:
-    """Change the assignment until the level outlives what it shall; returns what is missing without each reviewer.
+class Hardened(NamedTuple):
+    """What is missing without each reviewer, and without each of those who are exposed, 0 for the others: both (M,)."""
 
-    None where time was over before that was known. Ends with the assignment of which least is missing, pairs forced for
-    that being freed again where it survives without them; it never gives up the level itself. Who is exposed says the
-    aim: all reviewers, or those of critical reviews; mending these may expose others, who join them in the next round.
+    missing: IntArray
+    exposed: IntArray
+
+
+def harden(linker: Linker, rng: np.random.Generator) -> Hardened | None:
+    """Change the assignment until the level outlives what it shall; None where it is not known in time whether it does.
+
+    Ends with the assignment of which least is missing, pairs forced for that being freed again where it survives
+    without them; it never gives up the level itself. Who is exposed says the aim: all reviewers, or those of critical
+    reviews; mending these may expose others, who join them in the next round.
     """
     core, clock, exposed = linker.core, linker.clock, np.zeros(linker.net.n_held.size, np.bool_)
     given = linker.net.locked.copy()
     given[linker.forced] = False
     with suppress(TimeOver):
         for _ in range(ROUNDS):
-            found, missing = core.aim.exposed(core.table()), missing_without(core, clock)
+            found, missing = core.aim.exposed(core.table(), clock), missing_without(core, clock)
             if not missing[found].any():
-                return missing
+                return Hardened(missing, np.where(found, missing, 0))
             exposed |= found
             search = _Search(linker, rng, exposed, given)
             if search.run():
@@ -60,14 +67,11 @@ def harden(linker: Linker, rng: np.random.Generator) -> IntArray | None:
             if found.all():
                 break
     try:
-        return missing_without(core, clock.no_less_than(CLOSING))
+        until = clock.no_less_than(CLOSING)
+        found, missing = core.aim.exposed(core.table(), until), missing_without(core, until)
     except TimeOver:
         return None
-
-
-def exposed_ones(core: Core, missing: IntArray) -> IntArray:
-    """Of what is missing without each reviewer, what counts for the aim; 0 for the others."""
-    return np.where(core.aim.exposed(core.table()), missing, 0)
+    return Hardened(missing, np.where(found, missing, 0))
 
 
 class Robust:
