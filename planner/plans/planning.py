@@ -342,8 +342,10 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
 
 def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     """Make the best plan within a budget, or of what was found in time."""
-    until = Clock(max(clock.left(), LEAST_FOR_BUDGET))
     known = ledger.part if ledger.pairs is None else ledger.pairs
+    # Where time is over a part that is known is told at once, unless it is to fit a budget or fills needs alone.
+    told = known is not None and ledger.budget is None and not task.needs.total
+    until = clock if told else Clock(max(clock.left(), LEAST_FOR_BUDGET))
     pairs, sure = covered.best_few(target, task, known, ledger.budget, until)
     if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
