@@ -159,7 +159,9 @@ def _on(task: Task, pairs: IntArray) -> Task:
 
 def _part(ledger: Ledger, share: float, beside: int = 0) -> Ledger:
     """Return a ledger for a part of the problem, ``beside`` reviews being chosen already."""
-    return Ledger(ledger.clock.share(share), budget=None if ledger.budget is None else ledger.budget - beside)
+    allowed = None if ledger.budget is None else ledger.budget - beside
+    # What fills the needs is a part of the way already: no plan is worth going beyond the time.
+    return Ledger(ledger.clock.share(share), budget=allowed, part=no_pairs())
 
 
 def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng: np.random.Generator) -> None:
