@@ -13,6 +13,9 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
+#: Seconds between two looks at a clock, where the work is cut into pieces.
+LOOK = 0.02
+
 
 class TimeOver(Exception):
     """Time ended within a step that has no result by halves: whoever keeps what is known so far goes on with that."""
@@ -65,6 +68,44 @@ class Clock:
         for thing in things:
             self.check()
             yield thing
+
+    def pieces(self, count: int) -> Iterator[tuple[int, int]]:
+        """Cut so many steps into ranges, each about as long as fits between two looks at the clock.
+
+        Raises
+        ------
+        TimeOver
+            If the clock is over before the next one.
+
+        Examples
+        --------
+        >>> [step for first, last in Clock(None).pieces(9) for step in range(first, last)]
+        [0, 1, 2, 3, 4, 5, 6, 7, 8]
+        """
+        first, size = 0, 1
+        while first < count:
+            self.check()
+            last, begun = min(first + size, count), time.monotonic()
+            yield first, last
+            first, size = last, max(size // 2, 1) if time.monotonic() - begun > LOOK else 2 * size
+
+    def no_less_than(self, seconds: float) -> Clock:
+        """Return a clock for closing work: what is left of this one, and so many seconds where that is less.
+
+        >>> 59 < Clock(0.0).no_less_than(60.0).left() <= 60
+        True
+        """
+        return Clock(max(self.left(), seconds))
+
+    def keep_back(self, seconds: float) -> None:
+        """Be over so much sooner, which leaves time for what is done then.
+
+        >>> clock = Clock(60.0)
+        >>> clock.keep_back(50.0)
+        >>> clock.left() <= 10.0
+        True
+        """
+        self.deadline -= seconds
 
     def stopped(self) -> bool:
         """Whether somebody pressed Ctrl-C, which stops the clocks within this one, too."""

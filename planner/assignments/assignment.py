@@ -76,7 +76,7 @@ class Assignment(Pictured):
         The largest total under the same demands, loads, conflicts and fixed pairs without a connection level; NaN
         when there is none.
     critical
-        Reviewers without whom the level would not hold; None if they were not looked for.
+        Reviewers without whom the level would not hold; None if they were not looked for, or not known in time.
     forced
         Pairs that the level forced in, beyond what affinity chose.
     explanation

@@ -37,6 +37,7 @@ from reviewgraph.words import counted
 if TYPE_CHECKING:
     from planner.panels.attributes import Attributes
     from planner.panels.rules import Rule
+    from planner.plans.model.constraints import Constraints
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
     from planner.plans.objectives.aim import Aim
@@ -48,7 +49,11 @@ if TYPE_CHECKING:
     from reviewgraph.sides.given import Chosen, Numbered, Pairs, Valued
 
 #: Share of the time for a whole plan where a budget may be too small for one, and seconds for the best few at least.
-BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.5
+BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.3
+#: Share of the time at most that is kept for what is told in the end.
+RESERVE = 0.1
+#: Seconds at least to see what a plan outlives, and which losses its reviews mend.
+CLOSING = 0.3
 #: Share of the time for a plan that reaches the level with nothing lost, where reviews may go missing; and the
 #: probability with which the level is then to be kept.
 BEFORE_KEEPING, KEEP = 0.1, 0.95
@@ -240,12 +245,12 @@ def plan_extra_reviews(
         aim = goal.aim(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
     with POLICY.within(whole.left):
+        task = _task(known, whole, RESERVE * time_limit, use_scores=use_scores)
         budget = None if max_reviews is None else max_reviews - len(known.fixed)
         share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
         ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
         if aim is not None:
             expect_an_end(aim, budget)
-        task = new_task(known, _room_for(reviews), use_scores=use_scores)
         too_many = refusals.fixed_too_many(task)
         if too_many:
             return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
@@ -298,6 +303,17 @@ def _told(plan: Plan, target: Target, keeping: Keeping) -> Plan:
     return replace(plan, keeping=keeping, explanation=(*plan.explanation, *partial.how_kept(target, keeping)))
 
 
+def _task(known: Constraints, clock: Clock, reserve: float, *, use_scores: bool) -> Task:
+    """State the task, and keep back the time that this took, up to a reserve.
+
+    What a plan joins and what proves it are told once the search is over; groups are found for that as they are here.
+    """
+    begun = Clock(None)
+    task = new_task(known, _room_for(known.reviews), use_scores=use_scores)
+    clock.keep_back(min(begun.elapsed(), reserve))
+    return task
+
+
 def _room_for(reviews: Reviews) -> int:
     """Reviews that a plan can hold at most: joins, uncovered items, and first reviews of new reviewers."""
     return 3 * (reviews.n_items + reviews.n_reviewers) + 64
@@ -326,10 +342,12 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
 
 def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     """Make the best plan within a budget, or of what was found in time."""
-    until = Clock(max(clock.left(), LEAST_FOR_BUDGET))
     known = ledger.part if ledger.pairs is None else ledger.pairs
+    # Where time is over a part that is known is told at once, unless it is to fit a budget or fills needs alone.
+    told = known is not None and ledger.budget is None and not task.needs.total
+    until = clock if told else Clock(max(clock.left(), LEAST_FOR_BUDGET))
     pairs, sure = covered.best_few(target, task, known, ledger.budget, until)
-    if covered.holds(target, task, pairs):
+    if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)
     reasons = [*ledger.reasons, partial.why_partial(target, ledger), *partial.still_short(task, pairs)]
     status = PlanStatus.LEVEL_MISSED if ledger.budget is None else PlanStatus.BUDGET_EXHAUSTED
@@ -354,7 +372,7 @@ def _plan(
     everything = np.concatenate([fixed, pairs[target.order(task, pairs)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
     # What a fixed review joins is told from the reviews without it.
-    joined, covers, left = effects.joins(plain, target, everything)
+    joined, covers, left = effects.joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))
     table, shift = rules.reviews, len(rules.fixed)
     said = said_under(table.reviewers, table.items)
     chosen = tuple(

@@ -10,6 +10,7 @@ from planner.plans.model.task import new_task
 from planner.plans.targets import target_named
 from planner.plans.words.effects import joins
 from planner.plans.words.needs import filled
+from reviewgraph.clock import Clock
 from reviewgraph.labels import natural_key
 from reviewgraph.mentions import said_under
 
@@ -28,7 +29,7 @@ def coded_plan(found: Plan) -> Plan:
     """Return a plan, whose tables stand under codes already, with all it says under codes."""
     rules, table, pairs = found.constraints, found.constraints.reviews, found.pairs
     task = new_task(rules.without_fixed(), found.count + 1, use_scores=found.use_scores)
-    joined, *_ = joins(task, target_named(found.target), pairs)
+    joined, *_ = joins(task, target_named(found.target), pairs, Clock(None))
     reviews = tuple(
         replace(
             review,

@@ -70,11 +70,14 @@ class Commands(click.Group):
         Ctrl-C, where the command does not answer it with a result, a pipe that nobody reads, a full disk and a failure
         of this program have an exit status of their own.
         """
-        with ended_by_failure(), ended_by_streams(), answered_interrupts() as end_answers:
+        with ended_by_failure(), ended_by_streams(), answered_interrupts() as answers:
             try:
                 return super().invoke(ctx)
-            except KeyboardInterrupt:
-                end_answers()
+            except (KeyboardInterrupt, ImportError, AttributeError) as error:
+                answers.end()
+                # What Ctrl-C comes upon while it loads stays half loaded, and fails whoever needs it afterwards.
+                if not isinstance(error, KeyboardInterrupt) and not answers.heard.is_set():
+                    raise
                 say("Interrupted, no result.")
                 ctx.exit(INTERRUPTED)
 

@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import click
 
@@ -88,20 +89,27 @@ def discard_the_rest() -> None:
             os.close(nowhere)
 
 
+class Answers(NamedTuple):
+    """What answers Ctrl-C: ``end`` ends that, and ``heard`` is set once there was one."""
+
+    end: Callable[[], None]
+    heard: threading.Event
+
+
 @contextlib.contextmanager
-def answered_interrupts() -> Iterator[Callable[[], None]]:
+def answered_interrupts() -> Iterator[Answers]:
     """Answer Ctrl-C in words at once, whatever the command is doing; in the main thread only.
 
     Python hears of the signal between two of its own steps, which may take long to come. A thread of its own is told by
-    the system. Gives a function that ends the answers: the command has the last word.
+    the system. The command has the last word.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: None
+        yield Answers(lambda: None, threading.Event())
         return
     told, tell = socket.socketpair()
     tell.setblocking(False)
-    over, saying = threading.Event(), threading.Lock()
-    watcher = threading.Thread(target=_answer, args=(told, over, saying), daemon=True)
+    over, heard, saying = threading.Event(), threading.Event(), threading.Lock()
+    watcher = threading.Thread(target=_answer, args=(told, over, heard, saying), daemon=True)
 
     def end_answers() -> None:
         with saying:  # what has begun to be said is said first
@@ -110,7 +118,7 @@ def answered_interrupts() -> Iterator[Callable[[], None]]:
     before = signal.set_wakeup_fd(tell.fileno(), warn_on_full_buffer=False)
     watcher.start()
     try:
-        yield end_answers
+        yield Answers(end_answers, heard)
     finally:
         over.set()
         signal.set_wakeup_fd(before)
@@ -119,10 +127,12 @@ def answered_interrupts() -> Iterator[Callable[[], None]]:
         told.close()
 
 
-def _answer(told: socket.socket, over: threading.Event, saying: threading.Lock) -> None:
+def _answer(told: socket.socket, over: threading.Event, heard: threading.Event, saying: threading.Lock) -> None:
     """Answer the first Ctrl-C."""
     while numbers := told.recv(1):
         with saying:
+            if signal.SIGINT in numbers:
+                heard.set()
             if signal.SIGINT in numbers and not over.is_set():
                 over.set()
                 say("Stopping ...")

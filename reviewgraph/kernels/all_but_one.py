@@ -95,15 +95,19 @@ def certify(state: Growth, needed: BoolArray, wanted: BoolArray) -> bool:
 
 
 @kernel(element=20e-6, in_lists=True)
-def divide(state: Growth, units: Units, order: IntArray, frames: Frames, critical: BoolArray) -> None:
+def divide(
+    state: Growth, units: Units, order: IntArray, frames: Frames, critical: BoolArray, depth: int, steps: int
+) -> int:
     """Mark the units of ``order`` without which no component covers all items; all other units are in.
 
-    A node holds everything outside its range; it lets one half in, looks at the other, and takes back. So each review
-    enters O(log U) times. A node at which a component covers all items clears its whole range.
+    Begins at depth 0; after so many steps it returns the depth to go on from, -1 where all is done. A node holds
+    everything outside its range; it lets one half in, looks at the other, and takes back. So each review enters
+    O(log U) times. A node at which a component covers all items clears its whole range.
     """
     low, high, turn, trail, most = frames
-    N, depth = len(state.degree), 0
-    while depth >= 0:
+    N = len(state.degree)
+    while depth >= 0 and steps > 0:
+        steps -= 1
         middle = (low[depth] + high[depth]) // 2
         if turn[depth] > 0:
             take_back(state, trail[depth])
@@ -123,3 +127,4 @@ def divide(state: Growth, units: Units, order: IntArray, frames: Frames, critica
         low[depth + 1], high[depth + 1] = (low[depth], middle) if first else (middle, high[depth])
         turn[depth + 1] = 0
         depth += 1
+    return depth

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -29,9 +32,10 @@ def compile_cached(function: Callable[P, R], source: Callable[P, R], *, within: 
     within
         Whether compiled code alone calls it: what takes arguments from Python is then left out.
     """
-    from reviewgraph.kernels.entries import Dispatcher, entries_of
+    with whole():
+        from reviewgraph.kernels.entries import Dispatcher, entries_of
 
-    announce()
+        announce()
     dispatcher = Dispatcher(function, within=within)
     entries = entries_of(function, stamp(source), within=within)
     if entries is not None:
@@ -105,6 +109,26 @@ def folders(source: Path) -> list[Path]:
     named = [home / f"{source.parent.name}_{below}" for home in homes]
     deeper = [home / "numba" / "Cache" / f"{source.parent.name}_{below}" for home in homes]
     return [*([] if shared else [source.parent / "__pycache__"]), *named, *deeper]
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """Let Ctrl-C wait until what is loaded is there; in the main thread only.
+
+    A module half loaded fails whoever needs it afterwards, and the best plan found so far may.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *call: came.append(call))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if came:
+            usual(*came[0])
 
 
 def announce() -> None:

@@ -99,6 +99,10 @@ class Policy:
             return True
         return self.compiling * kernel.bytecode < self.left()
 
+    def fits(self, kernel: Kernel[..., Any], seconds: float) -> bool:
+        """Whether to begin with work of so many seconds in plain Python: not where it waits for a compiler too long."""
+        return self.has_time(kernel) or not self.pays(kernel, seconds)
+
     def pays(self, kernel: Kernel[..., Any], seconds: float) -> bool:
         """Whether to run the compiled form of a kernel for work that takes so long in plain Python."""
         if kernel.is_loaded or self.forced:

@@ -72,8 +72,8 @@ def smallest_at_most(problem: Problem, reached: float, clock: Clock) -> Bound:
         return best
     known = ranks(market.item, market.affinity) < FIRST + market.demand[market.item]
     for _ in range(ROUNDS):
-        solved = _solve(market, np.flatnonzero(known))
-        if solved is None or clock.over():
+        solved = None if clock.over() else _solve(market, np.flatnonzero(known), clock)
+        if solved is None:
             break
         weight, price = solved
         found = _bound(market, weight, price)
@@ -118,8 +118,8 @@ def _bound(market: _Market, weight: FloatArray, price: FloatArray) -> Bound:
     return Bound(total, np.flatnonzero(weight > 0))
 
 
-def _solve(market: _Market, pairs: IntArray) -> tuple[FloatArray, FloatArray] | None:
-    """Weights of items and prices of reviewers by the programme over some of the pairs; None where it fails."""
+def _solve(market: _Market, pairs: IntArray, clock: Clock) -> tuple[FloatArray, FloatArray] | None:
+    """Weights of items and prices of reviewers by the programme over some of the pairs; None where it ends without."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
 
@@ -147,6 +147,7 @@ def _solve(market: _Market, pairs: IntArray) -> tuple[FloatArray, FloatArray] | 
         b_eq=market.demand[items],
         bounds=np.column_stack([np.append(np.zeros(size), -np.inf), np.append(np.ones(size), np.inf)]),
         method="highs",
+        options={"time_limit": clock.left()},
     )
     if answer.status != 0:
         return None

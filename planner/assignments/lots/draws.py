@@ -125,7 +125,8 @@ def mended(
     linker = Linker(core, costs_of_changes(problem.worth, chosen, full, rng), clock)
     reached = linker.link()
     if reached and survive:
-        reached = not harden(linker, rng).any()
+        found = harden(linker, rng)
+        reached = found is not None and not found.exposed.any()
         at_once = at_once and bool((core.net.assigned == first).all())
     return Draw(first, core.net.assigned.copy(), at_once, reached, tuple(linker.forced))
 

@@ -15,6 +15,7 @@ from reviewgraph.naming import named
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from reviewgraph.clock import Clock
     from reviewgraph.components import Components
     from reviewgraph.reviews import BoolArray, Reviews
 
@@ -57,8 +58,14 @@ class Aim(ABC):
     def links(self, groups: Reviews) -> int:
         """Return the fewest new pairs that can bring the level, from a table of groups and the items they cover."""
 
-    def exposed(self, reviews: Reviews) -> BoolArray:
-        """Shape (M,): reviewers by whose loss the level may fail where it shall hold after a loss; by default all."""
+    def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
+        """Shape (M,): reviewers by whose loss the level may fail where it shall hold after a loss; by default all.
+
+        Raises
+        ------
+        TimeOver
+            If the clock is over before they are known.
+        """
         import numpy as np
 
         return np.ones(reviews.n_reviewers, np.bool_)
@@ -132,14 +139,14 @@ class ToSurviveReview(ToDouble):
     name, level, outlives = "survives-review", level_named("survives-review"), True
     may_survive = conditioned = False
 
-    def exposed(self, reviews: Reviews) -> BoolArray:
+    def exposed(self, reviews: Reviews, clock: Clock) -> BoolArray:
         """Find the reviewers of critical reviews: a level that outlives a reviewer outlives each of her reviews."""
         import numpy as np
 
         from reviewgraph.fragility.double import critical_reviews
 
         mask = np.zeros(reviews.n_reviewers, np.bool_)
-        mask[reviews.reviewer[critical_reviews(reviews)]] = True
+        mask[reviews.reviewer[critical_reviews(reviews, clock)]] = True
         return mask
 
     def after_losses(self, covers: list[int]) -> Iterator[list[int]]:

@@ -16,7 +16,7 @@ from planner.assignments.teams.best import Teams, kept_by, within_rules
 from planner.assignments.words.authors import rules_on_authors
 from planner.assignments.words.fair import why_below
 from planner.assignments.words.why_no_panels import why_no_panels
-from planner.assignments.words.why_none import how_it_ended, why_fragile
+from planner.assignments.words.why_none import how_it_ended, why_fragile, why_unsure
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.mentions import PAPERS, said_under
 from reviewgraph.reviews import Reviews
@@ -71,6 +71,8 @@ class Ends:
     exposed
         Found on the way: reviewers by whose loss, or by that of one review of theirs, a level fails that shall outlive
         it.
+    unsure
+        Found on the way: whether time was over before it was known whom the level hangs on that shall outlive a loss.
     fewest, lost_first
         Found on the way: fewest pairs of each kind that is to be few, and the affinity that this costs.
     proved
@@ -94,6 +96,7 @@ class Ends:
     not_exchanged: str = ""
     least_loss: float | None = None
     exposed: tuple[Label, ...] = ()
+    unsure: bool = False
     proved: bool = False
     fewest: tuple[int, ...] = ()
     lost_first: float = 0.0
@@ -115,11 +118,13 @@ class Ends:
         # Optimal is what is worth as much as the best without a level: nothing can be better.
         same = self.teams.proved and bool((assigned == self.teams.chosen).all())
         status = AssignmentStatus.OPTIMAL if same else AssignmentStatus.FEASIBLE
-        if not reached or self.exposed or below:
+        if not reached or self.exposed or self.unsure or below:
             status = AssignmentStatus.LEVEL_MISSED
         why = ""
         if not reached:
             why = how_it_ended(problem, assigned, self.clock, proved=self.proved)
+        elif self.unsure:
+            why = why_unsure(self.clock)
         elif self.exposed:
             why = why_fragile(problem, self.aim, self.exposed, self.clock, proved=self.proved)
         if fairness is not None and below:

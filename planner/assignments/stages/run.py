@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +16,7 @@ from planner.assignments.model.levels import aim_named
 from planner.assignments.model.network import flip
 from planner.assignments.stages.deciding import decide
 from planner.assignments.stages.ends import Ends
+from planner.assignments.steps.dropouts import uncovered_without
 from planner.assignments.steps.flow import whole, whole_costs
 from planner.assignments.steps.grouping import Core
 from planner.assignments.steps.linking import Linker
@@ -32,7 +31,7 @@ from planner.assignments.teams.settling import depending, settle
 from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.words.fair import why_no_floor, why_no_good
 from planner.assignments.words.why_none import why_apart, why_counted, why_infeasible, why_unreachable
-from reviewgraph.clock import Clock
+from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.words import counted
 
@@ -57,16 +56,22 @@ FEWEST = 3
 _LOOKING = "reviewers on whom the level hangs"
 
 
-@cache
-def _compile_kernels() -> float:
-    """Compile what the search runs many times, on a toy problem; returns the seconds this took, once a process."""
-    start = time.monotonic()
+def _compile_kernels(clock: Clock) -> float:
+    """Run what the search runs many times on a toy problem; returns the seconds of compiling, where any was to be done.
+
+    To load what was compiled before counts as part of the search; whoever stops the clock stops this as well.
+    """
+    if uncovered_without.is_loaded or clock.over():
+        return 0.0
+    from numba.core import event
+
+    spent: list[float] = []
     wishes = Wishes(2, 4, 0, (), (), None, None, (), True)
     # Two blocks that nothing links, and more pairs than are settled exactly: forcing and mending are compiled, too.
     toy = build(scored_pairs(np.kron(np.eye(2), np.ones((3, 6))), None, None), wishes)
-    with POLICY.at_once():
-        Run(toy, aim_named("double"), 1, 0, Clock(60.0), lambda words, done=None: None).result()
-    return time.monotonic() - start
+    with POLICY.at_once(), event.install_timer("numba:compile", spent.append):
+        Run(toy, aim_named("double"), 1, 0, Clock(None, clock), lambda words, done=None: None).result()
+    return sum(spent)
 
 
 class Start(NamedTuple):
@@ -103,7 +108,7 @@ class Run(Ends):
         """Find the best assignment under the rules, before any level; the answer where there is none."""
         problem = self.problem
         if problem.item.size >= COMPILE_PAIRS:
-            self.clock.deadline += _compile_kernels()
+            self.clock.deadline += _compile_kernels(self.clock)
         # 1. The best assignment by affinity, or a cut that proves that there is none.
         routes = routes_of(problem)
         self.scale = scale_of(problem, routes, problem.affinity)
@@ -161,7 +166,7 @@ class Run(Ends):
         if reached and self.aim.conditioned:
             self._condition(linker, robust=bool(self.survive and not critical))
         # Exchanges may have changed who is critical.
-        if reached and decided and (critical is None or self.exchanges is not None):
+        if reached and decided and not self.unsure and (critical is None or self.exchanges is not None):
             critical = self._critical(linker)
             self.exposed = critical or () if self.survive else ()
         if unchanged:
@@ -219,7 +224,7 @@ class Run(Ends):
         if self.conditioning == 0 and values.size > problem.item.size / FEW_TIES:
             return
         self.say("smaller expected errors")
-        watch = Robust(core) if robust else None
+        watch = Robust(core, self.clock) if robust else None
         core.regroup()
         found = better.improve(
             core,
@@ -233,23 +238,27 @@ class Run(Ends):
         core.regroup()
         self.exchanges = Exchanges.of(*found, self.assumptions)
 
-    def _hardened(self, linker: Linker) -> tuple[Label, ...]:
+    def _hardened(self, linker: Linker) -> tuple[Label, ...] | None:
+        """Let the level outlive a loss, as far as that goes; returns who is critical then, None if unknown."""
         self.say(_LOOKING)
-        core = linker.core
         if self.fair is None and self._decided(linker, survive=True):
-            return self._labels(missing_without(core, self.clock))
+            return self._critical(linker)
         # Where somebody must be critical, mending leaves as few as it can.
-        self.exposed = self._labels(harden(linker, np.random.default_rng(self.seed)))
-        return self._labels(missing_without(linker.core, self.clock))
+        found = harden(linker, np.random.default_rng(self.seed))
+        if found is None:
+            self.unsure = True
+            return None
+        self.exposed = self._labels(found.exposed)
+        return self._labels(found.missing)
 
     def _critical(self, linker: Linker) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
             return None
-        if self.clock.over():
-            return None
         self.say(_LOOKING)
-        missing = missing_without(linker.core, self.clock)
-        return None if self.clock.over() and missing.any() else self._labels(missing)
+        try:
+            return self._labels(missing_without(linker.core, self.clock))
+        except TimeOver:
+            return None
 
     def _labels(self, missing: IntArray) -> tuple[Label, ...]:
         return tuple(self.problem.reviewers[int(j)] for j in np.flatnonzero(missing > 0))

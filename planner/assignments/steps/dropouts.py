@@ -147,35 +147,43 @@ def spared(net: Network, groups: Groups, grown: Grown, required: BoolArray, revi
 
 
 @kernel
-def uncovered_without(
-    net: Network, groups: Groups, grown: Grown, required: BoolArray, seeds: IntArray, shared: int
+def clear(
+    net: Network, groups: Groups, grown: Grown, required: BoolArray, seeds: IntArray, shared: int, left: IntArray
 ) -> IntArray:
-    """Count required items that no component of a seed covers, after each reviewer in turn drops out.
+    """Set ``left`` to 0 for reviewers without whom nothing is missing, as far as growths with everybody tell.
 
-    Whoever nobody was merged through, in some growth that covers all, can drop out; the others are tried.
+    Whoever nobody was merged through, in some growth that covers all, can drop out. Returns the seeds of these
+    growths, the first seed where there are none.
     """
-    n_reviewers, total = net.n_held.size, 0
+    total, used = 0, np.zeros(net.n_held.size, np.bool_)
     for i in range(required.size):
         if required[i]:
             total += 1
-    # First growths with everybody: whoever none of them needed is cleared, so few are left to be tried.
-    left, used = np.full(n_reviewers, -1, np.int64), np.zeros(n_reviewers, np.bool_)
     good, n_good = seeds.copy(), 0
     for seed in seeds:
         if reached(net, groups, grown, required, seed, shared, -1, used) == total:
             good[n_good] = seed
             n_good += 1
-            for j in range(n_reviewers):
-                if left[j] < 0 and not used[j] and spared(net, groups, grown, required, j):
+            for j in range(net.n_held.size):
+                if not used[j] and spared(net, groups, grown, required, j):
                     left[j] = 0
-    # The others leave one after another; seeds that covered all are grown anew, the best one counts.
-    for j in range(n_reviewers):
+    return good[: max(n_good, 1)]
+
+
+@kernel
+def uncovered_without(
+    net: Network, groups: Groups, grown: Grown, required: BoolArray, seeds: IntArray, shared: int, who: IntArray,
+    left: IntArray,
+) -> None:  # fmt: skip
+    """Count in ``left`` the required items that no component of a seed covers, after each of ``who`` drops out."""
+    total, used = 0, np.zeros(net.n_held.size, np.bool_)
+    for i in range(required.size):
+        if required[i]:
+            total += 1
+    for j in who:
         best = 0
-        if left[j] == 0:
-            continue
-        for seed in good[: max(n_good, 1)]:
+        for seed in seeds:
             best = max(best, reached(net, groups, grown, required, seed, shared, j, used))
             if best == total:
                 break
         left[j] = total - best
-    return left

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from planner.assignments.model.network import flip
 from planner.assignments.steps.core import promise
 from planner.assignments.steps.watching import Watch, missing_without
+from reviewgraph.clock import TimeOver
 
 if TYPE_CHECKING:
     from planner.assignments.steps.grouping import Core
     from planner.assignments.steps.linking import Linker
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
@@ -25,51 +28,67 @@ RANKED = 256
 #: Steps without progress after which the search goes back to the best assignment found, and restarts in all.
 STALE, RESTARTS = 40, 12
 
+#: Seconds for a last look at what is missing where time is over.
+CLOSING = 0.3
+
 #: Rounds of mending where mending may expose others.
 ROUNDS = 4
 
 
-def harden(linker: Linker, rng: np.random.Generator) -> IntArray:
-    """Change the assignment until the level outlives what it shall; returns what is missing for each reviewer exposed.
+class Hardened(NamedTuple):
+    """What is missing without each reviewer, and without each of those who are exposed, 0 for the others: both (M,)."""
+
+    missing: IntArray
+    exposed: IntArray
+
+
+def harden(linker: Linker, rng: np.random.Generator) -> Hardened | None:
+    """Change the assignment until the level outlives what it shall; None where it is not known in time whether it does.
 
     Ends with the assignment of which least is missing, pairs forced for that being freed again where it survives
     without them; it never gives up the level itself. Who is exposed says the aim: all reviewers, or those of critical
     reviews; mending these may expose others, who join them in the next round.
     """
-    core, exposed = linker.core, np.zeros(linker.net.n_held.size, np.bool_)
-    if linker.clock.over():
-        return Watch(core).missing()
+    core, clock, exposed = linker.core, linker.clock, np.zeros(linker.net.n_held.size, np.bool_)
     given = linker.net.locked.copy()
     given[linker.forced] = False
-    for _ in range(ROUNDS):
-        found = core.aim.exposed(core.table())
-        missing = np.where(found, missing_without(core, linker.clock), 0)
-        if not missing.any() or linker.clock.over():
-            return missing
-        exposed |= found
-        search = _Search(linker, rng, exposed, given)
-        if search.run():
-            linker.release(Robust(core, exposed).holds)
-        linker.net.locked[:] = given
-        linker.net.locked[linker.forced] = True
-        core.regroup()
-        if found.all():
-            break
-    return np.where(core.aim.exposed(core.table()), missing_without(core, linker.clock), 0)
+    with suppress(TimeOver):
+        for _ in range(ROUNDS):
+            found, missing = core.aim.exposed(core.table(), clock), missing_without(core, clock)
+            if not missing[found].any():
+                return Hardened(missing, np.where(found, missing, 0))
+            exposed |= found
+            search = _Search(linker, rng, exposed, given)
+            if search.run():
+                linker.release(Robust(core, clock, exposed).holds)
+            linker.net.locked[:] = given
+            linker.net.locked[linker.forced] = True
+            core.regroup()
+            if found.all():
+                break
+    try:
+        until = clock.no_less_than(CLOSING)
+        found, missing = core.aim.exposed(core.table(), until), missing_without(core, until)
+    except TimeOver:
+        return None
+    return Hardened(missing, np.where(found, missing, 0))
 
 
 class Robust:
     """Whether an assignment under change still survives any one reviewer of those watched, by default of all."""
 
-    def __init__(self, core: Core, exposed: BoolArray | None = None) -> None:
-        self.core, self.watch = core, Watch(core)
+    def __init__(self, core: Core, clock: Clock, exposed: BoolArray | None = None) -> None:
+        self.core, self.clock, self.watch = core, clock, Watch(core)
         self.exposed = np.ones(core.net.n_held.size, np.bool_) if exposed is None else exposed
 
     def holds(self, pairs: IntArray) -> bool:
-        """Whether nothing is missing after pairs were flipped."""
+        """Whether nothing is missing after pairs were flipped; false where time is over before that is known."""
         if not self.watch.sound():
             self.watch = Watch(self.core)
-        return not self.watch.missing()[self.exposed].any()
+        try:
+            return not self.watch.missing(self.clock)[self.exposed].any()
+        except TimeOver:
+            return False
 
 
 class _Search:
@@ -93,6 +112,12 @@ class _Search:
 
     def run(self) -> bool:
         """Search until nothing is missing, or time and restarts are used up; leaves the best assignment found."""
+        with suppress(TimeOver):
+            self._steps()
+        self._back()
+        return self.best == 0
+
+    def _steps(self) -> None:
         stale, restarts = 0, 0
         while self.best > 0 and not self.linker.clock.over() and restarts < RESTARTS:
             self.step += 1
@@ -106,12 +131,12 @@ class _Search:
                 stale, restarts, self.noise = 0, restarts + 1, 0.5
                 self._back()
                 self.base = self.given.copy()
-        self._back()
-        return self.best == 0
+                self.watch = Watch(self.linker.core)
+                self.missing = self._missing(self.watch)
 
     def _missing(self, watch: Watch) -> IntArray:
         """Items missing without each reviewer who is to be mended; 0 for the others."""
-        return np.where(self.exposed, watch.missing(), 0)
+        return np.where(self.exposed, watch.missing(self.linker.clock), 0)
 
     def _back(self) -> None:
         """Return to the best assignment so far."""
@@ -120,8 +145,6 @@ class _Search:
         flip(linker.net, np.flatnonzero(assigned != linker.net.assigned))
         linker.forced = list(forced)
         self.until[:] = 0
-        self.watch = Watch(linker.core)
-        self.missing = self._missing(self.watch)
 
     def _one_step(self) -> None:
         # Tabu list: pairs forced of late stay (locked); pairs removed of late are left out of the ranking.
@@ -168,8 +191,10 @@ class _Search:
                 continue
             # Try the change, judge it, take it back.
             flip(net, pairs)
-            judged = self._judge(reviewer, alone)
-            flip(net, pairs)
+            try:
+                judged = self._judge(reviewer, alone)
+            finally:
+                flip(net, pairs)
             if judged is None:
                 continue
             tried += 1

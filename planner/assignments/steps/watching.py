@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.assignments.steps.core import groups_of, largest_cover, nothing_grown
-from planner.assignments.steps.dropouts import reached, uncovered_without
+from planner.assignments.steps.dropouts import clear, reached, uncovered_without
 from planner.assignments.steps.grouping import seeds_of
 
 if TYPE_CHECKING:
@@ -60,10 +60,23 @@ class Watch:
         """Whether the component of some seed covers so many required items; false where a seed has fallen apart."""
         return self.sound() and any(self._reached(seed, -1) >= least for seed in self.seeds.tolist())
 
-    def missing(self) -> IntArray:
-        """Items that no growth reaches without each reviewer in turn: at least what is truly missing."""
+    def missing(self, clock: Clock) -> IntArray:
+        """Items that no growth reaches without each reviewer in turn: at least what is truly missing.
+
+        Raises
+        ------
+        TimeOver
+            If the clock is over before all were left out.
+        """
         core = self.core
-        return uncovered_without(core.net, self.groups, self.grown, core.required, self.seeds, core.aim.shared)
+        within = (core.net, self.groups, self.grown, core.required)
+        left = np.full(core.net.n_held.size, -1, np.int64)
+        good = clear(*within, self.seeds, core.aim.shared, left)
+        # First growths with everybody clear most; the others leave one after another.
+        waiting = np.flatnonzero(left < 0)
+        for first, last in clock.pieces(waiting.size):
+            uncovered_without(*within, good, core.aim.shared, waiting[first:last], left)
+        return left
 
     def missing_one(self, reviewer: int) -> int:
         """Items that no growth reaches without one reviewer; ``grown`` is left as the best growth has it."""
@@ -82,12 +95,15 @@ def missing_without(core: Core, clock: Clock) -> IntArray:
     """Count required items outside the best component after each reviewer in turn drops out, shape (M,); exact.
 
     Growth from seeds in the core, one reviewer after another, clears most reviewers; the others get the full
-    closure. Takes O(M E). Once the clock is over, what growth says stands for the rest: at least what is missing.
+    closure. Takes O(M E).
+
+    Raises
+    ------
+    TimeOver
+        If the clock is over before it is known of all.
     """
-    left = Watch(core).missing()
-    for reviewer in np.flatnonzero(left > 0).tolist():
-        if clock.over():
-            break
+    left = Watch(core).missing(clock)
+    for reviewer in clock.watch(np.flatnonzero(left > 0).tolist()):
         left[reviewer] = truly_missing(core, reviewer)
     return left
 

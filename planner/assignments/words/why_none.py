@@ -125,6 +125,12 @@ def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Cl
     return f"The level hangs on {counted(len(codes), 'reviewer')} still. {proof}"
 
 
+def why_unsure(clock: Clock) -> str:
+    """Say that nothing is known of what the level outlives."""
+    ended = "It was interrupted" if clock.interrupted else "The time was over"
+    return f"{ended} before it was known whom the level hangs on. Give it more time."
+
+
 def why_critical(problem: Problem, aim: Aim, critical: Iterable[int], clock: Clock) -> str:
     """Prove, where counting or the closure over all allowed pairs does, that no assignment survives any one reviewer.
 

@@ -144,6 +144,12 @@ def copy_structure(state: Structure) -> Structure:
     return Structure(*(array.copy() for array in state))
 
 
+def overwrite(state: Structure, other: Structure) -> None:
+    """Make a structure a copy of another one of the same size."""
+    for array, value in zip(state, other, strict=True):
+        array[...] = value
+
+
 @kernel
 def restore(state: Structure, saved: Structure) -> None:
     """Make a structure what another of the same size is."""

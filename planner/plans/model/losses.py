@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from planner.plans.model.task import Task
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.mentions import Mentions
     from reviewgraph.reviews import BoolArray, Reviews
@@ -67,19 +68,24 @@ class Losses(ABC):
         """List the losses there may be."""
 
     @abstractmethod
-    def critical(self, table: Reviews) -> list[Loss]:
+    def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
         """List the losses after which a doubly connected table is so no more."""
 
     @abstractmethod
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
         """Say what is lost."""
 
-    def failing(self, table: Reviews) -> list[Loss]:
+    def failing(self, table: Reviews, clock: Clock | None = None) -> list[Loss]:
         """List the losses after which no doubly connected component covers all items; the loss of nothing alone, if so.
 
         Takes the time of :func:`reviewgraph.fragility.double.critical_reviews`, or of the same for reviewers.
+
+        Raises
+        ------
+        TimeOver
+            If the clock is over before they are known.
         """
-        return self.critical(table) if is_recovery_resilient(table) else [Loss()]
+        return self.critical(table, clock) if is_recovery_resilient(table) else [Loss()]
 
 
 class AnyReviewer(Losses):
@@ -91,9 +97,9 @@ class AnyReviewer(Losses):
         """List the reviewers."""
         return [Loss(), *(Loss(j) for j in range(table.n_reviewers))]
 
-    def critical(self, table: Reviews) -> list[Loss]:
+    def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
         """Ask for the critical reviewers."""
-        return [Loss(j) for j in critical_reviewers(table).tolist()]
+        return [Loss(j) for j in critical_reviewers(table, clock).tolist()]
 
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:
         """Name the reviewer."""
@@ -109,9 +115,9 @@ class AnyReview(Losses):
         """List the reviews."""
         return [Loss(), *map(Loss._make, zip(table.reviewer.tolist(), table.item.tolist(), strict=True))]
 
-    def critical(self, table: Reviews) -> list[Loss]:
+    def critical(self, table: Reviews, clock: Clock | None) -> list[Loss]:
         """Ask for the critical reviews."""
-        rows = critical_reviews(table)
+        rows = critical_reviews(table, clock)
         return [Loss(*pair) for pair in zip(table.reviewer[rows].tolist(), table.item[rows].tolist(), strict=True)]
 
     def words(self, loss: Loss, reviewers: Mentioned, items: Mentioned) -> str:

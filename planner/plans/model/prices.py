@@ -51,6 +51,8 @@ class Prices:
 
     def value_of(self, pair: int) -> float:
         """Value of a pair: its cost, or its affinity."""
+        if not self.code.size:
+            return self.default
         place = int(np.searchsorted(self.code, pair))
         known = place < self.code.size and self.code[place] == pair
         return float(self.value[place]) if known else self.default

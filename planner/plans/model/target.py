@@ -75,6 +75,10 @@ class Target(ABC):
     def reaches(self, reviews: Reviews, *, use_scores: bool = False) -> bool:
         """Whether a table is at the level; quicker than to ask the level itself."""
 
+    def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
+        """Whether a table is at the level, false where that is not known in time; most levels are quick."""
+        return self.reaches(reviews, use_scores=use_scores)
+
     @abstractmethod
     def groups(self, reviews: Reviews, *, use_scores: bool = False) -> Groups:
         """Return the maximal groups at the level."""
@@ -111,7 +115,7 @@ class Target(ABC):
         """Return merges that anyone can replay to see the level reached, shape (K, 4); none unless a level has them."""
         return np.empty((0, 4), np.int64)
 
-    def papers(self, task: Task, pairs: IntArray) -> int:
+    def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
         """Items of the largest group after the fixed and some more reviews."""
         return int(self.largest_group(task.table(pairs), use_scores=task.use_scores).size)
 

@@ -92,7 +92,7 @@ class Task:
 
     def has_time(self, *kernels: Kernel[..., Any]) -> bool:
         """Whether a step is begun that is worth taking only if its kernels are compiled before time is over."""
-        return all(POLICY.has_time(kernel) or not POLICY.pays(kernel, self.seconds) for kernel in kernels)
+        return all(POLICY.fits(kernel, self.seconds) for kernel in kernels)
 
     @cached_property
     def seconds(self) -> float:

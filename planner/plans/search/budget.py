@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Reviews of a partial plan where no budget was set and time ran out.
 AT_MOST = 64
+#: The same by scores, times reviews of the table: what each of them joins takes a closure of all.
+BY_SCORES = 500_000
 #: Pairs and sets of reviews up to which all sets are tried.
 LISTED, SETS = 5_000, 3_000
 
@@ -48,8 +50,8 @@ def best_few(
         When to end.
     """
     known = 0 if whole is None else len(whole)
-    most = min(task.start.room, max(AT_MOST, known) if allowed is None else allowed)
-    judge = Judge(task, target)
+    most = min(task.start.room, max(_part(task), known) if allowed is None else allowed)
+    judge = Judge(task, target, clock)
     if task.candidates_up_to <= LISTED and _sets(len(judge.allowed), most) <= SETS:
         return _try_all(judge, most, clock)
     found = whole[:most] if whole is not None else no_pairs()
@@ -59,6 +61,13 @@ def best_few(
     except (KeyboardInterrupt, TimeOver):
         pass
     return found, False
+
+
+def _part(task: Task) -> int:
+    """Return how many reviews a plan holds at most of which time leaves a part only."""
+    if not task.use_scores:
+        return AT_MOST
+    return min(AT_MOST, max(BY_SCORES // max(task.constraints.reviews.n_reviews, 1), 1))
 
 
 def _sets(pairs: int, most: int) -> int:

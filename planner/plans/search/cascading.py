@@ -13,7 +13,7 @@ import numpy as np
 from planner.plans.model.growth import Structure, copy_structure
 from planner.plans.model.moves import new_moves
 from planner.plans.search import cascade
-from reviewgraph.clock import Clock
+from reviewgraph.clock import LOOK, Clock
 
 if TYPE_CHECKING:
     from planner.plans.model.moves import Board, Moves
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
 
 
-#: Reviews added between two looks at the clock at most, and seconds after which to look before the next one.
-AT_ONCE, LOOK = 16, 0.02
+#: Reviews added between two looks at the clock at most.
+AT_ONCE = 16
 #: Entries, and reviews of a plan, from which a cascade grows the largest block only, after its first step.
 LOCAL_FROM, LONG = 20_000, 300
 

@@ -13,6 +13,7 @@ from planner.plans.model.tables import with_extra
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
 
@@ -26,6 +27,7 @@ class Judge:
 
     task: Task
     target: Target
+    clock: Clock | None = None
 
     def table(self, pairs: IntArray) -> Reviews:
         """Return existing, fixed and these reviews; by scores, those that count."""
@@ -34,7 +36,7 @@ class Judge:
 
     def papers(self, pairs: IntArray) -> int:
         """Papers in the largest group."""
-        return self.target.papers(self.task, pairs)
+        return self.target.papers(self.task, pairs, self.clock)
 
     def group(self, table: Reviews) -> IntArray:
         """Items of the largest group of a table."""

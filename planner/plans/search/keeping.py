@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ import numpy as np
 from planner.plans.model.keeping import Keeping, draw_loss, estimate, keeps
 from planner.plans.model.losses import with_rows_lost
 from planner.plans.model.tables import no_pairs, with_extra
+from reviewgraph.clock import TimeOver
 
 if TYPE_CHECKING:
     from planner.plans.model.ledger import Ledger
@@ -72,21 +74,22 @@ class _Search:
 
     def grown(self, pairs: IntArray, most: int | None) -> IntArray:
         """Add joins until enough fresh losses keep the level; no more than ``most`` reviews in all."""
-        while not self.clock.over() and (most is None or len(pairs) < most):
-            failing = self._failing(pairs, DRAWN) or self._failing(pairs, SURE)
-            if not failing:
-                break
-            more = self._best(pairs, failing[:LOOKED_AT])
-            if more is None:
-                break
-            pairs = np.concatenate([pairs, more])[:most]
+        with suppress(TimeOver):
+            while most is None or len(pairs) < most:
+                failing = self._failing(pairs, DRAWN) or self._failing(pairs, SURE)
+                if not failing:
+                    break
+                more = self._best(pairs, failing[:LOOKED_AT])
+                if more is None:
+                    break
+                pairs = np.concatenate([pairs, more])[:most]
         return pairs
 
     def _failing(self, pairs: IntArray, draws: int) -> list[BoolArray]:
         """Draw losses; return those that fail once they are more than may, and none if they stay fewer."""
         table = self.task.table(pairs)
         failing: list[BoolArray] = []
-        for _ in range(draws):
+        for _ in self.clock.watch(range(draws)):
             lost = draw_loss(table, self.missing, self.rng)
             if not keeps(self.target, table, lost):
                 failing.append(lost)
@@ -97,11 +100,11 @@ class _Search:
     def _best(self, pairs: IntArray, failing: list[BoolArray]) -> IntArray | None:
         """Of the joins that mend each of some losses, those that mend most of all, for each review."""
         best: tuple[float, IntArray | None] = (0.0, None)
-        for lost in failing:
+        for lost in self.clock.watch(failing):
             more = self._joins(pairs, lost)
-            if more is None or self.clock.over():
+            if more is None:
                 continue
-            mended = sum(self._mends(pairs, more, other) for other in failing)
+            mended = sum(self._mends(pairs, more, other) for other in self.clock.watch(failing))
             best = max(best, (mended / len(more), more), key=lambda pair: pair[0])
         return best[1]
 
@@ -121,7 +124,7 @@ class _Search:
         return None
 
     def _pruned(self, left: Task, more: IntArray) -> IntArray:
-        for place in range(len(more) - 1, -1, -1):
+        for place in self.clock.watch(range(len(more) - 1, -1, -1)):
             fewer = np.delete(more, place, axis=0)
             if self.target.reaches(left.table(fewer)):
                 more = fewer

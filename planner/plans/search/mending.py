@@ -17,6 +17,7 @@ import numpy as np
 
 from planner.plans.model.losses import after_loss
 from planner.plans.search import cascading
+from reviewgraph.clock import TimeOver
 
 if TYPE_CHECKING:
     from planner.plans.model.ledger import Ledger
@@ -55,13 +56,19 @@ class Mender:
     clock: Clock
 
     def survives(self, pairs: IntArray) -> bool:
-        """Whether the level outlives every loss."""
-        return not self.losses.failing(self.task.table(pairs))
+        """Whether the level outlives every loss; false where time is over before that is known."""
+        try:
+            return not self.losses.failing(self.task.table(pairs), self.clock)
+        except TimeOver:
+            return False
 
     def mended(self, pairs: IntArray, blur: int = 0) -> IntArray | None:
         """Add reviews until the level outlives every loss; None where a loss cannot be mended, or time is over."""
         while True:
-            failing = self.losses.failing(self.task.table(pairs))
+            try:
+                failing = self.losses.failing(self.task.table(pairs), self.clock)
+            except TimeOver:
+                return None
             if not failing:
                 return pairs
             for place in self.rng.permutation(len(failing)).tolist():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.plans.model.growth import arrive, copy_structure, find_block
+from planner.plans.model.growth import arrive, copy_structure, find_block, overwrite
 
 if TYPE_CHECKING:
     from planner.plans.model.growth import Structure
@@ -25,11 +25,12 @@ def by_effect(task: Task, pairs: IntArray) -> IntArray:
     if not len(pairs) or len(pairs) ** 2 * task.start.size > ORDER_UP_TO:
         return np.arange(len(pairs))
     state, left, order = copy_structure(task.start), list(range(len(pairs))), []
+    trial = copy_structure(state)
     while left:
         # The state is closed, so what a review brings is one growth, tried on a copy.
         sizes = []
         for k in left:
-            trial = copy_structure(state)
+            overwrite(trial, state)
             read(task, trial, pairs[k])
             sizes.append(int(trial.cover[find_block.python(trial.root, int(task.home[pairs[k, 0]]))]))
         chosen = left.pop(int(np.argmax(sizes)))

@@ -38,6 +38,8 @@ def fill(task: Task, ledger: Ledger, clock: Clock) -> cascading.Search | None:
 
     Returns the search that holds the plan, if it was shorter than what was known.
     """
+    if clock.over():
+        return None
     reduction = reduce(task)
     ledger.prove(_bound(reduction, [part.least for part in reduction.parts], 0))
     if ledger.pairs is not None and len(ledger.pairs) > ledger.lower_bound + 1:

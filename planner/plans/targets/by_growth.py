@@ -37,7 +37,7 @@ ROUND_WORK = 2_000
 POLISH = 3_000_000
 #: Seconds for that where the time is over; and for the first plan where loading its kernels took all of the time: a
 #: part of the way, put in order, would take as long.
-GRACE, FIRST = 0.5, 2.0
+GRACE, FIRST = 0.1, 2.0
 #: Share of the time left that groups may take where plan and bound are ``NEAR``, or the table is huge; and otherwise,
 #: and improving.
 GROUPS, SHARE, NEAR = 0.8, 0.35, 15
@@ -82,7 +82,7 @@ def cheap_bounds(task: Task, ledger: Ledger) -> None:
 
 def _first_plan(task: Task, ledger: Ledger, rng: np.random.Generator) -> cascading.Search | None:
     for attempt in range(ATTEMPTS):
-        seed, grace = int(rng.integers(2**31)), FIRST if attempt == 0 else 0.0
+        seed, grace = int(rng.integers(2**31)), FIRST if attempt == 0 and ledger.part is None else 0.0
         found, done = cascading.begin(task, task.start.room, seed, 4 * attempt, ledger.clock, grace)
         if done:
             ledger.offer(found.pairs)
@@ -160,5 +160,6 @@ def _settle(task: Task, ledger: Ledger) -> None:
         ledger.cheapest = True
     if ledger.pairs is not None and len(ledger.pairs) and task.has_time(cascade.finishing_pairs):
         tries = iter(range(POLISH // max(task.start.size, 1) if not task.constraints.cost else sys.maxsize))
-        clock = Clock(max(ledger.clock.left(), GRACE))
+        # Where a plan is long, one look for stand-ins takes longer than there is.
+        clock = Clock(max(ledger.clock.left(), GRACE if len(ledger.pairs) < cascading.LONG else 0.0))
         ledger.pairs = polish(task, ledger.pairs, lambda: not clock.over() and next(tries, None) is not None)

@@ -68,11 +68,11 @@ def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -
         _exact(target, task, ledger, rng)
 
 
-def holds(target: Target, task: Task, pairs: IntArray) -> bool:
-    """Whether some more reviews reach the level and give every item what it needs."""
+def holds(target: Target, task: Task, pairs: IntArray, clock: Clock) -> bool:
+    """Whether some more reviews are known in time to reach the level and give every item what it needs."""
     table = task.table(pairs)
     needs = task.constraints.people.needs(table)
-    return needs.total == 0 and target.reaches(table, use_scores=task.use_scores)
+    return needs.total == 0 and target.reaches_in_time(table, clock, use_scores=task.use_scores)
 
 
 def best_few(
@@ -146,7 +146,7 @@ def _starts(target: Target, task: Task, clock: Clock) -> IntArray:
     short = new_task(replace(rules.without_needs(), room=room), task.start.room, use_scores=task.use_scores)
     best, most = no_pairs(), 0
     for pairs in target.starts(short, task.needs.total, Clock(min(clock.left(), STARTS))):
-        papers = target.papers(short, pairs)
+        papers = target.papers(short, pairs, clock)
         if papers > most:
             best, most = pairs, papers
     return best
@@ -159,7 +159,9 @@ def _on(task: Task, pairs: IntArray) -> Task:
 
 def _part(ledger: Ledger, share: float, beside: int = 0) -> Ledger:
     """Return a ledger for a part of the problem, ``beside`` reviews being chosen already."""
-    return Ledger(ledger.clock.share(share), budget=None if ledger.budget is None else ledger.budget - beside)
+    allowed = None if ledger.budget is None else ledger.budget - beside
+    # What fills the needs is a part of the way already: no plan is worth going beyond the time.
+    return Ledger(ledger.clock.share(share), budget=allowed, part=no_pairs())
 
 
 def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng: np.random.Generator) -> None:
@@ -179,12 +181,12 @@ def _complete(target: Target, task: Task, ledger: Ledger, chosen: IntArray, rng:
 
 def _offer(target: Target, task: Task, ledger: Ledger, pairs: IntArray) -> bool:
     """Offer a plan without what it can do without; whether it does what is asked for."""
-    if not task.constraints.places.hold(pairs) or not holds(target, task, pairs):
+    if not task.constraints.places.hold(pairs) or not holds(target, task, pairs, ledger.clock):
         return False
     place = len(pairs) - 1
     while place >= 0 and len(pairs) > ledger.lower_bound and ledger.in_time:
         fewer = np.delete(pairs, place, axis=0)
-        pairs = fewer if holds(target, task, fewer) else pairs
+        pairs = fewer if holds(target, task, fewer, ledger.clock) else pairs
         place -= 1
     if ledger.pairs is not None and len(pairs) == len(ledger.pairs) and _cost(task, pairs) < _cost(task, ledger.pairs):
         ledger.pairs = pairs

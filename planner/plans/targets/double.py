@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from planner.plans.model.ledger import Ledger
     from planner.plans.model.oracle import Oracle
     from planner.plans.model.task import Task
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.levels import Level
     from reviewgraph.reviews import Reviews
@@ -75,6 +76,6 @@ class DoubleTarget(SearchedTarget):
         """Return merges of reviewers, see :func:`reviewgraph.verify_merges`."""
         return doubly_connected_components(reviews, use_scores=use_scores).merges
 
-    def papers(self, task: Task, pairs: IntArray) -> int:
+    def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
         """Grow the blocks there are, where scores do not count."""
         return super().papers(task, pairs) if task.use_scores else int(task.after(pairs).cover.max(initial=0))

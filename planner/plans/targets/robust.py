@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from planner.plans.search.substitutes import by_testing
 from planner.plans.targets.double import DoubleTarget
 from planner.plans.targets.exactly import settle
 from planner.plans.targets.robust_oracle import RobustOracle
+from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.levels import Level, SurvivesReview, SurvivesReviewer, level_named
 from reviewgraph.mentions import PAPERS, REVIEWERS
 
@@ -52,9 +54,15 @@ class RobustTarget(DoubleTarget):
         """Look for a loss after which the level fails."""
         return not self.losses.failing(reviews)
 
+    def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
+        """Look for a loss after which the level fails, as long as there is time."""
+        with suppress(TimeOver):
+            return not self.losses.failing(reviews, clock)
+        return False
+
     def fill(self, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
         """Bounds, the greedy by scenarios, the integer programme, and what time is left for improving."""
-        if self.reaches(task.table(no_pairs())):
+        if not self.losses.failing(task.table(no_pairs()), ledger.clock):
             ledger.nothing_to_do(no_pairs())
             return
         if not task.home.size:
@@ -77,15 +85,19 @@ class RobustTarget(DoubleTarget):
         """Return none: merges replay one table, not what is left of it after each loss."""
         return np.empty((0, 4), np.int64)
 
-    def papers(self, task: Task, pairs: IntArray) -> int:
+    def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
         """Items of the largest group; where these are all, less those losses that lower the level.
 
-        So parts of a plan are ranked: first by how far they get to *double*, then by how much they mend.
+        So parts of a plan are ranked: first by how far they get to *double*, then by how much they mend, where there is
+        time to see that.
         """
-        failing = self.losses.failing(task.table(pairs))
         covered = super().papers(task, pairs)
+        if covered < task.n_items:
+            return covered
         everything = task.n_items * (task.n_items + task.home.size + 1)
-        return covered if covered < task.n_items else everything - len(failing)
+        with suppress(TimeOver):
+            return everything - len(self.losses.failing(task.table(pairs), clock))
+        return covered
 
     def _prove(self, task: Task, ledger: Ledger) -> None:
         """Count the reviews that papers lack, and the links that are missing after losses."""
@@ -113,17 +125,17 @@ class RobustTarget(DoubleTarget):
                 return
             if not ledger.in_time:
                 return
-            if attempt == 0 and not self._can_reach(mender.task):
+            if attempt == 0 and not self._can_reach(mender.task, ledger.clock):
                 ledger.infeasible = True
                 return
 
-    def _can_reach(self, task: Task) -> bool:
+    def _can_reach(self, task: Task, clock: Clock) -> bool:
         """Whether the candidates together could do it; true where there are too many of them to say."""
         if task.candidates_up_to > RELAX_UP_TO:
             return True
         table = task.table(no_pairs())
         pairs = allowed_pairs(task.constraints, table, task.spare)
-        return self.reaches(with_extra(table, pairs[task.room[pairs[:, 1]] > 0]))
+        return not self.losses.failing(with_extra(table, pairs[task.room[pairs[:, 1]] > 0]), clock)
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
         """State the cuts of *double* after each loss, where these are few enough."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
 from planner.plans.model.losses import Loss, after_loss
+from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class Joined(NamedTuple):
     short: str
 
 
-def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[Joined], list[int], list[int]]:
+def joins(task: Task, target: Target, pairs: IntArray, clock: Clock) -> tuple[list[Joined], list[int], list[int]]:
     """Say what each review joins when they arrive in this order, and what there is then.
 
     That is how many items the largest group covers, and how many groups are left.
@@ -41,11 +43,13 @@ def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[Joined], li
         Says what a group is, and which groups become one.
     pairs
         Shape (P, 2).
+    clock
+        When to look no further for losses that reviews mend.
     """
     table = task.constraints.reviews
     known = Known(table, target.groups(table, use_scores=task.use_scores))
     found, covers, left = [], [], []
-    backups = None if target.losses is None else Backups(task, target, target.losses)
+    backups = None if target.losses is None else Backups(task, target, target.losses, clock)
     for place, others in enumerate(target.merges(task, pairs)):
         j, i = pairs[place].tolist()
         joined = known.arrival(j, i, others)
@@ -60,16 +64,21 @@ def joins(task: Task, target: Target, pairs: IntArray) -> tuple[list[Joined], li
 class Backups:
     """What reviews join after a loss, where they join nothing as long as all others arrive."""
 
-    def __init__(self, task: Task, target: Target, losses: Losses) -> None:
-        self.task, self.target, self.losses = task, target, losses
+    def __init__(self, task: Task, target: Target, losses: Losses, clock: Clock) -> None:
+        self.task, self.target, self.losses, self.clock = task, target, losses, clock
         self.open: list[Loss] | None = None
 
     def after(self, pairs: IntArray, place: int) -> Joined | None:
-        """Name a loss that a review helps to mend, once those before it have arrived; None where none was found."""
+        """Name a loss that a review helps to mend, once those before it have arrived; None where none is found."""
+        with suppress(TimeOver):
+            return self._mended(pairs, place)
+        return None
+
+    def _mended(self, pairs: IntArray, place: int) -> Joined | None:
         before, table = pairs[:place], self.task.constraints.reviews
         if self.open is None or self.open == [Loss()]:
-            self.open = self.losses.failing(self.task.table(before))
-        for loss in self.open[:LOOKED_AT]:
+            self.open = self.losses.failing(self.task.table(before), self.clock)
+        for loss in self.clock.watch(self.open[:LOOKED_AT]):
             left = after_loss(self.task, before, loss)
             if left.is_done:
                 self.open.remove(loss)

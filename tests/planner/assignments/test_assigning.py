@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
 from planner import assign
+from planner.assignments.stages import run as stages
 from planner.assignments.steps import conditioning
 from planner.assignments.words.page import page
 from reviewgraph import Reviews, check
 from reviewgraph.assumptions import Assumptions
+from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from tests.planner.assignments import naive_assignment as naive
 
@@ -199,6 +201,25 @@ def test_survives_any_one_reviewer(seed):
     assert naive.violations(pairs, demand=dict.fromkeys(range(40), 3), load=dict.fromkeys(range(32), 5)) == []
     for reviewer in range(32):
         assert naive.doubly_connected([p for p in pairs if p[0] != reviewer], range(40))
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_what_is_not_known_in_time_is_not_claimed(monkeypatch, interrupted):
+    def ended(linker, rng):
+        linker.clock.interrupted = interrupted
+
+    monkeypatch.setattr("planner.assignments.stages.run.harden", ended)
+    result = assign(clustered(40, 32, 3), demand=3, load=5, survive=1)
+    assert (result.status, result.critical, result.survives) == ("level_missed", None, None)
+    assert result.explanation.startswith("It was interrupted" if interrupted else "The time was over")
+    assert result.reviews.n_reviews == 120
+
+
+def test_loading_what_was_compiled_takes_of_the_time():
+    kernels_loaded = stages.uncovered_without.is_loaded
+    clock = Clock(0.0)
+    assert stages._compile_kernels(clock) == 0.0
+    assert stages.uncovered_without.is_loaded == kernels_loaded
 
 
 SMALL = [(2, 4, 2, 2), (3, 5, 2, 3), (3, 3, 2, 3), (4, 3, 3, 4), (4, 4, 2, 4), (4, 5, 2, 3), (5, 4, 2, 4), (5, 3, 2, 4),

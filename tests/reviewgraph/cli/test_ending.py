@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -86,16 +87,36 @@ def test_an_interrupt_is_answered_while_python_waits_for_others(monkeypatch: pyt
 def test_a_command_that_has_answered_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(ending, "say", said.append)
-    with pytest.raises(KeyboardInterrupt), ending.answered_interrupts() as end_answers:  # noqa: PT012
-        end_answers()
+    with pytest.raises(KeyboardInterrupt), ending.answered_interrupts() as answers:  # noqa: PT012
+        answers.end()
         signal.raise_signal(signal.SIGINT)
     assert said == []
 
 
+@posix
+@pytest.mark.parametrize("pressed", [False, True])
+def test_what_an_interrupt_left_half_loaded_is_no_failure(monkeypatch: pytest.MonkeyPatch, pressed: bool) -> None:
+    def torn(ctx: click.Context) -> None:
+        heard = threading.Event()
+        monkeypatch.setattr(ending, "say", lambda words: heard.set())
+        try:
+            if pressed:
+                signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            heard.wait()
+        message = "cannot import name"
+        raise ImportError(message)
+
+    monkeypatch.setattr(click.Group, "invoke", lambda self, ctx: torn(ctx))
+    told = CliRunner().invoke(main, ["check", "none.csv"])
+    assert told.exit_code == (ending.INTERRUPTED if pressed else ending.FAILED)
+
+
 def test_other_threads_are_left_alone() -> None:
     def run() -> None:
-        with ending.answered_interrupts() as end_answers:
-            end_answers()
+        with ending.answered_interrupts() as answers:
+            answers.end()
+            assert not answers.heard.is_set()
 
     thread = threading.Thread(target=run)
     thread.start()

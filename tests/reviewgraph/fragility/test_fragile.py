@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from reviewgraph import InputError, Reviews, connected_components, fragile, is_recovery_resilient, recoverability
+from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.fragility import double
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.levels import NAMES
 from reviewgraph.structure import structure_of
+from tests.looks import Looks
 from tests.strategies import Rows, fano, tables, to_reviews
 
 HOLDS: dict[str, Callable[[Reviews], bool]] = {
@@ -101,10 +104,22 @@ def test_both_forms_and_a_table_of_slots_that_grows_agree(monkeypatch: pytest.Mo
     assert as_written.holds
     with POLICY.at_once():
         compiled = fragile(reviews)
-    small = double._found(reviews, double.Units(reviews.reviewer_start, np.arange(reviews.n_reviews)), 64)
+    units = double.Units(reviews.reviewer_start, np.arange(reviews.n_reviews))
+    small = double._found(reviews, units, 64, Clock(None))
     assert small is None
     assert compiled.reviewers.tolist() == as_written.reviewers.tolist()
     assert compiled.reviews.tolist() == as_written.reviews.tolist()
+
+
+def test_who_is_critical_is_told_whole_or_not_at_all() -> None:
+    rng, ended = np.random.default_rng(1), 0
+    reviews = Reviews.from_codes(*np.nonzero(rng.random((30, 24)) < 0.2), reviewers=range(30), items=range(24))
+    for looks in range(40):
+        clock = Looks(looks)
+        with suppress(TimeOver):
+            assert double.critical_reviews(reviews, clock).tolist() == double.critical_reviews(reviews).tolist()
+            ended += 1
+    assert 0 < ended < 40
 
 
 @pytest.mark.parametrize("level", ["triple", "survives-review"])

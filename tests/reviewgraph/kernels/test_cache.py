@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from reviewgraph.kernels.cache import whole
 
 ROOT = Path(__file__).parents[3]
 
@@ -149,3 +152,12 @@ def test_a_full_disk_for_the_cache_costs_the_entries_only(toy: Path, tmp_path: P
     assert run(toy, NUMBA_CACHE_DIR=elsewhere)[1] == "90"
     if room == 3000:
         assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["True", "90", "1"]
+
+
+def test_an_interrupt_waits_until_what_is_loaded_is_there() -> None:
+    steps = []
+    with pytest.raises(KeyboardInterrupt), whole():  # noqa: PT012
+        signal.raise_signal(signal.SIGINT)
+        steps.append("loaded")
+    assert steps == ["loaded"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

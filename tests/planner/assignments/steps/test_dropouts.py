@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from planner.assignments.steps.core import groups_of, grow, nothing_grown
 from planner.assignments.steps.dropouts import close_outside, spared
 from planner.assignments.steps.watching import Watch, missing_without, truly_missing
-from reviewgraph.clock import Clock
+from reviewgraph.clock import Clock, TimeOver
+from tests.looks import Looks
 from tests.planner.assignments.cases import core_of, covers_of, problem_of
 from tests.planner.assignments.naive_assignment import doubly_connected
 
@@ -32,12 +34,25 @@ def test_dropouts_are_judged_as_the_full_closure_does():
         core = core_of(problem, whole)
         n, m = problem.n_items, problem.n_reviewers
         exact = np.array([truly_missing(core, j) for j in range(m)])
-        found = Watch(core).missing()
+        found = Watch(core).missing(Clock(None))
         assert (found >= exact).all()
         assert (missing_without(core, Clock(None)) == exact).all()
         agreed += int(core.count == n) * int((found == exact).sum())
         judged += int(core.count == n) * m
     assert agreed >= 0.95 * judged > 0
+
+
+def test_what_is_missing_is_told_whole_or_not_at_all():
+    rng, ended = np.random.default_rng(1), 0
+    for _ in range(10):
+        problem, whole = everything(rng)
+        core = core_of(problem, whole)
+        exact = missing_without(core, Clock(None)).tolist()
+        for looks in (0, 1, 2, 4, 8, 16, 32):
+            with suppress(TimeOver):
+                assert missing_without(core, Looks(looks)).tolist() == exact
+                ended += 1
+    assert 0 < ended < 70
 
 
 @pytest.mark.parametrize("seed", range(20))

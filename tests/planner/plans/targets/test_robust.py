@@ -15,12 +15,16 @@ from planner.plans.model.keeping import Estimate, Keeping
 from planner.plans.model.losses import AnyReview, AnyReviewer, Loss, after_loss
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
+from planner.plans.search import budget
+from planner.plans.search.keeping import _Search
 from planner.plans.targets import target_named
 from planner.plans.words.partial import how_kept
 from reviewgraph import InputError, Reviews
 from reviewgraph.cli import main
+from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.levels import ROBUST
 from reviewgraph.structure import structure_of
+from tests.looks import Looks
 from tests.planner.plans import naive_plans, people_cases
 from tests.planner.plans.plan_cases import Case
 
@@ -194,3 +198,32 @@ def test_what_a_fixed_review_mends_is_told_where_nothing_else_is_planned() -> No
     rows = [("r0", "p0"), ("r0", "p1"), ("r0", "p2"), ("r1", "p0"), ("r2", "p1"), ("r2", "p2"), ("r3", "p2")]
     plan = plan_extra_reviews(Reviews.from_pairs(rows), "survives-reviewer", fixed=[("r2", "p0")])
     assert (plan.status, plan.count) == ("optimal", 1)
+
+
+@pytest.mark.parametrize("name", ROBUST_NAMES)
+def test_no_compiler_is_waited_for_longer_than_there_is_time(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr("reviewgraph.kernels.compiling.Policy.fits", lambda *args: False)
+    losses = target_named(name).losses
+    assert losses is not None
+    with pytest.raises(TimeOver):
+        losses.failing(RING, Clock(None))
+    assert not target_named(name).reaches_in_time(RING, Clock(None))
+
+
+def test_losses_are_drawn_one_by_one_while_there_is_time() -> None:
+    drawn = []
+    for looks in (1, 5, 20):
+        task, target = new_task(constrain(RING), 64), target_named("double")
+        rng = np.random.default_rng(0)
+        search = _Search(task, target, 0.9, 0.95, rng, Looks(looks))
+        assert search.grown(no_pairs(), None).shape == (0, 2)
+        drawn.append(rng.random())
+    assert len(set(drawn)) == 3
+
+
+def test_parts_by_scores_are_short_in_large_tables() -> None:
+    task = new_task(constrain(RING), 64, use_scores=True)
+    assert budget._part(task) == budget.AT_MOST
+    assert budget._part(replace(task, use_scores=False)) == budget.AT_MOST
+    many = Reviews.from_pairs([(j, i) for j in range(400) for i in range(250)])
+    assert budget._part(new_task(constrain(many), 64, use_scores=True)) == 5

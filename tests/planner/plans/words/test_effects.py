@@ -11,6 +11,7 @@ from planner.plans.model.task import new_task
 from planner.plans.targets import TARGETS, target_named
 from planner.plans.words.effects import joins
 from reviewgraph import Reviews
+from reviewgraph.clock import Clock
 from reviewgraph.levels import NAMES
 from tests.planner.plans import naive_plans
 from tests.planner.plans.plan_cases import Case, cases
@@ -29,7 +30,7 @@ def test_covers_are_the_largest_groups_of_the_level_after_each_review(case: Case
     order = np.random.default_rng(seed).permutation(len(allowed))[:8]
     pairs = np.array([allowed[k] for k in order], np.int64).reshape(-1, 2)
     task = new_task(constrain(table), len(pairs) + 4)
-    _, found, left = joins(task, target_named(name), pairs)
+    _, found, left = joins(task, target_named(name), pairs, Clock(None))
     expected = []
     for j, i in pairs.tolist():
         covers[j] |= 1 << i
@@ -96,7 +97,7 @@ def test_first_papers_and_papers_inside(name: str) -> None:
     plan = plan_extra_reviews(table, name, capacity={"new": 4}, fixed=[])
     words = [review.joins for review in plan.reviews]
     task = new_task(constrain(table), 8)
-    inside, *_ = joins(task, TARGETS[name], np.array([[0, 2]]))
+    inside, *_ = joins(task, TARGETS[name], np.array([[0, 2]]), Clock(None))
     assert inside[0].words.endswith("it is in the reviewer's group already: a link in reserve")
     assert words[0].startswith("new reads paper")
     assert plan.reviews[-1].covers == 4
@@ -109,5 +110,7 @@ def test_order_of_arrival_decides_what_is_said_not_what_is_reached() -> None:
     for name in NAMES:
         plan = plan_extra_reviews(table, name, time_limit=5)
         task = new_task(plan.constraints, plan.count + 4)
-        ends = {joins(task, TARGETS[name], plan.pairs[rng.permutation(plan.count)])[1][-1] for _ in range(5)}
+        ends = {
+            joins(task, TARGETS[name], plan.pairs[rng.permutation(plan.count)], Clock(None))[1][-1] for _ in range(5)
+        }
         assert ends == {14}
