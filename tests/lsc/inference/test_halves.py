@@ -108,6 +108,19 @@ def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pyte
     assert apart.max() < 10 * climbing.STILL
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_calm_messages_go_half_of_the_way(compiled: bool) -> None:
+    problem = replace(problem_of_all_loads(), compiled=compiled)
+    state = sweep(problem, start(problem, START, Extent(own=True))).state
+    plain, calm = sweep(problem, state).state, sweep(problem, state, calm=True).state
+    [old], [new], [half] = state.messages, plain.messages, calm.messages
+    expect_equal(half.precision, 0.5 * (old.precision + new.precision))
+    expect_equal(half.shift, 0.5 * (old.shift + new.shift))
+    expect_equal(calm.sums.shift, 0.5 * (state.sums.shift + plain.sums.shift))
+    expect_equal(calm.nodes[2:], state.nodes[2:])
+    expect_equal(calm.nodes[:2], plain.nodes[:2])
+
+
 def test_large_tables_are_the_same_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("preparing", "streaming"):
         monkeypatch.setattr(f"lsc.inference.{module}.MANY", 0)
