@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from lsc.inference import scale_users
+from lsc.inference import scale_users, stages
 from lsc.inference.averages import fit_averages
 from lsc.inference.layout import lay_out
 from lsc.inference.learning import Gradient, ascend, at_rest
@@ -303,3 +303,19 @@ def test_a_step_from_a_bound(bounded) -> None:
     assert np.isfinite(found.theta).all()
     assert (found.theta[bounded] == LOWEST[bounded]).all()
     assert (found.theta != theta).any()
+
+
+def test_who_only_orders_is_not_asked_where_all_have_too_many_papers(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counted(problem, state, *given, **options):
+        asked.append(state.extent.orders)
+        return settle(problem, state, *given, **options)
+
+    settle = stages.settle
+    monkeypatch.setattr(stages, "settle", counted)
+    for load, expected in ((LONGEST + 1, False), (20, True)):
+        who, what = np.repeat([0, 1], load), np.tile(np.arange(load), 2)
+        score = np.random.default_rng(0).standard_normal(load)[what] + 0.1 * np.cos(np.arange(who.size))
+        stages.run_stages(prepare(Rows(who, what, score), 2, load).problem, np.random.default_rng(0), lambda _: None)
+        assert any(asked) == expected
