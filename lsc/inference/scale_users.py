@@ -152,7 +152,10 @@ def offsets_given(block: Block, cavity: Cavity, at: Slopes, variance: FloatArray
     if not block.full:
         # Empty slots: no weight, a variance whose logarithm is 0.
         total[np.broadcast_to(block.used[:, None] == 0, total.shape)] = 1.0
-    log_total = sum(np.log(np.prod(total[part : part + PRODUCT], axis=0)) for part in range(0, len(total), PRODUCT))
+    whole = len(total) - len(total) % PRODUCT
+    log_total = np.log(np.prod(total[whole:], axis=0))
+    if whole:
+        log_total += np.log(np.prod(total[:whole].reshape(-1, PRODUCT, *total.shape[1:]), axis=1)).sum(axis=0)
     apart = np.multiply(at.slope, -cavity.mean[:, None], out=total)
     apart += block.score[:, None]
     precision = 1 / omega_square + weight.sum(axis=0)
