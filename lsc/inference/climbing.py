@@ -22,6 +22,8 @@ PLATEAU = 12
 #: Sweeps before hyperparameters move: messages have to arrive first.
 WARM_UP = 2
 MOST_SWEEPS, MOST_ROUGH_SWEEPS, MOST_HURRIED = 150, 60, 30
+#: Sweeps after which messages that will not settle, with nothing left to learn, are calmed.
+PATIENCE = 20
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
 LOSS, LOSS_A_REVIEW, SLOWER, SLOWEST = 3.0, 0.005, 0.5, 0.1
 #: From then on it may lose so many times more.
@@ -81,11 +83,12 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
     heights: list[float] = []
+    restless = 0
     hurry = problem.compiled and not state.extent.kappa
     slack = LOSS + LOSS_A_REVIEW * problem.n_reviews
     for count in range(1, most + 1):
         learn = bool(free.any()) and count > warm_up
-        found = sweep(problem, state, learn=learn)
+        found = sweep(problem, state, learn=learn, calm=restless > PATIENCE)
         height = found.evidence + log_prior(state.theta).value
         if best is not None and height < best.height - slack:
             # The last steps led astray: go back to the best state, and go on from there more slowly. Where the way up
@@ -95,12 +98,13 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
             state, before = best.state, None
             continue
         if learn:
-            step = ascend(state.theta, found.gradient, problem.n_reviewers, free, step)
+            step = ascend(state.theta, found.gradient, problem.n_reviewers, problem.n_reviews, free, step)
         heights.append(height)
         level = len(heights) > PLATEAU and abs(height - heights[-PLATEAU]) < gain
         settled = (not learn or step.gain < gain or level) and _moved(found, before) < still
         if (settled and count > warm_up) or count == most:
             break
+        restless += count > warm_up and (not learn or step.gain < gain)
         before, state = found.mean, found.state
         if learn:
             if best is None or height > best.height:

@@ -26,7 +26,7 @@ from lsc.inference.compiled import (
 from lsc.inference.layout import Layout
 from lsc.inference.learning import Gradient
 from lsc.inference.model import SIZE
-from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, LEAST_SQUARE, PRODUCT
+from lsc.inference.scale_users import BEHIND, FURTHEST, LEAST_PRECISION, LEAST_SQUARE, NARROWER, PRODUCT
 from lsc.inference.states import Believed, Messages, State, is_nothing
 from reviewgraph.arrays import BoolArray, CodeArray
 from reviewgraph.kernels.compiling import kernel
@@ -96,6 +96,15 @@ def tell(room: Room, heard: Heard, slot: int, step: int, k: int) -> None:
 
 
 @kernel(element=ELEMENT)
+def follow(heard: Heard, who: int, row: int, found: tuple[float, float]) -> None:
+    """Put nodes where the posterior is, given its mean and variance."""
+    mean, square = found
+    moved, before = BEHIND * (mean - heard.nodes[row, who]), NARROWER * heard.nodes[row + 1, who]
+    heard.new_nodes[row, who] = mean
+    heard.new_nodes[row + 1, who] = math.sqrt(max(square, moved * moved, before * before, LEAST_SQUARE))
+
+
+@kernel(element=ELEMENT)
 def sweep_half(
     layout: Layout, law: Law, room: Room, heard: Heard, sums: FloatArray, learn: bool, low: int, high: int
 ) -> None:
@@ -116,11 +125,9 @@ def sweep_half(
             mix_papers(room, law, k)
             tell(room, heard, slot, step, k)
             size = law.rows * LINE
-            heard.new_nodes[0, who], square = moments(room, room.log_slope, size)
-            heard.new_nodes[1, who] = math.sqrt(max(square, LEAST_SQUARE))
+            follow(heard, who, 0, moments(room, room.log_slope, size))
             if law.rows > 1:
-                heard.new_nodes[2, who], square = moments(room, room.log_own, size)
-                heard.new_nodes[3, who] = math.sqrt(max(square, LEAST_SQUARE))
+                follow(heard, who, 2, moments(room, room.log_own, size))
             if learn and k > 1:
                 differentiate(room, law, k)
                 for p in range(SIZE):

@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.inference.model import HIGHEST, LOWEST, SIZE, log_prior, scale_moves
+from lsc.inference.model import HIGHEST, LOG_TAU_LEFT, LOG_TAU_RIGHT, LOWEST, MU, NU, RHO, SIZE, log_prior, scale_moves
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Part of the squared mean gradient that is taken out of the empirical information.
 CENTRED = 0.9
 #: Part of its diagonal by which the information is raised, and the least diagonal.
 RIDGE, LEAST = 0.02, 1e-3
+#: Directions that do not change noise may be as sure as the gradients say, so many times over.
+UNBOUNDED = 1e6
 #: No hyperparameter moves further in one step.
 LONGEST = 0.4
 #: A step that turns back may go half as far the next time, one that goes on so much further.
@@ -84,7 +86,9 @@ def at_rest(theta: FloatArray, limit: float = 1.0) -> Ascent:
     return Ascent(theta, np.inf, np.full(SIZE, limit * LONGEST), np.zeros(SIZE), limit, limit, np.eye(SIZE))
 
 
-def ascend(theta: FloatArray, gradient: Gradient, n_reviewers: int, free: BoolArray, last: Ascent) -> Ascent:
+def ascend(
+    theta: FloatArray, gradient: Gradient, n_reviewers: int, n_reviews: int, free: BoolArray, last: Ascent
+) -> Ascent:
     """Take a step of scoring with the empirical information.
 
     Messages lag behind, and full steps can circle. So a step that turns back on the last one is followed by shorter
@@ -97,8 +101,8 @@ def ascend(theta: FloatArray, gradient: Gradient, n_reviewers: int, free: BoolAr
         Hyperparameters, shape (P,).
     gradient
         Derivatives of the reviewers' log evidences.
-    n_reviewers
-        M.
+    n_reviewers, n_reviews
+        M and E.
     free
         Shape (P,): which hyperparameters may move.
     last
@@ -107,6 +111,7 @@ def ascend(theta: FloatArray, gradient: Gradient, n_reviewers: int, free: BoolAr
     prior = log_prior(theta)
     total = gradient.total
     information = gradient.square - CENTRED * np.outer(total, total) / max(n_reviewers, 1)
+    information = _bounded(information, theta, n_reviewers, n_reviews)
     information += prior.curvature
     information += np.diag(RIDGE * np.diag(information) + LEAST)
     slope = total + prior.gradient
@@ -126,6 +131,29 @@ def ascend(theta: FloatArray, gradient: Gradient, n_reviewers: int, free: BoolAr
     move = np.clip(pace * move, -reach, reach)
     moved = np.clip(theta + move + np.clip(pace * scale, -LONGEST, LONGEST), LOWEST, HIGHEST)
     return Ascent(moved, gain, reach, move, pace, last.limit, information)
+
+
+def _bounded(information: FloatArray, theta: FloatArray, n_reviewers: int, n_reviews: int) -> FloatArray:
+    """Take out of the information what says more of noise than could be known if papers, slopes and offsets were.
+
+    Where the noise is misjudged, the squared gradient of a reviewer of k papers grows with k^2, what she tells with k
+    only: steps would be too short to arrive. In the metric of what could be known no eigenvalue is above 1.
+    """
+    left, right = np.exp(theta[[LOG_TAU_LEFT, LOG_TAU_RIGHT]])
+    # Mean and mean square of log a - mu, and by them E v v' of the derivatives v of a log noise by mu, nu and rho.
+    off, square = np.sqrt(2 / np.pi) * (right - left), (left**3 + right**3) / (left + right)
+    rho, noise = theta[RHO], [MU, NU, RHO]
+    known = np.diag(UNBOUNDED * np.diag(information) + LEAST)
+    known[np.ix_(noise, noise)] = (2.0 * n_reviews) * np.array(
+        [[rho**2, -rho, -rho * off], [-rho, 1.0, off], [-rho * off, off, square]]
+    )
+    known[MU, MU] += n_reviewers / (left * right)
+    known += np.diag(LEAST * np.diag(known) + LEAST)
+    root = np.linalg.cholesky(known)
+    inner = np.linalg.solve(root, np.linalg.solve(root, information).T)
+    value, vector = np.linalg.eigh(0.5 * (inner + inner.T))
+    beyond = root @ (vector * np.sqrt(np.maximum(value - 1.0, 0.0)))
+    return np.asarray(information - beyond @ beyond.T)
 
 
 def _pace(move: FloatArray, last: Ascent, information: FloatArray) -> float:

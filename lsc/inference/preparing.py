@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lsc.inference.layout import lay_out
-from lsc.inference.states import MANY, Part, Problem
+from lsc.inference.states import Part, Problem, run_compiled
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -90,7 +90,7 @@ def prepare(
     count = np.bincount(item, minlength=n_items)
     silent = np.zeros(n_items)
     weighted = log_weight is not None
-    compiled = (score.size >= MANY if compiled is None else compiled) and not weighted
+    compiled = (run_compiled(layout.load) if compiled is None else compiled) and not weighted
     parts = (Part(layout, log_weight),)
     problem = Problem(parts, layout.load, count, unit.rounding, weighted, silent, silent, compiled)
     return Scores(standard, slot, problem, unit)

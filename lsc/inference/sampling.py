@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lsc.inference.preparing import Rows, joined
+from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Tables of more reviews than the first are begun with a part of about as many as the second.
@@ -88,11 +89,20 @@ def _close(pieces: Iterable[Rows], n_reviewers: int, n_items: int, rng: np.rando
     while load[taken].sum() < goal:
         # Share of her papers that the part has; one more counts as missing, since who has few papers tells little.
         shared = _per_reviewer(pieces, n_reviewers, covered) / (load + 1)
-        order = np.lexsort((lot, -shared))
-        order = order[~taken[order] & (load[order] > 0)]
+        order = _first(np.flatnonzero(~taken & (load > 0)), shared, lot, goal)
         before = load[taken].sum() + np.cumsum(load[order]) - load[order]
         taken[order[before < min(most, goal)]] = True
         for rows in pieces:
             covered[rows.item[taken[rows.reviewer]]] = 1.0
         most *= GROWTH
     return taken
+
+
+def _first(who: IntArray, shared: FloatArray, lot: FloatArray, number: int) -> IntArray:
+    """Return the first of some reviewers in descending order of what they share, then by lot, without sorting all."""
+    if who.size > number:
+        least = np.partition(shared[who], who.size - number)[who.size - number]
+        above, equal = who[shared[who] > least], who[shared[who] == least]
+        equal = equal[np.argpartition(lot[equal], number - above.size - 1)[: number - above.size]]
+        who = np.concatenate([above, equal])
+    return who[np.lexsort((lot[who], -shared[who]))]

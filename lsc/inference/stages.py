@@ -10,6 +10,7 @@ import numpy as np
 from lsc.inference.climbing import Climb, climb, settle
 from lsc.inference.likeness import FEW_STEPS, Spectrum, spectrum
 from lsc.inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, SIZE, START, Extent
+from lsc.inference.orders import LONGEST
 from lsc.inference.references import References
 from lsc.inference.states import Problem, State, start
 from reviewgraph.reviews import BoolArray
@@ -118,7 +119,9 @@ def _with_own_noise(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Cl
 
 
 def _with_orders(problem: Problem, plain: Climb, free: BoolArray) -> tuple[Climb, BoolArray]:
-    """Let some reviewers only order where the evidence rises by enough."""
+    """Let some reviewers only order where the evidence rises by enough, if any has few enough papers to be asked."""
+    if not ((problem.load > 0) & (problem.load <= LONGEST)).any():
+        return plain, free
     theta = plain.state.theta.copy()
     theta[LOGIT_W] = np.log(SHARE_TRIAL / (1 - SHARE_TRIAL))
     state = replace(plain.state, theta=theta, fresh=plain.state.nodes, extent=plain.state.extent._replace(orders=True))

@@ -18,8 +18,9 @@ from lsc.inference.model import LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Extent
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
-#: Reviews from which on steps run compiled: below, loading them takes longer.
-MANY = 200_000
+#: Reviews from which on steps run compiled: below, loading them takes longer. Of reviewers of hundreds of papers whole
+#: arrays leave the cache, and the climb is long: fewer are enough where a typical review is one of so many of hers.
+MANY, ENOUGH, LONG = 200_000, 60_000, 200
 
 
 class Part(NamedTuple):
@@ -77,6 +78,12 @@ class Messages(NamedTuple):
         if not is_nothing(alike):
             drawn = (drawn - alike * centre) / spread
         return Messages(precision, shift, alike, drawn)
+
+
+def run_compiled(load: IntArray) -> bool:
+    """Whether steps should run compiled, by the reviews of each reviewer."""
+    size = int(load.sum())
+    return size >= MANY or (size >= ENOUGH and int((load**2).sum()) > LONG * size)
 
 
 def nothing(size: int) -> FloatArray:

@@ -26,7 +26,7 @@ from lsc.inference.scanning import (
 )
 from lsc.inference.spilled import SpilledMessages, SpilledParts
 from lsc.inference.stages import run_stages
-from lsc.inference.states import MANY, Messages, Problem, spoken
+from lsc.inference.states import Messages, Problem, run_compiled, spoken
 from reviewgraph.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def _laid_out(stream: Stream, pieces: Pieces, unit: Unit, tell: Callable[[], Non
     parts = SpilledParts(load, stream.n_items, min(stream.batch, PIECE), tell)
     parts.fill(rows._replace(score=unit.standardised(rows.score)) for rows in pieces)
     silent = np.zeros(stream.n_items)
-    compiled = int(load.sum()) >= MANY
-    return Problem(parts, load, count, unit.rounding, False, silent, silent, compiled, SpilledMessages)
+    return Problem(parts, load, count, unit.rounding, False, silent, silent, run_compiled(load), SpilledMessages)
 
 
 def _averages(pieces: Pieces, problem: Problem, unit: Unit) -> tuple[Averages, FloatArray]:

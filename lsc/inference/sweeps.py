@@ -52,7 +52,9 @@ class Sweep(NamedTuple):
     variance: FloatArray
 
 
-def sweep(problem: Problem, state: State, *, learn: bool = True, moved: BoolArray | None = None) -> Sweep:
+def sweep(
+    problem: Problem, state: State, *, learn: bool = True, moved: BoolArray | None = None, calm: bool = False
+) -> Sweep:
     """Do one step for every reviewer, all from the messages of the old state.
 
     Parameters
@@ -61,6 +63,9 @@ def sweep(problem: Problem, state: State, *, learn: bool = True, moved: BoolArra
         Whether gradients are asked for.
     moved
         Shape (N + 1,): only reviewers of these items need the step, if it runs compiled, and there is no evidence then.
+    calm
+        Whether messages go half of the way only, and nodes of own noise stay: neither changes where all is at rest,
+        and what swings comes to rest.
     """
     believed, moved = beliefs(problem, state), np.empty(0, np.bool_) if moved is None else moved
     mean, variance = believed.shift / believed.precision, 1 / believed.precision
@@ -78,6 +83,8 @@ def sweep(problem: Problem, state: State, *, learn: bool = True, moved: BoolArra
             evidence, gradient = evidence + found[0], gradient.plus(found[1])
             if state.extent.kappa:
                 evidence += _likeness(part, told, believed, state, fresh)
+            if calm:
+                _halve(fresh, told)
             new.messages.append(fresh)
             if problem.compiled:
                 add_up(threads, part.layout.item, fresh, new.sums)
@@ -85,10 +92,20 @@ def sweep(problem: Problem, state: State, *, learn: bool = True, moved: BoolArra
             for value, total in zip(fresh, new.sums, strict=True):
                 if not is_nothing(total):
                     np.add.at(total, part.layout.item, value)
+    if calm and state.extent.own:
+        new.nodes[2:] = state.nodes[2:]
     # log Z = sum of factors, of Psi(cavity) - Psi(q) over their messages, and of Psi(q) over items.
     messages = 2.0 if state.extent.kappa else 1.0
     between = float(potential.sum() - messages * (problem.count @ potential[:-1]))
     return Sweep(new, evidence + between, gradient, mean, variance)
+
+
+def _halve(fresh: Messages, told: Messages) -> None:
+    """Take messages half of the way back."""
+    for value, before in zip(fresh, told, strict=True):
+        if not is_nothing(value):
+            value += before
+            value *= 0.5
 
 
 def _to_be_filled(problem: Problem, state: State) -> State:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lsc
-from lsc.inference import climbing, likeness
+from lsc.inference import climbing, likeness, states
 from lsc.inference.describing import people
 from lsc.inference.halves import Threads
 from lsc.inference.likeness import spectrum
@@ -108,12 +108,31 @@ def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pyte
     assert apart.max() < 10 * climbing.STILL
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_calm_messages_go_half_of_the_way(compiled: bool) -> None:
+    problem = replace(problem_of_all_loads(), compiled=compiled)
+    state = sweep(problem, start(problem, START, Extent(own=True))).state
+    plain, calm = sweep(problem, state).state, sweep(problem, state, calm=True).state
+    [old], [new], [half] = state.messages, plain.messages, calm.messages
+    expect_equal(half.precision, 0.5 * (old.precision + new.precision))
+    expect_equal(half.shift, 0.5 * (old.shift + new.shift))
+    expect_equal(calm.sums.shift, 0.5 * (state.sums.shift + plain.sums.shift))
+    expect_equal(calm.nodes[2:], state.nodes[2:])
+    expect_equal(calm.nodes[:2], plain.nodes[:2])
+
+
 def test_large_tables_are_the_same_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("preparing", "streaming"):
-        monkeypatch.setattr(f"lsc.inference.{module}.MANY", 0)
+    monkeypatch.setattr(states, "MANY", 0)
     for limit in ("MOST_SWEEPS", "MOST_ROUGH_SWEEPS", "MOST_HURRIED"):
         monkeypatch.setattr(climbing, limit, 3)
     path = written(tmp_path, conference(1, n_reviewers=6))
     whole = lsc.posterior(read_reviews(path))
     with stream_reviews(path, batch=7) as stream:
         expect_same(lsc.posterior_stream(stream), whole)
+
+
+def test_steps_are_compiled_for_many_reviews_and_for_fewer_of_long_reviewers() -> None:
+    assert states.run_compiled(np.full(20_000, 10))
+    assert not states.run_compiled(np.full(10_000, 10))
+    assert states.run_compiled(np.array([20_000] * 3 + [1] * 1_000))
+    assert not states.run_compiled(np.array([5_000] * 2))

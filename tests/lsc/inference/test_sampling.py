@@ -1,6 +1,7 @@
 """Learning from a part: what it takes, and that the whole comes out as it does without."""
 
 import numpy as np
+import pytest
 
 from lsc.inference import sampling
 from lsc.inference.inferring import infer
@@ -70,3 +71,11 @@ def test_nodes_follow_the_spread_of_own_noise() -> None:
     theta[LOG_OWN] += 0.3
     # Nothing is known of anybody: the nodes lie as the prior does.
     np.testing.assert_allclose(learned(state, theta).nodes[3], np.exp(theta[LOG_OWN]))
+
+
+@pytest.mark.parametrize("number", [1, 3, 9, 10, 40])
+def test_the_first_by_what_they_share_are_those_of_sorting_all(number: int) -> None:
+    rng = np.random.default_rng(number)
+    who, shared, lot = np.arange(40)[::-1][:30], rng.integers(0, 4, 40) / 4, rng.random(40)
+    expected = who[np.lexsort((lot[who], -shared[who]))][:number]
+    assert sampling._first(who, shared, lot, number)[:number].tolist() == expected.tolist()

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from lsc.inference import scale_users
+from lsc.inference import scale_users, stages
 from lsc.inference.averages import fit_averages
 from lsc.inference.layout import lay_out
 from lsc.inference.learning import Gradient, ascend, at_rest
 from lsc.inference.likeness import likeness_step, spectrum
-from lsc.inference.model import G1, LOG_OWN, LOG_S_R, LOGIT_W, LOWEST, MU, SIZE, START
+from lsc.inference.model import G1, LOG_OWN, LOG_S_R, LOGIT_W, LOWEST, MU, NU, SIZE, START
 from lsc.inference.orders import LONGEST, order_step
 from lsc.inference.preparing import Rows, prepare
 from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, Cavity, Message, Nodes, step
@@ -249,6 +249,35 @@ def test_messages_are_positive_even_where_scores_surprise() -> None:
     assert np.isfinite(told.shift).all()
 
 
+def test_nodes_find_a_slope_that_is_far_away_and_sharply_known() -> None:
+    """Nodes as narrow as what they saw last would move by their own width a step."""
+    rng = np.random.default_rng(0)
+    mean = rng.standard_normal((400, 1))
+    block, cavity = (
+        block_of([(np.exp(-1.0) * mean + 0.01 * rng.standard_normal((400, 1))).ravel()]),
+        np.full((400, 1), 1e-4),
+    )
+    theta = START.copy()
+    theta[NU] = -4.0
+    nodes = Nodes(np.zeros(1), np.full(1, 1e-4), np.zeros(1), None)
+    for _ in range(20):
+        nodes = step(block, Cavity(mean, cavity), nodes, theta, np.ones((1, 1)), None, 1e-4).nodes
+    assert nodes.centre[0] == pytest.approx(-1.0, abs=0.01)
+    assert 5e-4 < nodes.spread[0] < 5e-3
+
+
+def test_long_reviewers_whose_noise_is_misjudged_do_not_hold_the_climb_up() -> None:
+    """Each of 10 reviewers says of her 4,000 reviews that their noise is half as wide."""
+    gradient = np.random.default_rng(0).standard_normal((SIZE, 10))
+    gradient[NU] = -3_000.0
+    free = np.zeros(SIZE, bool)
+    free[NU] = True
+    found = ascend(START, Gradient.of(gradient), 10, 40_000, free, at_rest(START))
+    assert -0.4 <= found.move[NU] < -0.3
+    short = ascend(START, Gradient.of(gradient / 1000), 10, 40_000, free, at_rest(START))
+    assert short.information[NU, NU] < 11.0  # nothing to take away
+
+
 def test_one_score_an_item_does_not_tell_quality_from_noise() -> None:
     rng = np.random.default_rng(0)
     found = fit_averages(np.arange(40), rng.standard_normal(40), 1e-4)
@@ -270,7 +299,23 @@ def test_a_step_from_a_bound(bounded) -> None:
     theta[bounded] = LOWEST[bounded]
     gradient = np.random.default_rng(0).standard_normal((SIZE, 50))
     gradient[bounded] = -1.0
-    found = ascend(theta, Gradient.of(gradient), 50, free, at_rest(theta))
+    found = ascend(theta, Gradient.of(gradient), 50, 200, free, at_rest(theta))
     assert np.isfinite(found.theta).all()
     assert (found.theta[bounded] == LOWEST[bounded]).all()
     assert (found.theta != theta).any()
+
+
+def test_who_only_orders_is_not_asked_where_all_have_too_many_papers(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counted(problem, state, *given, **options):
+        asked.append(state.extent.orders)
+        return settle(problem, state, *given, **options)
+
+    settle = stages.settle
+    monkeypatch.setattr(stages, "settle", counted)
+    for load, expected in ((LONGEST + 1, False), (20, True)):
+        who, what = np.repeat([0, 1], load), np.tile(np.arange(load), 2)
+        score = np.random.default_rng(0).standard_normal(load)[what] + 0.1 * np.cos(np.arange(who.size))
+        stages.run_stages(prepare(Rows(who, what, score), 2, load).problem, np.random.default_rng(0), lambda _: None)
+        assert any(asked) == expected
