@@ -28,7 +28,7 @@ class Status(results.Status):
     NO_SCORES = "no_scores", "there are no scores: nothing is known of any paper"
     SWEEPS_EXHAUSTED = (
         "sweeps_exhausted",
-        "the last sweep still moved qualities; some may be off by as much as their errors",
+        "the last sweep still moved qualities; some may be off by more than their errors",
     )
 
 
