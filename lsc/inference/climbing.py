@@ -24,6 +24,8 @@ WARM_UP = 2
 MOST_SWEEPS, MOST_ROUGH_SWEEPS, MOST_HURRIED = 150, 60, 30
 #: Sweeps after which messages that will not settle, with nothing left to learn, are calmed.
 PATIENCE = 20
+#: Sweeps after which means are compared that swing, a multiple of most periods, and how far they may swing in place.
+PERIOD, SWING = 12, 0.05
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
 LOSS, LOSS_A_REVIEW, SLOWER, SLOWEST = 3.0, 0.005, 0.5, 0.1
 #: From then on it may lose so many times more.
@@ -68,6 +70,26 @@ class Climb:
         return self.evidence + log_prior(self.state.theta).value
 
 
+class Rest:
+    """Whether means have come to rest, once nothing is left to learn: none moves, or those that do swing in place.
+
+    In a large table a few means swing for ever, by hundredths of their errors. They swing in place where none is far
+    from where it was a :data:`PERIOD` before: as if none had moved by more than ``still`` in any of these sweeps.
+    """
+
+    def __init__(self, still: float) -> None:
+        self.still, self.count, self.swings = still, 0, False
+        self.anchor = np.empty(0)
+
+    def seen(self, mean: FloatArray, sd: FloatArray, moved: float) -> bool:
+        """Take note of the means after a sweep, and of how far one moved at most, in standard errors."""
+        if self.count % PERIOD == 0:
+            drift = float((np.abs(mean - self.anchor) / sd).max()) if self.anchor.size else np.inf
+            self.anchor, self.swings = mean, drift < PERIOD * self.still
+        self.count += 1
+        return moved < (SWING if self.swings else self.still)
+
+
 def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = False, warm_up: int = WARM_UP) -> Climb:
     """Sweep and learn until both have settled.
 
@@ -83,12 +105,12 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
     heights: list[float] = []
-    restless = 0
+    rest = Rest(still)
     hurry = problem.compiled and not state.extent.kappa
     slack = LOSS + LOSS_A_REVIEW * problem.n_reviews
     for count in range(1, most + 1):
         learn = bool(free.any()) and count > warm_up
-        found = sweep(problem, state, learn=learn, calm=restless > PATIENCE)
+        found = sweep(problem, state, learn=learn, calm=rest.count > PATIENCE)
         height = found.evidence + log_prior(state.theta).value
         if best is not None and height < best.height - slack:
             # The last steps led astray: go back to the best state, and go on from there more slowly. Where the way up
@@ -101,10 +123,11 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
             step = ascend(state.theta, found.gradient, problem.n_reviewers, problem.n_reviews, free, step)
         heights.append(height)
         level = len(heights) > PLATEAU and abs(height - heights[-PLATEAU]) < gain
-        settled = (not learn or step.gain < gain or level) and _moved(found, before) < still
+        learned_all = not learn or step.gain < gain or level
+        rest.swings = rest.swings and learned_all
+        settled = learned_all and rest.seen(found.mean, np.sqrt(found.variance), _moved(found, before))
         if (settled and count > warm_up) or count == most:
             break
-        restless += count > warm_up and (not learn or step.gain < gain)
         before, state = found.mean, found.state
         if learn:
             if best is None or height > best.height:
@@ -112,21 +135,22 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
             state = standardised(problem, learned(state, step.theta))
             if step.gain < gain and hurry:
                 # Only messages have to settle yet, and few: without waiting for the others.
-                before, state, hurry = _hurried(problem, state, before, still)
+                before, state, hurry = _hurried(problem, state, before, rest)
     return Climb(state, found.evidence, found.mean, count, bool(settled), step.information)
 
 
-def _hurried(problem: Problem, state: State, before: FloatArray, still: float) -> tuple[FloatArray, State, bool]:
+def _hurried(problem: Problem, state: State, before: FloatArray, rest: Rest) -> tuple[FloatArray, State, bool]:
     """Sweep over reviewers whose items still move.
 
     Returns the means before the last sweep, the state after it, and whether all items have come to rest: where some
-    swing for ever it is not worth while again.
+    are on the move for long it is not worth while again.
     """
     for _ in range(MOST_HURRIED):
         precision, shift = beliefs(problem, state)
-        mean = shift / precision
-        moved = np.abs(mean - before) * np.sqrt(precision) > 0.5 * still
-        if not moved.any():
+        mean, sd = shift / precision, 1 / np.sqrt(precision)
+        far = np.abs(mean - before) / sd
+        moved = far > 0.5 * rest.still
+        if (rest.seen(mean, sd, float(far.max())) and rest.swings) or not moved.any():
             return before, state, True
         before, state = mean, standardised(problem, sweep(problem, state, learn=False, moved=moved).state)
     return before, state, False

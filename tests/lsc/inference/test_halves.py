@@ -100,7 +100,7 @@ def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pyte
 
     monkeypatch.setattr(climbing, "sweep", counted)
     compiled = replace(plain, compiled=True)
-    _, quick, rests = climbing._hurried(compiled, state, found.mean, climbing.STILL)
+    _, quick, rests = climbing._hurried(compiled, state, found.mean, climbing.Rest(climbing.STILL))
     assert rests
     assert hurries[0] > hurries[-1] > 0
     one, other = beliefs(plain, quick), beliefs(plain, settled)

@@ -1,10 +1,12 @@
 """Steps against slow obvious integrals, and gradients against differences."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from lsc.inference import scale_users, stages
+from lsc.inference import climbing, scale_users, stages
 from lsc.inference.averages import fit_averages
 from lsc.inference.layout import lay_out
 from lsc.inference.learning import Gradient, ascend, at_rest
@@ -319,3 +321,20 @@ def test_who_only_orders_is_not_asked_where_all_have_too_many_papers(monkeypatch
         score = np.random.default_rng(0).standard_normal(load)[what] + 0.1 * np.cos(np.arange(who.size))
         stages.run_stages(prepare(Rows(who, what, score), 2, load).problem, np.random.default_rng(0), lambda _: None)
         assert any(asked) == expected
+
+
+def test_means_that_swing_in_place_are_at_rest_and_those_that_drift_are_not() -> None:
+    place, sd = np.array([0.0, 1.0]), np.ones(2)
+
+    def sweeps_to_rest(by: Callable[[int], float]) -> int | None:
+        rest = climbing.Rest(climbing.STILL)
+        for count in range(60):
+            moved = abs(by(count) - by(count - 1))
+            if rest.seen(place + by(count) * np.array([0.0, 1.0]), sd, moved):
+                return count
+        return None
+
+    assert sweeps_to_rest(lambda count: 0.0) == 0
+    assert sweeps_to_rest(lambda count: 0.01 * (count % 4)) == climbing.PERIOD
+    assert sweeps_to_rest(lambda count: 0.1 * (count % 3)) is None  # too far
+    assert sweeps_to_rest(lambda count: 0.003 * count) is None  # goes somewhere, if slowly
