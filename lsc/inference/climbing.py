@@ -22,10 +22,6 @@ PLATEAU = 12
 #: Sweeps before hyperparameters move: messages have to arrive first.
 WARM_UP = 2
 MOST_SWEEPS, MOST_ROUGH_SWEEPS, MOST_HURRIED = 150, 60, 30
-#: Sweeps after which messages that will not settle, with nothing left to learn, are calmed.
-PATIENCE = 20
-#: Sweeps after which means are compared that swing, a multiple of most periods, and how far they may swing in place.
-PERIOD, SWING = 12, 0.05
 #: A height lost by more than so many nats, and so many a review, sends the climb back; from then on it goes slower.
 LOSS, LOSS_A_REVIEW, SLOWER, SLOWEST = 3.0, 0.005, 0.5, 0.1
 #: From then on it may lose so many times more.
@@ -70,26 +66,6 @@ class Climb:
         return self.evidence + log_prior(self.state.theta).value
 
 
-class Rest:
-    """Whether means have come to rest, once nothing is left to learn: none moves, or those that do swing in place.
-
-    In a large table a few means swing for ever, by hundredths of their errors. They swing in place where none is far
-    from where it was a :data:`PERIOD` before: as if none had moved by more than ``still`` in any of these sweeps.
-    """
-
-    def __init__(self, still: float) -> None:
-        self.still, self.count, self.swings = still, 0, False
-        self.anchor = np.empty(0)
-
-    def seen(self, mean: FloatArray, sd: FloatArray, moved: float) -> bool:
-        """Take note of the means after a sweep, and of how far one moved at most, in standard errors."""
-        if self.count % PERIOD == 0:
-            drift = float((np.abs(mean - self.anchor) / sd).max()) if self.anchor.size else np.inf
-            self.anchor, self.swings = mean, drift < PERIOD * self.still
-        self.count += 1
-        return moved < (SWING if self.swings else self.still)
-
-
 def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = False, warm_up: int = WARM_UP) -> Climb:
     """Sweep and learn until both have settled.
 
@@ -105,12 +81,12 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
     still, gain, most = (ROUGH_STILL, ROUGH_GAIN, MOST_ROUGH_SWEEPS) if rough else (STILL, GAIN, MOST_SWEEPS)
     step, before, best = at_rest(state.theta), None, None
     heights: list[float] = []
-    rest = Rest(still)
+    rested = 0
     hurry = problem.compiled and not state.extent.kappa
     slack = LOSS + LOSS_A_REVIEW * problem.n_reviews
     for count in range(1, most + 1):
         learn = bool(free.any()) and count > warm_up
-        found = sweep(problem, state, learn=learn, calm=rest.count > PATIENCE)
+        found = sweep(problem, state, learn=learn, rested=rested)
         height = found.evidence + log_prior(state.theta).value
         if best is not None and height < best.height - slack:
             # The last steps led astray: go back to the best state, and go on from there more slowly. Where the way up
@@ -124,36 +100,41 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
         heights.append(height)
         level = len(heights) > PLATEAU and abs(height - heights[-PLATEAU]) < gain
         learned_all = not learn or step.gain < gain or level
-        rest.swings = rest.swings and learned_all
-        settled = learned_all and rest.seen(found.mean, np.sqrt(found.variance), _moved(found, before))
-        if (settled and count > warm_up) or count == most:
+        rested = rested + 1 if learned_all and count > warm_up else 0
+        settled = rested > 0 and _moved(found, before) < still
+        if settled or count == most:
             break
         before, state = found.mean, found.state
         if learn:
             if best is None or height > best.height:
                 best = Best(height, state)
-            state = standardised(problem, learned(state, step.theta))
             if step.gain < gain and hurry:
-                # Only messages have to settle yet, and few: without waiting for the others.
-                before, state, hurry = _hurried(problem, state, before, rest)
+                # Only messages have to settle yet, and few: without waiting for the others, and without a step that
+                # all would have to answer.
+                before, state, sweeps = _hurried(problem, standardised(problem, state), before, still, rested)
+                rested, hurry = rested + sweeps, sweeps < MOST_HURRIED
+            else:
+                state = standardised(problem, learned(state, step.theta))
     return Climb(state, found.evidence, found.mean, count, bool(settled), step.information)
 
 
-def _hurried(problem: Problem, state: State, before: FloatArray, rest: Rest) -> tuple[FloatArray, State, bool]:
+def _hurried(
+    problem: Problem, state: State, before: FloatArray, still: float, rested: int
+) -> tuple[FloatArray, State, int]:
     """Sweep over reviewers whose items still move.
 
-    Returns the means before the last sweep, the state after it, and whether all items have come to rest: where some
-    are on the move for long it is not worth while again.
+    Returns the means before the last sweep, the state after it, and the number of sweeps; after
+    :data:`MOST_HURRIED` some items are on the move for so long that it is not worth while again.
     """
-    for _ in range(MOST_HURRIED):
+    for count in range(MOST_HURRIED):
         precision, shift = beliefs(problem, state)
-        mean, sd = shift / precision, 1 / np.sqrt(precision)
-        far = np.abs(mean - before) / sd
-        moved = far > 0.5 * rest.still
-        if (rest.seen(mean, sd, float(far.max())) and rest.swings) or not moved.any():
-            return before, state, True
-        before, state = mean, standardised(problem, sweep(problem, state, learn=False, moved=moved).state)
-    return before, state, False
+        mean = shift / precision
+        moved = np.abs(mean - before) * np.sqrt(precision) > 0.5 * still
+        if not moved.any():
+            return before, state, count
+        found = sweep(problem, state, learn=False, moved=moved, rested=rested + count)
+        before, state = mean, standardised(problem, found.state)
+    return before, state, MOST_HURRIED
 
 
 def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) -> Climb:

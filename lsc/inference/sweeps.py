@@ -19,6 +19,9 @@ from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, Cavity, Message
 from lsc.inference.states import Believed, Gauge, Messages, Part, Problem, State, beliefs, is_nothing, spoken
 from reviewgraph.reviews import BoolArray, FloatArray
 
+#: Sweeps after which messages that will not settle, with nothing left to learn, go half of the way.
+PATIENCE = 20
+
 
 class Inputs(NamedTuple):
     """What a step of one block needs; see :func:`lsc.inference.scale_users.step`."""
@@ -53,7 +56,7 @@ class Sweep(NamedTuple):
 
 
 def sweep(
-    problem: Problem, state: State, *, learn: bool = True, moved: BoolArray | None = None, calm: bool = False
+    problem: Problem, state: State, *, learn: bool = True, moved: BoolArray | None = None, rested: int = 0
 ) -> Sweep:
     """Do one step for every reviewer, all from the messages of the old state.
 
@@ -63,9 +66,9 @@ def sweep(
         Whether gradients are asked for.
     moved
         Shape (N + 1,): only reviewers of these items need the step, if it runs compiled, and there is no evidence then.
-    calm
-        Whether messages go half of the way only, and nodes of own noise stay: neither changes where all is at rest,
-        and what swings comes to rest.
+    rested
+        Sweeps since nothing was left to learn: nodes go ``1 / (1 + rested)`` of the way, and beyond :data:`PATIENCE`
+        messages half of theirs. Neither changes where all is at rest, and what swings comes to rest.
     """
     believed, moved = beliefs(problem, state), np.empty(0, np.bool_) if moved is None else moved
     mean, variance = believed.shift / believed.precision, 1 / believed.precision
@@ -83,7 +86,7 @@ def sweep(
             evidence, gradient = evidence + found[0], gradient.plus(found[1])
             if state.extent.kappa:
                 evidence += _likeness(part, told, believed, state, fresh)
-            if calm:
+            if rested > PATIENCE:
                 _halve(fresh, told)
             new.messages.append(fresh)
             if problem.compiled:
@@ -92,8 +95,7 @@ def sweep(
             for value, total in zip(fresh, new.sums, strict=True):
                 if not is_nothing(total):
                     np.add.at(total, part.layout.item, value)
-    if calm and state.extent.own:
-        new.nodes[2:] = state.nodes[2:]
+    new.nodes[:] = state.nodes + (new.nodes - state.nodes) / (1 + rested)
     # log Z = sum of factors, of Psi(cavity) - Psi(q) over their messages, and of Psi(q) over items.
     messages = 2.0 if state.extent.kappa else 1.0
     between = float(potential.sum() - messages * (problem.count @ potential[:-1]))
