@@ -14,7 +14,7 @@ from lsc.inference.likeness import spectrum
 from lsc.inference.model import LOG_OWN, START, Extent
 from lsc.inference.preparing import Rows, prepare
 from lsc.inference.states import Gauge, Messages, beliefs, is_nothing, nothing, start
-from lsc.inference.sweeps import learned, standardised, sweep
+from lsc.inference.sweeps import PATIENCE, learned, standardised, sweep
 from reviewgraph import read_reviews, stream_reviews
 from reviewgraph.kernels.compiling import Policy
 from tests.lsc.inference.simulated_tables import table
@@ -100,8 +100,8 @@ def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pyte
 
     monkeypatch.setattr(climbing, "sweep", counted)
     compiled = replace(plain, compiled=True)
-    _, quick, rests = climbing._hurried(compiled, state, found.mean, climbing.Rest(climbing.STILL))
-    assert rests
+    _, quick, sweeps = climbing._hurried(compiled, state, found.mean, climbing.STILL, rested=1)
+    assert sweeps == len(hurries) < climbing.MOST_HURRIED
     assert hurries[0] > hurries[-1] > 0
     one, other = beliefs(plain, quick), beliefs(plain, settled)
     apart = np.abs(one.shift / one.precision - other.shift / other.precision) * np.sqrt(other.precision)
@@ -109,16 +109,16 @@ def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_calm_messages_go_half_of_the_way(compiled: bool) -> None:
+def test_messages_that_will_not_settle_go_half_of_the_way_and_nodes_less_and_less(compiled: bool) -> None:
     problem = replace(problem_of_all_loads(), compiled=compiled)
     state = sweep(problem, start(problem, START, Extent(own=True))).state
-    plain, calm = sweep(problem, state).state, sweep(problem, state, calm=True).state
+    plain, early, calm = (sweep(problem, state, rested=count).state for count in (0, 3, PATIENCE + 1))
     [old], [new], [half] = state.messages, plain.messages, calm.messages
     expect_equal(half.precision, 0.5 * (old.precision + new.precision))
     expect_equal(half.shift, 0.5 * (old.shift + new.shift))
     expect_equal(calm.sums.shift, 0.5 * (state.sums.shift + plain.sums.shift))
-    expect_equal(calm.nodes[2:], state.nodes[2:])
-    expect_equal(calm.nodes[:2], plain.nodes[:2])
+    expect_equal(early.messages[0].shift, new.shift)
+    expect_equal(early.nodes, state.nodes + 0.25 * (plain.nodes - state.nodes))
 
 
 def test_large_tables_are_the_same_by_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
