@@ -15,6 +15,8 @@ from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Settled: no mean moves by more than this part of its standard error, and a step would gain less than so many nats.
 STILL, GAIN = 2e-3, 1e-2
+#: Of large tables one mean in so many may still move, by so many times more at most.
+ONE_IN, FURTHER = 1_000, 25.0
 #: Good enough to try the next extension of the model.
 ROUGH_STILL, ROUGH_GAIN = 1e-2, 5e-2
 #: Or the height has not changed by as much over so many sweeps: steps were too short to follow a flat direction.
@@ -101,7 +103,7 @@ def climb(problem: Problem, state: State, free: BoolArray, *, rough: bool = Fals
         level = len(heights) > PLATEAU and abs(height - heights[-PLATEAU]) < gain
         learned_all = not learn or step.gain < gain or level
         rested = rested + 1 if learned_all and count > warm_up else 0
-        settled = rested > 0 and _moved(found, before) < still
+        settled = rested > 0 and before is not None and _at_rest(_moves(found, before), still)
         if settled or count == most:
             break
         before, state = found.mean, found.state
@@ -129,9 +131,10 @@ def _hurried(
     for count in range(MOST_HURRIED):
         precision, shift = beliefs(problem, state)
         mean = shift / precision
-        moved = np.abs(mean - before) * np.sqrt(precision) > 0.5 * still
-        if not moved.any():
+        moves = np.abs(mean - before) * np.sqrt(precision)
+        if _at_rest(moves, 0.5 * still):
             return before, state, count
+        moved = moves > 0.5 * still
         found = sweep(problem, state, learn=False, moved=moved, rested=rested + count)
         before, state = mean, standardised(problem, found.state)
     return before, state, MOST_HURRIED
@@ -147,8 +150,15 @@ def settle(problem: Problem, state: State, sweeps: int, *, gauge: bool = False) 
     return Climb(state, last.evidence, last.mean, sweeps + 1, False, np.eye(state.theta.size))
 
 
-def _moved(found: Sweep, before: FloatArray | None) -> float:
-    """Largest change of a mean in its standard errors."""
-    if before is None:
-        return np.inf
-    return float((np.abs(found.mean - before) / np.sqrt(found.variance)).max())
+def _moves(found: Sweep, before: FloatArray) -> FloatArray:
+    """Return by how much each mean changed, in its standard errors."""
+    return np.asarray(np.abs(found.mean - before) / np.sqrt(found.variance))
+
+
+def _at_rest(moves: FloatArray, still: float) -> bool:
+    """Whether no mean moves any more, or one in :data:`ONE_IN` at most and none far.
+
+    >>> _at_rest(np.array([0.001, 0.003]), 0.002), _at_rest(np.repeat([0.001, 0.003], [999, 1]), 0.002)
+    (False, True)
+    """
+    return bool(np.count_nonzero(moves > still) * ONE_IN <= moves.size and moves.max() <= FURTHER * still)
