@@ -19,13 +19,40 @@ def smallest_of_each(size: int, pairs: list[tuple[int, int]]) -> list[int]:
     return label
 
 
-@pytest.mark.parametrize("form", ["python", "compiled"])
 @given(pairs=ends)
-def test_pairs_join_under_the_smallest_vertex(form: str, pairs: list[tuple[int, int]]) -> None:
+def test_pairs_join_under_the_smallest_vertex(pairs: list[tuple[int, int]]) -> None:
     parent = np.arange(12)
     left, right = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
-    getattr(union_pairs, form)(parent, left, right)
+    union_pairs(parent, left, right)
     assert parent.tolist() == smallest_of_each(12, pairs)
+
+
+@pytest.mark.parametrize("order", ["up", "down", "by halves", "to and fro"])
+def test_long_chains_are_joined_in_a_few_rounds(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    size, rounds = 4096, []
+    number = {
+        "up": np.arange(size),
+        "down": np.arange(size)[::-1],
+        "by halves": np.array([int(f"{vertex:012b}"[::-1], 2) for vertex in range(size)]),
+        "to and fro": np.stack([np.arange(size // 2), np.arange(size)[: size // 2 - 1 : -1]], axis=1).ravel(),
+    }[order]
+    hook = np.minimum
+
+    class Counted:
+        """``numpy.minimum``, and how often it is called at places."""
+
+        def __call__(self, *given):
+            return hook(*given)
+
+        def at(self, *given):
+            rounds.append(1)
+            hook.at(*given)
+
+    monkeypatch.setattr(np, "minimum", Counted())
+    parent = np.arange(size)
+    union_pairs(parent, number[:-1], number[1:])
+    assert not parent.any()
+    assert len(rounds) <= 12
 
 
 @pytest.mark.parametrize("form", ["python", "compiled"])
