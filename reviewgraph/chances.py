@@ -58,7 +58,7 @@ def probability_in_top(mean: FloatArray, sd: FloatArray, n: int) -> FloatArray:
     return found
 
 
-def cut_of(mean: FloatArray, sd: FloatArray, n: int) -> float:
+def cut_of(mean: FloatArray, sd: FloatArray, n: float) -> float:
     """Return the cut t above which n items are expected: where ``Phi((mean_i - t) / sd_i)`` sums to n.
 
     Parameters
@@ -66,7 +66,7 @@ def cut_of(mean: FloatArray, sd: FloatArray, n: int) -> float:
     mean, sd
         Shape (N,): posterior means and standard errors, finite, errors above 0.
     n
-        How many will be selected; the cut is infinite where that is none of them, or all.
+        How many will be selected, whole or not; the cut is infinite where that is none of them, or all.
 
     Notes
     -----

@@ -7,6 +7,7 @@ import pytest
 
 from reviewgraph import Reviews, check
 from reviewgraph.assumptions import Assumptions
+from reviewgraph.precision import selecting
 from reviewgraph.precision.outlook import Outlook, one_more
 from reviewgraph.precision.selecting import expected_share
 from reviewgraph.precision.words import expectations
@@ -37,6 +38,18 @@ def test_share_of_right_selections_is_the_simulated_one(n: int, unequal: bool) -
         mean = (1 - variance) * quality + np.sqrt(variance * (1 - variance)) * rng.standard_normal(400)
         right.append(np.isin(np.argsort(-mean)[:n], np.argsort(-quality)[:n]).mean())
     assert expected_share(variance, n) == pytest.approx(np.mean(right), abs=0.02)
+
+
+def test_quantiles_stand_for_many_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    few_known_well = np.where(rng.random(20_000) < 0.002, 0.01, 0.6)
+    drawn = [rng.beta(2, 5, 20_000), 1 / (1.0 + rng.poisson(3, 20_000)), few_known_well]
+    cases = [(variance, n) for variance in drawn for n in (250, 4_000, 12_000)]
+    quick = [expected_share(variance, n) for variance, n in cases]
+    monkeypatch.setattr(selecting, "MANY", 20_000)
+    slow = [expected_share(variance, n) for variance, n in cases]
+    assert quick != slow
+    np.testing.assert_allclose(quick, slow, atol=2e-4)
 
 
 def test_shares_at_the_ends() -> None:
