@@ -131,6 +131,39 @@ def whole() -> Iterator[None]:
             usual(*came[0])
 
 
+@contextmanager
+def heeded() -> Iterator[None]:
+    """Raise Ctrl-C at the end where it came while C called back: such calls print what is raised in them and lose it.
+
+    What then fails, for the call did not do its work, is no error of ours. In the main thread only.
+    """
+    usual, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    came: list[KeyboardInterrupt] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        try:
+            usual(number, frame)
+        except KeyboardInterrupt as stopped:
+            came.append(stopped)
+            raise
+
+    signal.signal(signal.SIGINT, note)
+    sys.unraisablehook = lambda lost: None if lost.exc_value in came else hook(lost)
+    try:
+        yield
+    except Exception:
+        if not came:
+            raise
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        sys.unraisablehook = hook
+    if came:
+        raise came[0]
+
+
 def announce() -> None:
     """Say once, on stderr, that a first run compiles; loading from the cache says nothing."""
     global announced

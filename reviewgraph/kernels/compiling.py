@@ -174,8 +174,8 @@ class Kernel(Generic[P, R]):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the compiled form has been asked for already."""
-        return "compiled" in self.__dict__
+        """Whether the compiled form has been asked for already, and Ctrl-C did not come in between."""
+        return "compiled" in self.__dict__ and getattr(self.compiled, "is_whole", True)
 
     @property
     def is_cached(self) -> bool:

@@ -13,6 +13,8 @@ from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 
+from reviewgraph.kernels.cache import heeded
+
 DIGEST = hashlib.sha256().digest_size
 
 
@@ -31,6 +33,15 @@ class Dispatcher(CPUDispatcher):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], *, within: bool) -> None:
         options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": within}
         super().__init__(function, targetoptions=options)
+        self.is_whole = True
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for arguments of some types; after Ctrl-C ``is_whole`` is false, and the next call begins anew."""
+        self.is_whole = False
+        with heeded():
+            found = super().compile(sig)
+            self.is_whole = True
+        return found
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Compile for numbers at large where a kernel is called with a constant: no copy for each of them."""
