@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any, ParamSpec, TypeVar
+
+from reviewgraph.kernels.interrupts import whole
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -109,59 +108,6 @@ def folders(source: Path) -> list[Path]:
     named = [home / f"{source.parent.name}_{below}" for home in homes]
     deeper = [home / "numba" / "Cache" / f"{source.parent.name}_{below}" for home in homes]
     return [*([] if shared else [source.parent / "__pycache__"]), *named, *deeper]
-
-
-@contextmanager
-def whole() -> Iterator[None]:
-    """Let Ctrl-C wait until what is loaded is there; in the main thread only.
-
-    A module half loaded fails whoever needs it afterwards, and the best plan found so far may.
-    """
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
-        yield
-        return
-    came: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda *call: came.append(call))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-        if came:
-            usual(*came[0])
-
-
-@contextmanager
-def heeded() -> Iterator[None]:
-    """Raise Ctrl-C at the end where it came while C called back: such calls print what is raised in them and lose it.
-
-    What then fails, for the call did not do its work, is no error of ours. In the main thread only.
-    """
-    usual, hook = signal.getsignal(signal.SIGINT), sys.unraisablehook
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
-        yield
-        return
-    came: list[KeyboardInterrupt] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        try:
-            usual(number, frame)
-        except KeyboardInterrupt as stopped:
-            came.append(stopped)
-            raise
-
-    signal.signal(signal.SIGINT, note)
-    sys.unraisablehook = lambda lost: None if lost.exc_value in came else hook(lost)
-    try:
-        yield
-    except Exception:
-        if not came:
-            raise
-    finally:
-        signal.signal(signal.SIGINT, usual)
-        sys.unraisablehook = hook
-    if came:
-        raise came[0]
 
 
 def announce() -> None:

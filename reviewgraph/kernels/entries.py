@@ -13,7 +13,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 
-from reviewgraph.kernels.cache import heeded
+from reviewgraph.kernels.interrupts import heeded
 
 DIGEST = hashlib.sha256().digest_size
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-
-from reviewgraph.kernels.cache import heeded, whole
-from reviewgraph.kernels.compiling import kernel
 
 ROOT = Path(__file__).parents[3]
 
@@ -155,48 +149,3 @@ def test_a_full_disk_for_the_cache_costs_the_entries_only(toy: Path, tmp_path: P
     assert run(toy, NUMBA_CACHE_DIR=elsewhere)[1] == "90"
     if room == 3000:
         assert run(toy, NUMBA_CACHE_DIR=elsewhere) == ["True", "90", "1"]
-
-
-def test_an_interrupt_waits_until_what_is_loaded_is_there() -> None:
-    steps = []
-    with pytest.raises(KeyboardInterrupt), whole():  # noqa: PT012
-        signal.raise_signal(signal.SIGINT)
-        steps.append("loaded")
-    assert steps == ["loaded"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-@pytest.mark.parametrize("answers", ["nothing", "an error"])
-def test_an_interrupt_swallowed_by_a_callback_is_raised(answers: str, capfd: pytest.CaptureFixture[str]) -> None:
-    called = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt), heeded():  # noqa: PT012
-        called()
-        if answers == "an error":
-            message = "no compiled object yet"
-            raise RuntimeError(message)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert not capfd.readouterr().err
-    with pytest.raises(RuntimeError), heeded():
-        raise RuntimeError
-
-
-def test_a_kernel_whose_compilation_was_interrupted_is_plain_until_it_is_compiled() -> None:
-    @kernel
-    def total(values):
-        found = 0
-        for value in values:
-            found += value
-        return found
-
-    from numba.core.registry import CPUDispatcher
-
-    values = np.arange(4)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(CPUDispatcher, "compile", lambda *_: signal.raise_signal(signal.SIGINT))
-        with pytest.raises(KeyboardInterrupt):
-            total.compiled(values)
-    assert not total.is_loaded
-    assert total(values) == 6
-    assert not total.is_loaded
-    assert total.compiled(values) == 6
-    assert total.is_loaded
