@@ -17,7 +17,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write("r.csv", calibratable())
     Path("hypotheses.csv").write_text("reviewer,hypothesis\nReviewer-1-Zq,offset\n")
-    Path("known.csv").write_text("item,quality\n" + "".join(f"Label-{i}-Xw,{i}\n" for i in range(1, 7)))
+    known = {12: 2, 13: 3, 14: 5, 15: 5.5, 16: 1, 17: 2}  # rise with the scores
+    Path("known.csv").write_text("item,quality\n" + "".join(f"Label-{i}-Xw,{value}\n" for i, value in known.items()))
     return tmp_path
 
 
