@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import networkx as nx
     import scipy.sparse
 
-    from reviewgraph.columns import Columns
+    from reviewgraph.columns import Columns, Unlisted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +64,9 @@ class Reviews(Pictured):
         The scores came with 1 as the best and were negated on the way in; printing negates them back.
     backend
         The kind of data frame that they came in, which :meth:`to_frame` returns; None where they came otherwise.
+    unlisted
+        Which papers cannot be among the items, since the export that they come from holds reviewed papers only; None
+        where the items are all there are, or nobody knows.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class Reviews(Pictured):
     titles: Mapping[Label, str] = field(default_factory=dict)
     lower_is_better: bool = False
     backend: Backend | None = None
+    unlisted: Unlisted | None = None
 
     pictured_by: ClassVar[str] = "reviewgraph.report.check.loads"
 
@@ -237,7 +241,7 @@ class Reviews(Pictured):
             titles=self.titles,
             lower_is_better=self.lower_is_better,
         )
-        return replace(table, backend=self.backend)
+        return replace(table, backend=self.backend, unlisted=self.unlisted)
 
     @checked
     def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
@@ -393,18 +397,9 @@ class Reviews(Pictured):
     @checked
     def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error") -> Reviews:
         """Build from what a format read; raises as :meth:`from_codes`."""
-        return cls.from_codes(
-            columns.reviewer,
-            columns.item,
-            columns.score,
-            scored=columns.scored,
-            reviewers=columns.reviewers,
-            items=columns.items,
-            duplicates=duplicates,
-            row_name=columns.row_name,
-            titles=columns.titles,
-            lower_is_better=columns.lower_is_better,
-        )
+        known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
+        unlisted = known.pop("unlisted")
+        return replace(cls.from_codes(**known, duplicates=duplicates), unlisted=unlisted)
 
     @classmethod
     @checked

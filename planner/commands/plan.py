@@ -22,6 +22,7 @@ from reviewgraph.cli.options import (
     output_option,
     read_side,
     table_options,
+    whole_table,
 )
 from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
 from reviewgraph.cli.progress import say_progress
@@ -240,18 +241,18 @@ def _side_files(
 
 def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     """Return the next command to type, and what for."""
-    table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
+    table, lower = whole_table(found.constraints.reviews), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        return _again(lower[0]), "to ask for less"
+        return _again(table, lower[0]), "to ask for less"
     if not found.reviews:
         return f"reviewgraph check {table}", ""
     output = destination.output
     if output is None and destination.upload is not CSV:
         upload = destination.upload
-        return f"{_again()} -o upload{upload.suffix}", f"to write {upload.words}; {INSTEAD}"
+        return f"{_again(table)} -o upload{upload.suffix}", f"to write {upload.words}; {INSTEAD}"
     if output is None or not destination.upload.read_back:
-        return f"{_again()} -o plan.csv", KEEP
+        return f"{_again(table)} -o plan.csv", KEEP
     require = f" --require {found.target}" if found.status.reaches else ""
     gone = gone_words()
     left = f" {shlex.join(gone)}" if gone else ""
@@ -261,7 +262,7 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     return f"reviewgraph check {_with(table, output)}{require}{left}", ""
 
 
-def _again(target: str | None = None) -> str:
+def _again(table: str, target: str | None = None) -> str:
     """Return the running command with its options, as a shell would take them, perhaps for another target.
 
     A lower target goes by who reviews what alone, so scores are left aside with it.
@@ -269,7 +270,7 @@ def _again(target: str | None = None) -> str:
     words = given_options(NOT_AGAIN)
     if target:
         words = [*given_options({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES), "--target", target]
-    return f"reviewgraph plan {given_table()} {shlex.join(words)}".rstrip()
+    return f"reviewgraph plan {table} {shlex.join(words)}".rstrip()
 
 
 def _with(table: str, output: str) -> str:

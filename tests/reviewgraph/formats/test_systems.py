@@ -83,7 +83,7 @@ def test_preferences_of_hotcrp_are_bids_conflicts_and_affinities(write):
 
 def test_columns_made_of_others_keep_their_place(write):
     rows = table(write(HOTCRP_PREFS), "bids", "bid", "reviewer", "preference")
-    assert rows[:2] == [("conflict", "ann@x.org", ""), ("conflict", "bob@x.org", "5")]
+    assert rows[:2] == [("conflict", "ann@x.org", "0"), ("conflict", "bob@x.org", "5")]
 
 
 def test_conflicts_of_each_system(write):
