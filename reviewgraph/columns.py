@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -54,6 +54,26 @@ class Unlisted(NamedTuple):
         )
 
 
+class Origin(NamedTuple):
+    """What the system that reviews come from says beyond their rows.
+
+    Parameters
+    ----------
+    unlisted
+        Which papers cannot be among the items, since its export holds reviewed papers only; None where the items are
+        all there are, or nobody knows.
+    outsiders
+        Reviewers who are not of the committee; None where nobody knows who is.
+    """
+
+    unlisted: Unlisted | None = None
+    outsiders: Collection[Label] | None = None
+
+
+#: Reviews that come from no system that is known.
+UNKNOWN = Origin()
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
     """The rows of a source in its own order, read by a format and made a table by :meth:`Reviews.from_columns`.
@@ -72,8 +92,8 @@ class Columns:
         Title by the label of an item, where known; none by default.
     lower_is_better
         1 is the best score; false by default.
-    unlisted
-        Which papers cannot be among the items, by the system that they come from; None by default.
+    origin
+        What the system that they come from says beyond them; nothing by default.
     row_name
         Says where row number r (from 0) came from, for messages; by default "row r".
     """
@@ -86,7 +106,7 @@ class Columns:
     scored: BoolArray | None = None
     titles: Mapping[Label, str] = field(default_factory=dict)
     lower_is_better: bool = False
-    unlisted: Unlisted | None = None
+    origin: Origin = UNKNOWN
     row_name: Callable[[int], str] = "row {}".format
 
     def __repr__(self) -> str:

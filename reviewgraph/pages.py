@@ -45,7 +45,7 @@ def opening(
     structure: Structure, as_of_now: Structure | None = None, scored: Components | None = None, *, certain: bool = False
 ) -> list[str]:
     """Return the verdict, and what belongs beside it, a line each; takes what :func:`page` takes."""
-    lines, unlisted = [verdict(structure)], structure.reviews.unlisted
+    lines, unlisted = [verdict(structure)], structure.reviews.origin.unlisted
     if as_of_now is not None:
         # Two verdicts: what holds today stands below what the planned reviews will make of it.
         lines[0] = f"If all {counted(structure.reviews.n_reviews, 'review')} arrive: {lines[0]}"
@@ -77,7 +77,7 @@ def verdict(structure: Structure) -> str:
 
 def of_this_file(reviews: Reviews) -> str:
     """Return what is said behind "papers" where there may be others, which the file cannot hold."""
-    return " of this file" if reviews.unlisted else ""
+    return " of this file" if reviews.origin.unlisted else ""
 
 
 def _by_scores(scored: Components, certain: bool) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from reviewgraph.arguments import checked
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph.columns import Columns, Unlisted
+from reviewgraph.columns import Columns, Origin, Unlisted
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import (
     ITEM,
@@ -159,7 +160,7 @@ def read_reviews(
         np.concatenate([part.scored for part in parts]),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
-        unlisted=_unlisted(tables, declared),
+        origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers)),
         row_name=place,
     )
     reviews = Reviews.from_columns(columns_read, duplicates=duplicates)
@@ -242,7 +243,8 @@ def _settled(
         note(f"{counted(len(meta), 'meta review')} left out")
     # What one file hides another may show.
     shown = {paper for part in kept for paper in part.item.values}
-    unseen = {paper for aside in asides for paper in aside.unseen} - shown - out
+    hidden = {paper for aside in asides for paper in aside.unseen} - out
+    unseen = hidden - shown
     if unseen:
         which = f"{counted(len(unseen), 'paper')} ({listed(sorted(unseen, key=natural_key), LISTED)})"
         note(
@@ -250,7 +252,7 @@ def _settled(
         )
     papers = {paper: title for aside in asides for paper, title in aside.listed.items()}
     if declared is not None:
-        papers = {paper: item.title for paper, item in declared.items.items()}
+        papers = dict.fromkeys(hidden, "") | {paper: item.title for paper, item in declared.items.items()}
     return kept, {paper: title for paper, title in papers.items() if paper not in out | unseen}
 
 
@@ -266,6 +268,12 @@ def _without(part: _Part, drops: Callable[[str, str], bool]) -> _Part:
         scored=part.scored[rows],
         title=part.title and of_rows(part.title, rows),
     )
+
+
+def _outsiders(parts: Sequence[_Part], reviewers: Sequence[Label]) -> frozenset[Label] | None:
+    """Return who is not of the committee, where a file says who is."""
+    members = frozenset(chain.from_iterable(part.aside.members for part in parts))
+    return frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
 
 
 def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | None:

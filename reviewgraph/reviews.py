@@ -14,6 +14,7 @@ from reviewgraph.arguments import PAIRS, as_numbers, checked, listed
 from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
 from reviewgraph.arrays import frozen, starts
+from reviewgraph.columns import UNKNOWN, Origin
 from reviewgraph.errors import DuplicateReview
 from reviewgraph.labels import IntArray, Label, encode, extended, plain_label, typed_codes
 from reviewgraph.plots import Pictured
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     import networkx as nx
     import scipy.sparse
 
-    from reviewgraph.columns import Columns, Unlisted
+    from reviewgraph.columns import Columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,9 +65,8 @@ class Reviews(Pictured):
         The scores came with 1 as the best and were negated on the way in; printing negates them back.
     backend
         The kind of data frame that they came in, which :meth:`to_frame` returns; None where they came otherwise.
-    unlisted
-        Which papers cannot be among the items, since the export that they come from holds reviewed papers only; None
-        where the items are all there are, or nobody knows.
+    origin
+        What the system that they come from says beyond them, such as which papers cannot be among the items.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Reviews(Pictured):
     titles: Mapping[Label, str] = field(default_factory=dict)
     lower_is_better: bool = False
     backend: Backend | None = None
-    unlisted: Unlisted | None = None
+    origin: Origin = UNKNOWN
 
     pictured_by: ClassVar[str] = "reviewgraph.report.check.loads"
 
@@ -241,7 +241,7 @@ class Reviews(Pictured):
             titles=self.titles,
             lower_is_better=self.lower_is_better,
         )
-        return replace(table, backend=self.backend, unlisted=self.unlisted)
+        return replace(table, backend=self.backend, origin=self.origin)
 
     @checked
     def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
@@ -398,8 +398,8 @@ class Reviews(Pictured):
     def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error") -> Reviews:
         """Build from what a format read; raises as :meth:`from_codes`."""
         known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
-        unlisted = known.pop("unlisted")
-        return replace(cls.from_codes(**known, duplicates=duplicates), unlisted=unlisted)
+        origin = known.pop("origin")
+        return replace(cls.from_codes(**known, duplicates=duplicates), origin=origin)
 
     @classmethod
     @checked

@@ -30,6 +30,7 @@ from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
 from reviewgraph.uploads.registry import CSV
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.commands.uploading import Destination
@@ -156,6 +157,7 @@ def plan(
         message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
         raise Refusal(message)
     given = _side_files(reviews, **files)
+    _say_outsiders(reviews, given.get("willing"))
     expect_columns_used()
     newcomers = dict.fromkeys([*given.get("capacity", ()), *given.get("willing", ())])
     destination = destination.settled([*reviews.reviewers, *newcomers], reviews.items)
@@ -178,10 +180,11 @@ def plan(
         **given,
     )
     # A file is written for what can be acted on, a part of the way included.
+    whole = True
     if output and found.status == "infeasible":
         say(f"{output}: not written, since there is no plan")
     else:
-        destination.write(found.outgoing())
+        whole = destination.write(found.outgoing())
     following = _next(found, destination)
     if reporting.path:
         from planner.report.coded import coded_plan
@@ -199,9 +202,20 @@ def plan(
         from planner.plans.words.page import page
 
         show(page(found))
+        if found.reviews:
+            # Who is not of the committee is not asked, where REVIEWS tell who is.
+            destination.advise(() if reviews.origin.outsiders is None else ("willing",))
         offer(*following)
-    if not found.attained:
+    if not (found.attained and whole):
         ctx.exit(1)
+
+
+def _say_outsiders(reviews: Reviews, willing: Any) -> None:
+    """Say who is not asked, since they are not of the committee."""
+    outside = reviews.origin.outsiders
+    if outside and willing is None:
+        who = counted(len(outside), "reviewer is", "reviewers are")
+        say(f"{who} not of the committee and not asked; --willing FILE asks everybody whom it lists")
 
 
 def _side_files(

@@ -164,7 +164,7 @@ def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str,
         options += [f" {shlex.join(gone)}"] if gone else []
         why = f"the fewest extra reviews that make all papers {level.words}"
         return f"reviewgraph plan {table}{''.join(options)}", why
-    if report.reviews.unlisted:
+    if report.reviews.origin.unlisted:
         return f"reviewgraph check {table}", "with all papers"
     return (
         f"reviewgraph calibrate {table}",

@@ -229,7 +229,7 @@ def given_table() -> str:
 
 def whole_table(reviews: Reviews) -> str:
     """Return :func:`given_table` with the download that lists all papers, where REVIEWS cannot hold them all."""
-    items = ["--items", reviews.unlisted.beside] if reviews.unlisted else []
+    items = ["--items", reviews.origin.unlisted.beside] if reviews.origin.unlisted else []
     return " ".join(filter(None, (given_table(), shlex.join(items))))
 
 

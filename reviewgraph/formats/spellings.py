@@ -80,8 +80,11 @@ class Respelled(Table):
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
         """Return what rows left out say of papers."""
         said = self.table.aside(reviewer, item, title)
-        people = self.spellings.respelled([who for who, _ in said.meta], self.name, lambda message: None)
-        return said._replace(meta=list(zip(people, (paper for _, paper in said.meta), strict=True)))
+        pairs = zip(self._quietly([who for who, _ in said.meta]), (paper for _, paper in said.meta), strict=True)
+        return said._replace(meta=list(pairs), members=self._quietly(said.members))
+
+    def _quietly(self, labels: Iterable[str]) -> list[str]:
+        return self.spellings.respelled(list(labels), self.name, lambda message: None)
 
     def _spelled(self, column: Column) -> Column:
         values = self.spellings.respelled(column.values, self.name, self.note)

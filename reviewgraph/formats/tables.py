@@ -84,12 +84,18 @@ class Aside(NamedTuple):
         Papers that whoever downloaded the file may not see.
     meta
         Pairs of a reviewer and a paper that are meta reviews.
+    members
+        Who is known to be of the committee.
+    tells
+        Whether the others are known not to be.
     """
 
     listed: Mapping[str, str] = MappingProxyType({})
     out: Collection[str] = ()
     unseen: Collection[str] = ()
     meta: Collection[tuple[str, str]] = ()
+    members: Collection[str] = ()
+    tells: bool = False
 
 
 class Table(Protocol):

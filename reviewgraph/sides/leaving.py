@@ -96,7 +96,7 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
         titles=kept.titles,
         lower_is_better=kept.lower_is_better,
     )
-    return replace(table, backend=kept.backend, unlisted=kept.unlisted)
+    return replace(table, backend=kept.backend, origin=kept.origin)
 
 
 def _lost(reviews: Reviews, gone: Gone) -> BoolArray:

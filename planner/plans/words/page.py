@@ -19,7 +19,7 @@ NAMED = 5
 
 def page(found: Plan) -> str:
     """Return the whole page."""
-    unlisted = found.constraints.reviews.unlisted
+    unlisted = found.constraints.reviews.origin.unlisted
     lines = [f"{unlisted.words}.", ""] if unlisted else []
     lines += _table(found) if found.reviews else []
     lines.append(" ".join(verdict(found)))
@@ -48,7 +48,7 @@ def verdict(found: Plan) -> list[str]:
     if found.status == PlanStatus.INFEASIBLE:
         return [PlanStatus.INFEASIBLE.text]
     if not found.reviews and found.status == PlanStatus.OPTIMAL and found.attained:
-        few = " for the papers of this file" if found.constraints.reviews.unlisted else ""
+        few = " for the papers of this file" if found.constraints.reviews.origin.unlisted else ""
         return [f"Nothing is missing: no extra review is needed{few}."]
     if found.status == PlanStatus.CHOSEN:
         return [found.status.text, f"Reviews: {found.count}."]

@@ -17,7 +17,7 @@ from reviewgraph.formats.tables import Aside, Column, Rows, Source, Table
 from reviewgraph.words import counted, shortened
 
 if TYPE_CHECKING:
-    from reviewgraph.arrays import IntArray
+    from reviewgraph.arrays import BoolArray, IntArray
     from reviewgraph.formats.problems import Problems
 
 Note = Callable[[str], object]
@@ -76,6 +76,10 @@ class Use:
         Returns such names for one table, where they are not always the same.
     reshape
         Makes the table that is read of the one in the file, where they are not the same.
+    members
+        The rows whose reviewers are of the committee, where it says of some.
+    tells
+        Whether reviewers without such a row are not of it.
     """
 
     kind: str
@@ -84,6 +88,8 @@ class Use:
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
     find: Callable[[Table], Mapping[str, Sequence[str]]] | None = None
     reshape: Callable[[Table], Table] | None = None
+    members: Rule | None = None
+    tells: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +215,7 @@ class Recognised(Table):
                 raise InputError(message)
         chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}
         self.left: list[tuple[str, list[Column]]] = []
+        self.members: list[Column] = []
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
     def place(self, line: int) -> str:
@@ -217,8 +224,12 @@ class Recognised(Table):
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         """Return the columns at these positions, in the rows that count."""
-        rules = [(rule, places[0]) for rule in self.use.rules if (places := named(self.header, rule.column))]
+        asked = [*self.use.rules, *([self.use.members] if self.use.members else [])]
+        rules = [(rule, places[0]) for rule in asked if (places := named(self.header, rule.column))]
         rows = self.table.read([*positions, *(place for _, place in rules)], problems, file)
+        if rules and rules[-1][0] is self.use.members:
+            inside = _passing(rules.pop()[0], rows.columns[-1])
+            self.members = [of_rows(column, np.flatnonzero(inside)) for column in rows.columns[: len(positions)]]
         # The first rule that a row does not pass says what it means.
         for number, (rule, _) in enumerate(rules, len(positions)):
             rows = self._without(rule, number, rows)
@@ -238,12 +249,14 @@ class Recognised(Table):
         listed = {paper: name for _, paper, name in said.get("listed", ()) if shape.fullmatch(paper.strip())}
         out, unseen = ([paper for _, paper, _ in said.get(means, ())] for means in ("out", "unseen"))
         meta = [(who, paper) for who, paper, _ in said.get("meta", ())]
-        return Aside(dict.fromkeys(listed, "") if title is None else listed, out, unseen, meta)
+        members = self.members[reviewer].values if self.members else ()
+        listed = dict.fromkeys(listed, "") if title is None else listed
+        return Aside(listed, out, unseen, meta, members, self.use.tells and bool(self.members))
 
     def _without(self, rule: Rule, place: int, rows: Rows) -> Rows:
         """Leave out the rows whose cell in the column at a place does not pass; say so, and keep what they mean."""
         columns, judged = rows.columns, rows.columns[place]
-        other = np.array([not rule.keeps(value) for value in judged.values], np.bool_)[judged.codes]
+        other = ~_passing(rule, judged)
         if not other.any():
             return rows
         if rule.why:
@@ -253,6 +266,11 @@ class Recognised(Table):
         self.left.append((rule.means, [of_rows(column, np.flatnonzero(other)) for column in columns]))
         kept = np.flatnonzero(~other)
         return Rows([of_rows(column, kept) for column in columns], [rows.lines[row] for row in kept.tolist()])
+
+
+def _passing(rule: Rule, column: Column) -> BoolArray:
+    """Return which rows pass."""
+    return np.array([rule.keeps(value) for value in column.values], np.bool_)[column.codes]
 
 
 def _explained(name: str, explained: Mapping[str, str]) -> str:

@@ -260,6 +260,12 @@ _NO_META_TYPE = Rule("rtype", lambda kind: kind != _META, means="meta")
 _THERE = Rule(_STATE, lambda state: not _is_out(state), means="out")
 _SHOWN = Rule(_STATE, lambda state: state != "unseen", means="unseen")
 _LIVE = Rule("status", lambda status: not _is_out(status), "status says they are no submissions", means="out")
+#: Where the number of reviews may not be seen it is empty, not 0.
+_COUNTED = Rule("# Reviews", lambda count: bool(count.strip()), means="unseen")
+#: Who has a review that only members of the PC can have.
+_INSIDE = Rule("action", lambda action: bool(re.fullmatch("(primary|secondary|pc|meta)review", action.strip(), re.I)))
+_INSIDE_ROW = Rule("reviewtype", lambda kind: kind.strip().casefold() in {"primary", "secondary", "pcreview", "meta"})
+_INSIDE_TYPE = Rule("rtype", lambda kind: kind in {"2", "3", "4", _META})
 _NUMBER = "[0-9]+"
 
 HOTCRP = System(
@@ -269,7 +275,7 @@ HOTCRP = System(
         _table(
             "HotCRP's bulk assignment",
             (*_ACTIONS, "reviewtype"),
-            Use("assignments", rules=(_NO_META, _CLEARED, _ASSIGNED), reshape=_without_searches),
+            Use("assignments", rules=(_NO_META, _CLEARED, _ASSIGNED), reshape=_without_searches, members=_INSIDE_ROW),
             Use("conflicts", rules=(_CONFLICTED,)),
             _PAPERS,
             lists=_NUMBER,
@@ -278,7 +284,7 @@ HOTCRP = System(
         _table(
             "HotCRP's PC assignments",
             _ACTIONS,
-            Use("assignments", rules=(_SEEN, _NO_META, _CLEARED, _ASSIGNED)),
+            Use("assignments", rules=(_SEEN, _NO_META, _CLEARED, _ASSIGNED), members=_INSIDE, tells=True),
             Use("conflicts", rules=(_CONFLICTED,)),
             Use("papers", rules=(_SEEN,)),
             say="external reviewers are not in it",
@@ -300,7 +306,9 @@ HOTCRP = System(
             Use("conflicts"),
             _PAPERS,
         ),
-        _table("HotCRP's list of papers", ("id", "title", "status"), Use("papers", {"item": ("ID",)}, (_LIVE,))),
+        _table(
+            "HotCRP's list of papers", ("id", "title", "status"), Use("papers", {"item": ("ID",)}, (_LIVE, _COUNTED))
+        ),
         _table("HotCRP's authors", ("paper", "title", "email", "iscontact"), Use("authors"), _PAPERS),
         _table("HotCRP's topics", ("paper", "title", "topic"), _PAPERS, lacks=("email",)),
         _table("HotCRP's discussion leads or shepherds", ("paper", "title", "leademail|shepherdemail")),
@@ -336,7 +344,7 @@ HOTCRP = System(
         _json(
             "HotCRP's reviews",
             _from_json,
-            Use("reviews", _EMAIL, (_NO_META_TYPE,)),
+            Use("reviews", _EMAIL, (_NO_META_TYPE,), members=_INSIDE_TYPE, tells=True),
             _PAPERS,
             lists=_NUMBER,
             unlisted=_unlisted("papers that nobody reviews"),
@@ -344,7 +352,7 @@ HOTCRP = System(
         _json(
             "HotCRP's papers and submitted reviews",
             _from_rqc,
-            Use("reviews", _EMAIL, (_THERE, _SHOWN, _NO_META_TYPE, _REVIEWED)),
+            Use("reviews", _EMAIL, (_THERE, _SHOWN, _NO_META_TYPE, _REVIEWED), members=_INSIDE_TYPE, tells=True),
             lists=_NUMBER,
         ),
         _json("HotCRP's papers", _papers_from_json, Use("papers", rules=(_THERE, _SHOWN))),

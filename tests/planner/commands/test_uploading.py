@@ -76,7 +76,10 @@ def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:
 
 def test_a_plan_that_is_not_kept_offers_the_file_of_the_system(run: Run) -> None:
     told = run("plan", "pcassignments.csv")
-    assert "Next: reviewgraph plan pcassignments.csv --items data.csv -o upload.csv\n  (to write HotCRP's bulk assignment" in told.stdout
+    assert (
+        "Next: reviewgraph plan pcassignments.csv --items data.csv -o upload.csv\n  (to write HotCRP's bulk assignment"
+        in told.stdout
+    )
     assert "upload.csv" not in told.stderr
 
 
