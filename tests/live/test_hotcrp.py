@@ -89,7 +89,7 @@ class Site:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         words = [sys.executable, "-m", *shlex.split(line)]
         done = subprocess.run(words, cwd=self.files, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == status, done.stdout + done.stderr
+        assert done.returncode == status, (done.stdout + done.stderr)[-3_000:]
         return done.stdout
 
     def uploaded(self, name: str, status: tuple[int, ...] = (0,)) -> set[tuple[str, str, str]]:
@@ -182,17 +182,20 @@ def _assign(site: Site) -> None:
 
 def _tag(site: Site, files: str) -> None:
     """Results go back as tags; HotCRP sorts by them."""
-    answer = json.loads(site.run(f"reviewgraph calibrate {files} --select 20% --to hotcrp -o tags.csv --json"))
+    answer = json.loads(
+        site.run(f"reviewgraph calibrate {files} --select 20% --by-group-average --to hotcrp -o tags.csv --json")
+    )
     upload = [f"{site.work}/hotcrp/batch/assign.php", str(site.files / "tags.csv")]
     for said in ("Assigned tag", "makes no changes"):
         done = subprocess.run(["php", *upload], capture_output=True, text=True, check=True)
         assert said in done.stdout + done.stderr
-    quality = {row["item"]: row["quality"] for row in answer["items"] if row["quality"] is not None}
+    quality = {row["item"]: round(row["quality"], 3) for row in answer["items"] if row["quality"] is not None}
     order = site.search("rorder:~~calibrated")
     assert set(order) == set(quality)
-    assert [round(quality[paper], 3) for paper in order] == sorted(
-        (round(q, 3) for q in quality.values()), reverse=True
-    )
-    chosen = [str(paper) for paper in answer["selected"]]
-    assert sorted(site.search("#~~calibrated-in")) == sorted(chosen)
-    assert sorted(site.search("#~~calibrated-discuss")) == sorted(str(row["item"]) for row in answer["discuss"])
+    assert [quality[paper] for paper in order] == sorted(quality.values(), reverse=True)
+    lists = {"in": answer["certain"], "discuss": [row["item"] for row in answer["discuss"]]}
+    lists["out"] = set(quality) - {*lists["in"], *lists["discuss"]}
+    assert lists["discuss"]
+    assert lists["out"]
+    for name, papers in lists.items():
+        assert set(site.search(f"#~~calibrated-{name}")) == set(papers)
