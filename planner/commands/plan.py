@@ -48,7 +48,7 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 @click.command(
     epilog=examples(
         ("The fewest reviews, one a reviewer:", "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv"),
-        ("For HotCRP's bulk assignment:", "plan pcassignments.csv --to hotcrp -o upload.csv"),
+        ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
         ("Letters to who is asked:", "plan reviews.csv --to mail -o letters.csv"),
         ("Six reviews that make the selection surer:", "plan reviews.csv --for decision --select 10% --max-reviews 6"),
     )
