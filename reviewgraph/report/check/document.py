@@ -13,6 +13,7 @@ from reviewgraph.labels import first_labels
 from reviewgraph.levels import level_named
 from reviewgraph.pages import groups, opening
 from reviewgraph.precision.words import disagreement, errors, selection, weakest
+from reviewgraph.report.charts import worth_seeing
 from reviewgraph.report.check.grouping import MOST, Grouping, grouping_of
 from reviewgraph.report.check.loads import loads
 from reviewgraph.report.check.tables import group_table, paper_table, reviewer_table, weakest_first
@@ -44,7 +45,7 @@ def document(report: Report, subject: str, closing: Sequence[str] = ()) -> Docum
     grouping = grouping_of(structure)
     sections = [
         _map(grouping),
-        Section("loads-section", "Loads and overlaps", loads(reviews)),
+        Section("loads-section", "Loads and overlaps", worth_seeing(loads(reviews))),
         *([_errors(report.expected)] if reviews.n_items else []),
         *_losses(report),
         *_violations(report),

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
-from tests.reviewgraph.report.reading_pages import Page, numbers
+from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 
 SCRIPT = "</script><script>alert('&')</script><img src=x onerror=alert(1)>"
 
@@ -143,7 +143,7 @@ def test_the_same_table_gives_the_same_report_whatever_the_order_of_its_rows(fol
 
 def test_anonymous_reports_hold_no_name(folder: Path) -> None:
     html, printed = report("--anonymous")
-    assert not re.search("Zq|Xw|Yv|alert", html)
+    assert not re.search("Zq|Xw|Yv|alert", without_hashes(html))
     assert "Reviewer-0-Zq" in printed  # the terminal is the chair's own
     with Path("out.html.key.csv").open(newline="") as file:
         key = list(csv.DictReader(file))
@@ -227,7 +227,7 @@ def test_anonymous_checks_of_rules_and_of_reviewers_who_may_fail(folder: Path) -
     Path("conflicts.csv").write_text("reviewer,item\nLonely-Zq,Label-0-Xw\n")
     options = ("--missing", "missing.csv", "--conflicts", "conflicts.csv", "--load", "3", "--demand", "2")
     html, printed = report("--anonymous", *options)
-    assert not re.search("Zq|Xw|Yv|alert", html)
+    assert not re.search("Zq|Xw|Yv|alert", without_hashes(html))
     page = Page(html)
     labels = re.compile(r"(?:Label|Reviewer)-\d+(?=-Zq|-Xw)|Title \d+ Yv")
     assert numbers(labels.sub("", printed)) <= numbers(page.text)
