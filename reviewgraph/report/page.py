@@ -71,6 +71,10 @@ class Prose:
     template: ClassVar[str] = "prose"
 
 
+#: Lines up to which a list is one column, and characters up to which lines are short.
+MANY, SHORT = 6, 16
+
+
 @dataclass(frozen=True)
 class Listed:
     """Short lines under a line that introduces them.
@@ -94,6 +98,13 @@ class Listed:
     def folded(self) -> Sequence[str]:
         """The lines that unfold."""
         return [] if self.shown is None else self.lines[self.shown :]
+
+    @property
+    def style(self) -> str:
+        """The class of the list: many lines stand in columns, short ones in more of them."""
+        if len(self.lines) <= MANY:
+            return ""
+        return "many short" if max(map(len, self.lines)) <= SHORT else "many"
 
 
 @dataclass(frozen=True)
