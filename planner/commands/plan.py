@@ -26,7 +26,7 @@ from reviewgraph.cli.options import (
 )
 from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
 from reviewgraph.cli.progress import say_progress
-from reviewgraph.cli.reporting import Reporting, report_options
+from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
 from reviewgraph.uploads.registry import CSV
@@ -185,6 +185,7 @@ def plan(
     whole = none or destination.write(found.outgoing())
     following = _next(found, destination)
     if reporting.path:
+        load_igraph()
         from planner.report.coded import coded_plan
         from planner.report.plan import document
 

@@ -100,9 +100,13 @@ class Listed:
         return [] if self.shown is None else self.lines[self.shown :]
 
     @property
-    def style(self) -> str:
-        """The class of the list: many lines stand in columns, short ones in more of them."""
-        if len(self.lines) <= MANY:
+    def seen(self) -> Sequence[str]:
+        """The lines that are seen at once."""
+        return self.lines[: self.shown]
+
+    def columns(self, lines: Sequence[str]) -> str:
+        """Return the class of some of the lines: many stand in columns, short ones in more of them."""
+        if len(lines) <= MANY:
             return ""
         return "many short" if max(map(len, self.lines)) <= SHORT else "many"
 
