@@ -198,6 +198,31 @@ def test_the_map_links_the_groups_of_reviewers_to_those_of_their_papers() -> Non
     assert not drawn.hanging.any()
 
 
+@pytest.mark.parametrize(
+    ("options", "headline"),
+    [
+        (("--demand", "2"), "Every paper has its reviewers"),
+        (("--load", "1"), "No assignment"),
+    ],
+    ids=["filled", "too few"],
+)
+def test_an_assignment_opens_with_whether_all_is_filled(options: tuple[str, ...], headline: str) -> None:
+    html, printed = assign(*options)
+    page = Page(html)
+    assert printed.startswith(headline)
+    first = page.text[: page.text.index("Next:") if "Next:" in page.text else len(page.text)]
+    assert headline in first
+    (shown,) = [attributes["class"] for tag, attributes in page.tags if "verdict" in str(attributes.get("class"))]
+    assert shown == f"verdict {'good' if headline.startswith('Every') else 'open'}"
+    if headline != "No assignment":
+        loads, level, *_ = printed.splitlines()[1:]
+        assert loads in first
+        assert level in first
+        # All papers have as many reviews, so no bars are drawn of them.
+        assert "demands-wide-title" not in page.ids
+        assert "Reviews per paper: " in page.text[len(first) :]
+
+
 def test_the_tables_of_an_assignment_hold_what_the_file_does() -> None:
     html, _ = assign("-o", "assignment.csv")
     with Path("assignment.csv").open(newline="") as file:
