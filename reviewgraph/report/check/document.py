@@ -89,6 +89,14 @@ def _headline(report: Report, state: Sequence[str]) -> str:
     return f"{words[0].upper()}{words[1:]}"
 
 
+def pictures(report: Report) -> list[Picture]:
+    """Return the pictures of a check: the map where there are several groups, loads and overlaps, expected errors."""
+    if not report.reviews.n_reviews:
+        return []
+    grouped, erring = _map(report, grouping_of(report.structure)), _errors(report.expected)
+    return pictures_among([*grouped.parts, *loads(report.reviews), *erring.parts])
+
+
 def _facts(report: Report) -> list[Fact]:
     structure, reviews = report.structure, report.reviews
     scored = int(reviews.scored.sum())
