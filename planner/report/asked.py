@@ -9,6 +9,7 @@ import numpy as np
 from planner.plans.model.status import PlanStatus
 from reviewgraph.labels import natural_key, places
 from reviewgraph.levels import level_named
+from reviewgraph.pages import of_this_file
 from reviewgraph.report.page import Picture
 from reviewgraph.report.pictures.bars import MOST, Bar, bars
 from reviewgraph.report.tables import Column, Table
@@ -67,7 +68,8 @@ class Asked:
             return f"With these reviews: {deal.after:.2f} {deal.unit}, without them {deal.before:.2f}."
         least = found.constraints.people.min_reviews
         each = f", and each has {counted(least, 'review')} or more" if least else ""
-        return f"With these reviews all {self.table.n_items:,} papers are {level_named(found.target).words}{each}."
+        papers = f"{self.table.n_items:,} papers{of_this_file(self.table)}"
+        return f"With these reviews all {papers} are {level_named(found.target).words}{each}."
 
     def per_paper(self) -> tuple[str, str]:
         """Return reviews per paper with the plan, and before it."""

@@ -11,6 +11,7 @@ from planner.plans.words.page import page, verdict
 from planner.report.asked import Asked
 from planner.report.groups import growth
 from planner.report.once import numbers_alone, said_once
+from reviewgraph.pages import unlisted
 from reviewgraph.report.charts import worth_seeing
 from reviewgraph.report.check.grouping import grouping_of
 from reviewgraph.report.page import Document, Fact, Listed, Part, Picture, Printed, Section, pictures_among
@@ -37,12 +38,12 @@ def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document
         What to type next.
     """
     asked = Asked(found) if found.reviews else None
-    proof = " ".join(verdict(found))
-    lead = " ".join(filter(None, [asked.outcome(), asked.most()])) if asked is not None else proof
+    proof, other = " ".join(verdict(found)), unlisted(found.constraints.reviews)
+    lead = " ".join([*other, *filter(None, [asked.outcome(), asked.most()] if asked is not None else [proof])])
     return Document(
         "Plan of extra reviews",
         subject,
-        found.attained,
+        None if found.attained and other else found.attained,
         _headline(found, asked),
         lead,
         [*([proof] if asked is not None else []), *map(_sentence, found.explanation)],
