@@ -81,8 +81,14 @@ def today(structure: Structure, as_of_now: Structure | None, violations: Violati
         found.append(f"{of}; {none}{nobody}")
         unread = unread if unread == empty else 0
     if unread:
-        found.append(f"{unread:,} of {counted(reviews.n_items, 'paper')} {noun(unread, 'has', 'have')} no reviewer")
+        of = f"{unread:,} of {counted(reviews.n_items, 'paper')} {noun(unread, 'has', 'have')}"
+        found.append(f"{of} no {reviewer_or_review(reviews)}")
     return [*found, *([] if violations is None else violations.sentences(later))]
+
+
+def reviewer_or_review(reviews: Reviews) -> str:
+    """Return what papers without a review lack: files of scores alone do not say who has reviewers."""
+    return "review" if reviews.scored.all() else "reviewer"
 
 
 def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -162,7 +163,9 @@ def _errors(outlook: Outlook) -> Section:
     unit = "points" if points else "in spreads of quality"
     names = [str(items[i]) for i in order.tolist()]
     error, more, average = outlook.error[order], outlook.with_one_more[order], outlook.average[order]
-    heading, *weak = weakest(outlook)
+    heading, *_ = weakest(outlook)
+    rows = zip(names, error.tolist(), more.tolist(), strict=True)
+    weak = [f"{name}: {now:.2f}, with one more {then:.2f}" for name, now, then in islice(rows, LISTED)]
     first, *later = selection(outlook)
     about = " ".join(map(str.strip, errors(outlook)))
     words = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.labels import first_labels, places
+from reviewgraph.pages import reviewer_or_review
 from reviewgraph.report.page import Listed, Part, Prose, Section
 from reviewgraph.violations import told
 from reviewgraph.words import counted
@@ -54,7 +55,9 @@ def _unread(reviews: Reviews) -> list[Part]:
     if not unread.size:
         return []
     names = [str(label) for label in first_labels(reviews.items, unread, unread.size)]
-    return [Listed(f"{counted(unread.size, 'paper has', 'papers have')} no reviewer:", names, SEEN)]
+    return [
+        Listed(f"{counted(unread.size, 'paper has', 'papers have')} no {reviewer_or_review(reviews)}:", names, SEEN)
+    ]
 
 
 def _broken(found: Violations) -> list[Part]:
