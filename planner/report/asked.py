@@ -46,18 +46,18 @@ class Asked:
         return int(np.unique(self.found.pairs[:, 1]).size)
 
     def most(self) -> str:
-        """Say who gets most, and how many."""
+        """Say who has the largest extra load, and how many reviews that is."""
         largest, who = int(self.extra[0]), self._names(self.codes[self.extra == self.extra[0]])
         if self.codes.size == 1:
             return f"{who[0]} gets {'it' if largest == 1 else f'all {largest:,} of them'}."
         if largest == 1:
             return "Nobody gets more than one of them."
         if len(who) > NAMED:
-            return f"{len(who):,} reviewers get most of them, {largest:,} each."
+            return f"The largest extra load is {largest:,}, for {len(who):,} reviewers."
         *others, last = who
         if not others:
-            return f"{last} gets most of them, {largest:,}."
-        return f"{', '.join(others)} and {last} get most of them, {largest:,} each."
+            return f"{last} has the largest extra load, {largest:,}."
+        return f"{', '.join(others)} and {last} have the largest extra load, {largest:,} each."
 
     def outcome(self) -> str:
         """Say what there is once the reviews have arrived; nothing of a plan that goes a part of the way."""
