@@ -191,7 +191,7 @@ def plan(
         from planner.plans.words.page import page
 
         show(page(found))
-        destination.advise(found.reviews, reviews.origin)
+        destination.advise(found.reviews, reviews.origin.outsiders)
         offer(*following)
     if not (found.attained and whole):
         ctx.exit(1)
