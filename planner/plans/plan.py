@@ -108,6 +108,9 @@ class Plan(Pictured):
         What the reviews buy; None where a level is all that was asked for.
     keeping
         How likely the level is kept when reviews fail to arrive, where that was asked for; None elsewhere.
+    least_load
+        What is proved of :attr:`largest_load`: no plan of as many reviews that costs as much has a smaller one than
+        this; 0 where no such claim is made.
     """
 
     status: PlanStatus
@@ -124,6 +127,7 @@ class Plan(Pictured):
     max_reviews: int | None = None
     purchase: Purchase | None = None
     keeping: Keeping | None = None
+    least_load: int = 0
 
     pictured_by: ClassVar[str] = "planner.report.plan"
 
@@ -181,6 +185,11 @@ class Plan(Pictured):
         for review in self.reviews:
             loads[review.reviewer] = loads.get(review.reviewer, 0) + 1
         return max(loads.values(), default=0)
+
+    @property
+    def largest_load_lower_bound(self) -> int | None:
+        """What :attr:`largest_load` is at least in plans as short and as cheap; None where no level is reached."""
+        return self.least_load if PlanStatus(self.status).reaches and self.least_load else None
 
     @cached_property
     def reviews_with_plan(self) -> Reviews:
@@ -289,6 +298,7 @@ class Plan(Pictured):
             "affinity": self.affinity,
             "lower_bound": self.lower_bound,
             "largest_load": self.largest_load,
+            "largest_load_lower_bound": self.largest_load_lower_bound,
             "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.sentence} for bound in self.bounds],
             "explanation": list(self.explanation),
             "purchase": None if self.purchase is None else self.purchase.to_dict(),

@@ -24,6 +24,7 @@ from planner.plans.plan import Plan, PlannedReview
 from planner.plans.pursuing import connecting, expect_an_end, priced, pursue
 from planner.plans.search.keeping import keep_level
 from planner.plans.targets import covered, target_named
+from planner.plans.targets.evenly import least_load
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
 from reviewgraph.arguments import checked
@@ -100,8 +101,9 @@ def plan_extra_reviews(
                     existing and new reviews together are at the level target, every item reviewed,
                     min_reviews times or more and by whom rules ask for, where that is asked for
 
-    Among plans as short and as cheap, one with a smaller largest extra load is preferred where the search meets one;
-    that none has a smaller one is not claimed, ``optimal`` or not.
+    Among plans as short and as cheap, the one of smallest largest extra load is sought: reviews are handed on among
+    reviewers who do the same. :attr:`Plan.largest_load_lower_bound` says what is proved of it; ``optimal`` is about
+    number and cost alone.
 
     Parameters
     ----------
@@ -290,7 +292,9 @@ def _beyond(
         return replace(plan, explanation=(*plan.explanation, said))
     status = PlanStatus.EXTENDED if plan.status.reaches and len(more) else plan.status
     found = _plan(task, target, ledger, status, own, list(plan.explanation), more)
-    found = priced(replace(found, prices=plan.prices if not len(more) else None), goal, aim, connection, len(more))
+    if not len(more):
+        found = replace(found, prices=plan.prices, least_load=plan.least_load)
+    found = priced(found, goal, aim, connection, len(more))
     deal = found.purchase
     if ledger.report is not None and deal is not None:
         words = f"{counted(found.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
@@ -337,7 +341,7 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
         return _part_of_the_way(task, target, ledger, clock)
     status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
     plan = _plan(task, target, ledger, status, ledger.pairs, reasons)
-    return replace(plan, prices=ledger.prices)
+    return replace(plan, prices=ledger.prices, least_load=least_load(task, ledger))
 
 
 def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:

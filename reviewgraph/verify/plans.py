@@ -10,6 +10,7 @@ from reviewgraph.levels import ALL_NAMES, Connected, Double, Recoverable
 from reviewgraph.verify.answers import number_in
 from reviewgraph.verify.bounds import Case, TooMany, check_bound
 from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.flows import can_be_met
 from reviewgraph.verify.graphs import groups, pieces, replayed
 from reviewgraph.verify.levels import TooLarge, holds, largest_cover
 from reviewgraph.verify.rules import check_rules
@@ -24,6 +25,8 @@ PARTIAL = {"budget_exhausted", "level_missed"}
 OTHER = {"infeasible", "chosen"}
 #: Reviews of the tables after each review of a plan, in all, up to which they are all looked at.
 MOST_STEPS = 2_000_000
+#: Pairs of a paper that needs reviews and a reviewer up to which smaller loads are tried.
+MOST_LOADS = 200_000
 
 
 def verify_plan(answer: Answer, rules: Rules, target: str, *, named: bool) -> Findings:
@@ -105,7 +108,35 @@ def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair])
     findings.same("affinity", answer.get("affinity", "a number", null=True), total)
     most = max(Counter(reviewer for reviewer, _ in pairs).values(), default=0)
     findings.same("largest_load", answer.get("largest_load", "a whole number"), most)
+    _least_load(findings, answer, rules, pairs, most)
     findings.check("count, cost, affinity and largest_load, added up again")
+
+
+def _least_load(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair], most: int) -> None:
+    """Try to do with a smaller largest load than is said to be the least."""
+    least = answer.get("largest_load_lower_bound", "a whole number", null=True)
+    if not least or not findings.expect(
+        least <= most, f"largest_load_lower_bound: says {least}, and nobody gets more than {most}"
+    ):
+        return
+    # One review less than said: can as many be given, and every paper get what it needs?
+    fixed = Counter(reviewer for reviewer, _ in rules.fixed)
+    asked = {who for who in rules.table.reviewers if rules.willing is None or who in rules.willing or fixed[who]}
+    room = {who: rules.spare.get(who, len(pairs)) if who in asked else 0 for who in rules.table.reviewers}
+    loads = {who: (0, max(min(room[who], least - 1) - fixed[who], 0)) for who in room}
+    new = len(pairs) - len(rules.fixed)
+    if max(fixed.values(), default=0) >= least or sum(high for _, high in loads.values()) < new:
+        findings.check("largest_load_lower_bound: with smaller loads there are fewer reviews")
+        return
+    needs = rules.needs(rules.table.with_pairs(rules.fixed))
+    if sum(map(bool, needs.values())) * len(loads) > MOST_LOADS:
+        findings.trust("largest_load_lower_bound: there are too many pairs to try smaller loads")
+    elif not can_be_met(needs, rules.open_pairs(), loads):
+        findings.check("largest_load_lower_bound: with smaller loads papers lack what they need")
+    elif rules.value:
+        findings.trust("largest_load_lower_bound: that smaller loads cost more is not searched again")
+    else:
+        findings.expect(False, f"largest_load_lower_bound: says {least}, and {least - 1} would do for what papers need")
 
 
 def _merges(findings: Findings, answer: Answer, case: Case, status: str, pairs: list[Pair]) -> None:

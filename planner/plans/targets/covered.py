@@ -23,6 +23,7 @@ from planner.plans.model.task import new_task
 from planner.plans.proof.shortage import why_uncovered
 from planner.plans.search import budget
 from planner.plans.search.covering import cover
+from planner.plans.targets.evenly import lighten
 from planner.plans.targets.exactly import settle
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.words import counted, noun
@@ -42,7 +43,17 @@ STARTS = 2.0
 
 
 def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Write the best plan and bounds into the ledger; where nothing is short, the target does so alone."""
+    """Write the best plan and bounds into the ledger; where nothing is short, the target does so alone.
+
+    Among reviewers who do the same loads are evened in the end.
+    """
+    with suppress(TimeOver):
+        _fill(target, task, ledger, rng)
+    lighten(target, task, ledger)
+
+
+def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """As :func:`fill`, whatever the loads."""
     needs = task.needs
     if not needs.total:
         target.fill(task, ledger, rng)
@@ -57,6 +68,8 @@ def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -
         ]
         return
     ledger.part = first.pairs
+    if first.pairs is not None:
+        ledger.fills = first.pairs, first.least_load
     if ledger.out_of_reach:
         return
     # Most affinity among the fewest reviews, if these happen to reach the level: then nothing is left to say.

@@ -56,7 +56,19 @@ def verdict(found: Plan) -> list[str]:
         fixed = len(found.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""
         said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).sentence}.")
-    return said
+    return said + load_words(found)
+
+
+def load_words(found: Plan) -> list[str]:
+    """Say how many extra reviews one reviewer gets at most, and whether that could be fewer."""
+    least, largest = found.largest_load_lower_bound, found.largest_load
+    if not found.reviews:
+        return []
+    alike = "as many reviews" + (" at this cost" if found.constraints.cost else "")
+    proof = "" if least is None else f"; {least} or more with {alike}, and whether fewer than {largest} do is open"
+    if least == largest:
+        proof = f", the least possible with {alike}"
+    return [f"Largest extra load: {counted(largest, 'review')} for one reviewer{proof}."]
 
 
 def _how_it_ended(found: Plan) -> str:
