@@ -99,6 +99,7 @@ class _Ways:
         self.owner, self.item = pairs[:, 0].copy(), pairs[:, 1].copy()
         self.tied = np.zeros(len(pairs), np.bool_) if tied is None else tied
         self.group = np.zeros(M, np.int64) if group is None else np.asarray(group, np.int64)
+        self.able: BoolArray = rules.spare > 0
         self.load = np.bincount(np.concatenate([self.owner, rules.fixed[:, 0]]), minlength=M)
         self.left = task.left(pairs)
         self.held: list[list[int]] = [[] for _ in range(M)]
@@ -119,22 +120,21 @@ class _Ways:
 
     def relieve_all(self, clock: Clock) -> bool:
         """Relieve the heaviest reviewers first; false where time is over."""
-        closed = np.zeros(self.load.size, np.bool_)
+        closed, free = np.zeros(self.load.size, np.bool_), self.potential[:-1] == self.potential[-1]
         for load in range(int(self.load.max()), 1, -1):
-            # Nobody who can be reached from heavier ones has two reviews fewer than these: they need no second look.
-            seen = closed.copy()
-            while self._relieve(load, seen):
+            for j in np.flatnonzero((self.load == load) & free).tolist():
                 if clock.over():
                     return False
+                # Who can be reached from somebody who was not relieved needs no second look: no way leads out of there.
                 seen = closed.copy()
-            closed |= seen
+                if not closed[j] and not self._relieve(j, seen):
+                    closed = seen
         return True
 
-    def _relieve(self, load: int, seen: BoolArray) -> bool:
-        """Go the first shortest way from reviewers of a load to somebody with two fewer; false if there is none."""
-        starts = (self.load == load) & ~seen & (self.potential[:-1] == self.potential[-1])
-        waiting, came = np.flatnonzero(starts).tolist(), dict[int, int]()
-        seen |= starts
+    def _relieve(self, reviewer: int, seen: BoolArray) -> bool:
+        """Go a shortest way from a reviewer to somebody with two fewer; false if there is none."""
+        waiting, came, load = [reviewer], dict[int, int](), int(self.load[reviewer])
+        seen[reviewer] = True
         for j in waiting:
             for place in self.held[j]:
                 if self.left.places.any and self.item[place] in self._passed(j, came):
@@ -153,7 +153,7 @@ class _Ways:
     def takers(self, place: int, *, tight: bool = True) -> BoolArray:
         """Shape (M,): who may have a review instead of its owner, at the cost that potentials allow."""
         j, i = int(self.owner[place]), int(self.item[place])
-        able: BoolArray = self.rules.spare > 0
+        able = self.able.copy()
         able[self.barred[self.barred_start[i] : self.barred_start[i + 1]]] = False
         able[list(self.on[i])] = False
         if self.tied[place]:
