@@ -39,7 +39,7 @@ ON_TOP, ALONE = 0.5, 0.5
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 1_500
 #: Seconds of cascades in search of reviews that fill needs and serve the level.
-STARTS = 2.0
+STARTS = 5.0
 
 
 def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
@@ -133,6 +133,9 @@ def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
     if chosen is not None:
         ledger.part = chosen
         _complete(target, task, ledger, chosen, rng)
+        if ledger.pairs is not None and ledger.closed and not task.constraints.cost:
+            ledger.cheapest = True
+            return
     ledger.clock.check()
     level = new_task(task.constraints.without_needs(), task.start.room, use_scores=task.use_scores)
     alone = _part(ledger, ALONE)
@@ -162,6 +165,8 @@ def _starts(target: Target, task: Task, clock: Clock) -> IntArray:
         papers = target.papers(short, pairs, clock)
         if papers > most:
             best, most = pairs, papers
+        if papers == task.n_items:
+            break
     return best
 
 
