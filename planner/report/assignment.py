@@ -45,7 +45,7 @@ def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Do
         "Assignment of reviewers",
         subject,
         reached,
-        "No assignment" if empty else "Every paper has its reviewers" if reached else "The level is missed",
+        _headline(found),
         lead,
         [found.explanation] if empty and found.explanation else [],
         closing,
@@ -55,6 +55,14 @@ def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Do
             Section("text", "As the terminal prints it", [_printed(found, closing)]),
         ],
     )
+
+
+def _headline(found: Assignment) -> str:
+    if not found.reviews.n_reviews:
+        return "No assignment"
+    if found.shortage is not None:
+        return "A part of what was asked for"
+    return "Every paper has its reviewers" if found.status.reached else "The level is missed"
 
 
 def pictures(found: Assignment) -> list[Picture]:

@@ -54,6 +54,7 @@ def page(assignment: Assignment) -> str:
 def sentences(assignment: Assignment) -> list[str]:
     """Return what is said below the bars, a line each."""
     return [
+        *shortage_lines(assignment),
         *figures(assignment)[:2],
         *rule_lines(assignment),
         f"Level: {_level(assignment)}.",
@@ -65,6 +66,12 @@ def sentences(assignment: Assignment) -> list[str]:
         *alternate_lines(assignment.alternates),
         *lot_lines(assignment.randomised, assignment.target),
     ]
+
+
+def shortage_lines(assignment: Assignment) -> list[str]:
+    """Return what is missing of the demands, why, and whom to recruit."""
+    gaps = assignment.shortage
+    return [] if gaps is None else ["A part of what was asked for: " + " ".join(gaps.sentences()), f"Why: {gaps.why}"]
 
 
 def figures(assignment: Assignment) -> list[str]:
@@ -119,7 +126,10 @@ def _exchanges(assignment: Assignment) -> list[str]:
 def _level(assignment: Assignment) -> str:
     aim, fairness = aim_named(assignment.target), assignment.fairness
     only_floor = fairness is not None and fairness.below and assignment.explanation == why_below(fairness)
-    if assignment.status is AssignmentStatus.LEVEL_MISSED and not only_floor:
+    missed = assignment.status is AssignmentStatus.LEVEL_MISSED or (
+        assignment.status is AssignmentStatus.BEST_EFFORT and bool(assignment.explanation)
+    )
+    if missed and not only_floor:
         return f"{aim.name} missed. {assignment.explanation}".rstrip(".")
     return aim.words if aim.level is None else f"all papers are {aim.words}"
 
