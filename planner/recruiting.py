@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reviewgraph.words import counted, noun
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.labels import Label
@@ -24,12 +25,11 @@ class Shortage:
         Papers that lack reviews, and how many each, in the order of the papers.
     load
         Reviews that one recruit writes at most.
-    apart
-        Papers that are not in the largest group, where recruits can join them to it.
-    shared
-        Papers of the largest group that a recruit must review, too, to join others to it.
     why
         Why the reviews cannot be had, for people.
+    joining
+        Where the level is missed: recruits with whom there is a whole plan, and the papers of their reviews; None where
+        none were found, or none are needed.
 
     Examples
     --------
@@ -37,69 +37,64 @@ class Shortage:
     >>> gaps.reviews, gaps.reviewers
     (3, 2)
     >>> print(" ".join(gaps.sentences()))
-    2 papers are short of 3 reviews in all: p1 (2), p7 (1). To recruit: 2 reviewers without conflicts, of 5 reviews each at most, who write 3 reviews of these papers.
+    2 papers are short of 3 reviews in all: p1 (2), p7 (1). To recruit: 2 reviewers without conflicts, of 5 reviews each at most, for 3 reviews of these papers.
     """  # noqa: E501
 
     missing: tuple[tuple[Label, int], ...]
     load: int
-    apart: tuple[Label, ...] = ()
-    shared: int = 0
     why: str = ""
+    joining: tuple[int, tuple[Label, ...]] | None = None
 
     @property
     def wanted(self) -> dict[Label, int]:
-        """Reviews that recruits write, by paper: what is missing, and one of each paper apart."""
-        return {**dict.fromkeys(self.apart, 1), **dict(self.missing)}
+        """Reviews that recruits write, by paper."""
+        return dict(self.missing if self.joining is None else Counter(self.joining[1]))
 
     @property
     def reviewers(self) -> int:
         """Recruits that are enough: nobody reviews a paper twice, or more than the load.
 
-        Where no paper is apart fewer are not enough: each review that is missing is missing whoever of the others
-        reviews what.
+        Where only reviews are missing fewer are not enough, whoever of the others reviews what.
         """
-        each = self.load - self.shared if self.apart else self.load
-        return max([*self.wanted.values(), -(-sum(self.wanted.values()) // max(each, 1))], default=0)
+        if self.joining is not None:
+            return self.joining[0]
+        return max([*self.wanted.values(), -(-self.reviews // max(self.load, 1))], default=0)
 
     @property
     def reviews(self) -> int:
         """Reviews that recruits write in all."""
-        return sum(self.wanted.values()) + (self.shared * self.reviewers if self.apart else 0)
+        return sum(self.wanted.values())
 
     def sentences(self) -> list[str]:
         """Say what is missing and whom to recruit."""
-        said = []
+        said, papers = [], "these papers"
         if self.missing:
             count, total = len(self.missing), sum(number for _, number in self.missing)
             said.append(
                 f"{counted(count, 'paper is', 'papers are')} short of {counted(total, 'review')} in all: "
-                f"{_named([f'{item} ({number})' for item, number in self.missing])}."
+                f"{_named(dict(self.missing))}."
             )
-        if self.apart:
-            said.append(
-                f"{counted(len(self.apart), 'paper is', 'papers are')} not in the largest group: "
-                f"{_named([str(item) for item in self.apart])}."
-            )
-        if said:
-            link = f", {self.shared} of them by each of other papers of the largest group" if self.apart else ""
+        if self.joining is not None:
+            papers = f"{counted(len(self.wanted), 'paper')} ({_named(self.wanted)}), which reach the level, too"
+        if self.wanted:
             said.append(
                 f"To recruit: {counted(self.reviewers, 'reviewer')} without conflicts, of "
-                f"{counted(max(self.load, 1 + (self.shared if self.apart else 0)), 'review')} each at most, who "
-                f"{noun(self.reviewers, 'writes', 'write')} {counted(self.reviews, 'review')} of these papers{link}."
+                f"{counted(self.load, 'review')} each at most, for {counted(self.reviews, 'review')} of {papers}."
             )
         return said
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys ``short`` and ``recruit`` of the command's ``--json``."""
+        recruit = {
+            "reviewers": self.reviewers,
+            "reviews": self.reviews,
+            "load": self.load,
+            "papers": [{"item": item, "reviews": number} for item, number in self.wanted.items()],
+            "reaches_level": self.joining is not None,
+        }
         return {
             "short": [{"item": item, "missing": number} for item, number in self.missing],
-            "recruit": {
-                "reviewers": self.reviewers,
-                "reviews": self.reviews,
-                "load": self.load,
-                "papers": [{"item": item, "reviews": number} for item, number in self.wanted.items()],
-                "shared": self.shared if self.apart else 0,
-            },
+            "recruit": recruit if self.wanted else None,
         }
 
 
@@ -107,7 +102,8 @@ class Shortage:
 NOTHING_SHORT: dict[str, Any] = {"short": [], "recruit": None}
 
 
-def _named(words: list[str]) -> str:
+def _named(numbers: dict[Label, int]) -> str:
+    words = [f"{item} ({number})" for item, number in numbers.items()]
     more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
     return ", ".join(words[:NAMED]) + more
 

@@ -64,7 +64,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "solving": "",
         "panels": "errors",
         "recruiting": "",
-        "plans.model": "errors panels",
+        "plans.model": "errors panels recruiting",
         "plans.search": "errors plans.model",
         "plans.proof": "errors solving panels plans.model",
         "plans.targets": "errors plans.search plans.proof plans.model",

@@ -106,6 +106,11 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
     help="With --missing: the probability of keeping it.",
 )
 @click.option("--time-limit", type=Number(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
+@click.option(
+    "--best-effort",
+    is_flag=True,
+    help="Where there is no such plan, give the most of it, and say which papers are short and whom to recruit.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @output_option("Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or as --to says.")
 @upload_options
@@ -129,6 +134,7 @@ def plan(
     keep: float,
     time_limit: float,
     seed: int,
+    best_effort: bool,
     output: str | None,
     to: str | None,
     label: str | None,
@@ -172,6 +178,7 @@ def plan(
         keep=keep,
         time_limit=time_limit,
         seed=seed,
+        best_effort=best_effort,
         use_scores=use_scores,
         progress=say_progress,
         **given,
@@ -244,6 +251,8 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     rules = found.constraints
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
         return _again(lower[0]), "to ask for less"
+    if found.status == "infeasible" and (rules.spare > 0).any() and not given_options().count("--best-effort"):
+        return f"{_again()} --best-effort", "to get the most of it, and whom to recruit for the rest"
     if not found.reviews:
         return f"reviewgraph check {table}", ""
     output = destination.output

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from planner.plans.model.recruits import recruits_load
 from planner.plans.model.status import PlanStatus
+from planner.recruiting import NOTHING_SHORT, Shortage
 from reviewgraph.arguments import checked
 from reviewgraph.plots import Pictured
 from reviewgraph.words import counted, noun
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from planner.plans.model.ledger import Bound
     from planner.plans.model.purchase import Purchase
     from planner.plans.model.reach import Reach
+    from planner.plans.model.recruits import Recruits
     from planner.plans.model.standing import RuleStanding
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
@@ -76,7 +79,8 @@ class Plan(Pictured):
         ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
         how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
         the reviews allowed do not suffice; these are the best found. ``level_missed``: the time did not.
-        ``extended``: the target is reached, and more reviews serve an objective. ``chosen``: all serve an objective,
+        ``best_effort``: what was asked for cannot be had; this is the most of it. ``extended``: the target is reached
+        and more reviews serve an objective. ``chosen``: all serve an objective,
         no level was asked for.
     target
         The level asked for; where none was, the one whose groups ``joins`` and ``covers`` tell of.
@@ -111,6 +115,9 @@ class Plan(Pictured):
     least_load
         What is proved of :attr:`largest_load`: no plan of as many reviews that costs as much has a smaller one than
         this; 0 where no such claim is made.
+    recruits
+        For a best effort that misses the level: further reviewers with whom there is a whole plan; None where none were
+        looked for, or found.
     """
 
     status: PlanStatus
@@ -128,6 +135,7 @@ class Plan(Pictured):
     purchase: Purchase | None = None
     keeping: Keeping | None = None
     least_load: int = 0
+    recruits: Recruits | None = None
 
     pictured_by: ClassVar[str] = "planner.report.plan"
 
@@ -200,6 +208,19 @@ class Plan(Pictured):
         from planner.plans.model.tables import with_extra
 
         return with_extra(self.constraints.reviews, self.pairs, use_scores=self.use_scores)
+
+    @cached_property
+    def shortage(self) -> Shortage | None:
+        """What is missing in a best effort, and whom to recruit for it; None for other plans."""
+        if self.status != PlanStatus.BEST_EFFORT:
+            return None
+        rules, table = self.constraints, self.reviews_with_plan
+        each = rules.people.needs(table).each
+        missing = tuple((table.items[i], int(each[i])) for i in np.flatnonzero(each).tolist())
+        if self.recruits is None:
+            return Shortage(missing, recruits_load(rules))
+        joining = self.recruits.number, tuple(table.items[i] for i in self.recruits.items.tolist())
+        return Shortage(missing, self.recruits.load, joining=joining)
 
     @cached_property
     def rules(self) -> list[RuleStanding]:
@@ -303,6 +324,7 @@ class Plan(Pictured):
             "explanation": list(self.explanation),
             "purchase": None if self.purchase is None else self.purchase.to_dict(),
             **self._reach_to_dict(),
+            **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "rules": [rule.to_dict() for rule in self.rules],
             "reviews": [asdict(review) for review in self.reviews],
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],

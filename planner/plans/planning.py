@@ -25,6 +25,7 @@ from planner.plans.pursuing import connecting, expect_an_end, priced, pursue
 from planner.plans.search.keeping import keep_level
 from planner.plans.targets import covered, target_named
 from planner.plans.targets.evenly import least_load
+from planner.plans.targets.nearest import nearest, recruited
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
 from reviewgraph.arguments import checked
@@ -90,6 +91,7 @@ def plan_extra_reviews(
     objective: str = Level.name,
     draws: FloatArray | None = None,
     select: int | None = None,
+    best_effort: bool = False,
 ) -> Plan:
     """Find the fewest extra reviews that reach a level of connection and cover every item.
 
@@ -181,6 +183,10 @@ def plan_extra_reviews(
         Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
     select
         How many papers will be selected, for ``decision``.
+    best_effort
+        Where there is no such plan, return the most of it: first the fewest missing of the reviews, and people, that
+        items must have, spread evenly as far as rules are only about numbers of reviews; then the level, or the
+        largest group that was found. :attr:`Plan.shortage` says what is missing and whom to recruit.
 
     Returns
     -------
@@ -268,6 +274,8 @@ def plan_extra_reviews(
             whole.interrupted = True
             keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
         plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
+        if best_effort and ledger.infeasible:
+            return _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
         plan = plan if keeping is None else _told(plan, chosen, keeping)
         return plan if aim is None or not plan.status.may_grow else _beyond(plan, goal, aim, task, ledger, whole, rng)
 
@@ -342,6 +350,19 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
     plan = _plan(task, target, ledger, status, ledger.pairs, reasons)
     return replace(plan, prices=ledger.prices, least_load=least_load(task, ledger))
+
+
+def _most_of_it(
+    task: Task, target: Target, ledger: Ledger, why: tuple[str, ...], clock: Clock, rng: np.random.Generator
+) -> Plan:
+    """Make the plan that comes nearest to what cannot be had: what items must have first, then the level."""
+    until = clock.no_less_than(LEAST_FOR_BUDGET)
+    pairs = nearest(target, task, ledger, until, rng)
+    plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, list(why))
+    far = partial.how_far(target, plan.reach, ledger.budget, plan.count, sure=False)
+    if not target.reaches_in_time(task.table(pairs), until, use_scores=task.use_scores):
+        plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
+    return replace(plan, explanation=(*plan.explanation, *far))
 
 
 def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:

@@ -38,7 +38,7 @@ def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document
         found.attained,
         _headline(found),
         " ".join(verdict(found)),
-        [_sentence(words) for words in found.explanation],
+        [*map(_sentence, found.explanation), *([] if found.shortage is None else found.shortage.sentences())],
         closing,
         _facts(found),
         [

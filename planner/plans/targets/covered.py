@@ -98,7 +98,7 @@ def best_few(
     if not task.needs.total:
         return budget.best_few(task, target, whole, allowed, clock)
     # Without a budget this is what time has left: another programme would find no more than is known.
-    chosen = whole if allowed is None else cover(task, _starts(target, task, clock), clock).pairs
+    chosen = whole if allowed is None else cover(task, starts(target, task, clock), clock).pairs
     if chosen is None:
         chosen = no_pairs() if whole is None else whole
     if allowed is not None and len(chosen) >= allowed:
@@ -129,7 +129,7 @@ def _bound(task: Task) -> Bound:
 def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     """Offer the level on top of the needs, and the needs on top of the level; prove what the level takes."""
     ledger.clock.check()
-    chosen = cover(task, _starts(target, task, ledger.clock), ledger.clock).pairs
+    chosen = cover(task, starts(target, task, ledger.clock), ledger.clock).pairs
     if chosen is not None:
         ledger.part = chosen
         _complete(target, task, ledger, chosen, rng)
@@ -155,7 +155,7 @@ def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
     ledger.cheapest = ledger.pairs is not None and not task.constraints.cost
 
 
-def _starts(target: Target, task: Task, clock: Clock) -> IntArray:
+def starts(target: Target, task: Task, clock: Clock) -> IntArray:
     """Reviews of items that are short which let the largest group grow most."""
     rules = task.constraints
     room = np.minimum(task.needs.each, task.room) + rules.room - task.room

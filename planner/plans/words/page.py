@@ -22,6 +22,7 @@ def page(found: Plan) -> str:
     lines.append(" ".join(verdict(found)))
     lines += rule_lines(found)
     lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found.explanation]
+    lines += [] if found.shortage is None else found.shortage.sentences()
     return "\n".join(lines)
 
 
@@ -48,6 +49,8 @@ def verdict(found: Plan) -> list[str]:
         return ["Nothing is missing: no extra review is needed."]
     if found.status == PlanStatus.CHOSEN:
         return [found.status.text, f"Reviews: {found.count}."]
+    if found.status == PlanStatus.BEST_EFFORT:
+        return [found.status.text, f"Reviews: {found.count}.", *load_words(found)]
     said = [_how_it_ended(found), f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
     if not found.attained and found.count < found.lower_bound:
         few = counted(found.count, "review")
