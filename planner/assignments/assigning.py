@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.arguments import check_level, check_numbers, check_together
@@ -17,7 +16,7 @@ from planner.assignments.model.chances import Chances
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
 from planner.assignments.stages.run import Run
-from planner.assignments.teams.lowering import missing_reviews
+from planner.assignments.teams.lowering import lowered
 from planner.assignments.wishes.floors import Floors
 from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.wishes.written import Authors
@@ -224,22 +223,15 @@ def assign(
         min_affinity=min_affinity,
         per_change=per_change,
     )
-    chances = Chances(max_probability, perturbation, draws)
+    chances, clock = Chances(max_probability, perturbation, draws), Clock(time_limit)
     chances.check()
     floors, way = Floors(floor, floor_best), None if fair is None else way_named(fair)
+    settled = {"fair": way is not None, "floor, floor_best": floors.asked, "alternates": alternates > 0}
     check_together(
         change={"per_change": per_change is not None and previous is None},
-        lots={
-            "fair": way is not None,
-            "floor, floor_best": floors.asked,
-            "alternates": alternates > 0,
-            "best_effort": best_effort,
-        }
-        if chances.asked
-        else {},
+        lots={**settled, "best_effort": best_effort} if chances.asked else {},
         fair={"previous": previous is not None, "min_affinity": min_affinity is not None} if way else {},
     )
-    clock = Clock(time_limit)
 
     def tell(words: str, done: float | None = None) -> None:
         if progress is not None:
@@ -264,16 +256,14 @@ def assign(
     gone, given = survive or int(aim.outlives), assumptions or Assumptions()
 
     def run(allowed: Wishes) -> Assignment:
-        problem, asked = build(scored, allowed), None
-        missing = missing_reviews(problem) if best_effort else None
-        if missing is not None and missing.any():
-            problem, asked = replace(problem, demand=problem.demand - missing), problem
+        asked = build(scored, allowed)
+        problem, missing = lowered(asked) if best_effort else (asked, None)
         steps = (problem, aim, gone, seed, clock, say, conditioning, given)
         if chances.asked:
             return Lottery(*steps, chances=chances).result().in_frames_like(affinity)
         fairly = Fair(problem, way, say) if way or floors.asked else None
         found = Run(*steps, fairly, alternates, best_effort=best_effort).result().in_frames_like(affinity)
-        return found if asked is None or missing is None else found.short_of(shortage(asked, missing))
+        return found if missing is None else found.short_of(shortage(asked, missing))
 
     with clock.stopped_by_interrupts(say):
         found = run(wishes)
