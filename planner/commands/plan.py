@@ -249,9 +249,11 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     """Return the next command to type, and what for."""
     table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
+    offers_part = found.has_part and "--best-effort" not in given_options()
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        return _again(lower[0]), "to ask for less"
-    if found.status == "infeasible" and (rules.spare > 0).any() and not given_options().count("--best-effort"):
+        instead = "; --best-effort instead gives the most of it" if offers_part else ""
+        return _again(lower[0]), f"to ask for less{instead}"
+    if offers_part:
         return f"{_again()} --best-effort", "to get the most of it, and whom to recruit for the rest"
     if not found.reviews:
         return f"reviewgraph check {table}", ""

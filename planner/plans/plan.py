@@ -209,6 +209,15 @@ class Plan(Pictured):
 
         return with_extra(self.constraints.reviews, self.pairs, use_scores=self.use_scores)
 
+    @property
+    def has_part(self) -> bool:
+        """Whether there is no plan, and a best effort gives a part of one: what is fixed does not stand in the way."""
+        rules, fixed = self.constraints, self.constraints.fixed
+        loads = np.bincount(fixed[:, 0], minlength=rules.spare.size) <= rules.spare
+        limits = np.bincount(fixed[:, 1], minlength=rules.room.size) <= rules.room
+        fits = bool(loads.all() and limits.all()) and (self.max_reviews is None or len(fixed) <= self.max_reviews)
+        return self.status == PlanStatus.INFEASIBLE and fits and bool((rules.spare > 0).any())
+
     @cached_property
     def shortage(self) -> Shortage | None:
         """What is missing in a best effort, and whom to recruit for it; None for other plans."""
