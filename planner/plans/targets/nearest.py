@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.plans.model.ledger import Ledger
 from planner.plans.model.recruits import Recruits, recruits_load, with_recruits
-from planner.plans.model.tables import no_pairs
+from planner.plans.model.tables import no_pairs, with_extra
 from planner.plans.model.task import new_task
 from planner.plans.search.covering import cover
 from planner.plans.search.lowering import waived
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
 
 #: Share of the time left for a plan that gives items as much as they can have, and reaches the level.
-WHOLE = 0.5
+WHOLE = 0.3
+#: Share of the time left for a plan with so many recruits.
+WITH_RECRUITS = 0.25
 #: Most recruits that are looked for, and reviews that one writes at least: whoever writes two joins nothing.
 MOST, JOINING = 1_024, 3
 
@@ -79,10 +81,12 @@ def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np
     # All others write what they write: the recruits alone are to be enough.
     kept, M = task.constraints.with_fixed(pairs), task.spare.size
     kept = replace(kept, spare=np.bincount(kept.fixed[:, 0], minlength=M))
-    load, count = max(recruits_load(kept), JOINING), 1
+    load = max(recruits_load(kept), JOINING)
+    lacks = kept.people.needs(with_extra(kept.reviews, kept.fixed)).each
+    count = max(1, int(lacks.max(initial=0)), -(-int(lacks.sum()) // load))
     while count <= MOST and not clock.over():
         more = new_task(with_recruits(kept, count, load), task.start.room)
-        ledger = Ledger(clock.share(WHOLE))
+        ledger = Ledger(clock.share(WITH_RECRUITS))
         with suppress(TimeOver):
             covered.fill(target, more, ledger, rng)
         if ledger.pairs is not None:
