@@ -63,8 +63,7 @@ def even(task: Task, pairs: IntArray, clock: Clock, tied: BoolArray | None = Non
 
 def takers(task: Task, pairs: IntArray, place: int) -> IntArray:
     """Return who may have one of some reviews instead of its reviewer, at the same cost, of fewest reviews first."""
-    ways = _Ways(task, pairs, None, None)
-    ways.potential[:] = 0
+    ways = _Ways(task, pairs, None, None, priced=False)
     able = np.flatnonzero(ways.takers(place))
     able = able[ways.left.spare[able] > 0]
     return able[np.argsort(ways.load[able], kind="stable")]
@@ -93,7 +92,9 @@ class _Ways:
     item, ``load`` (M,) extra reviews with fixed ones, ``left`` what may still be added.
     """
 
-    def __init__(self, task: Task, pairs: IntArray, tied: BoolArray | None, group: object) -> None:
+    def __init__(
+        self, task: Task, pairs: IntArray, tied: BoolArray | None, group: object, *, priced: bool = True
+    ) -> None:
         rules, M, N = task.constraints, task.spare.size, task.n_items
         self.rules, self.n_items = rules, N
         self.owner, self.item = pairs[:, 0].copy(), pairs[:, 1].copy()
@@ -114,7 +115,8 @@ class _Ways:
         self.barred_start = np.searchsorted(by_item, np.arange(N + 1))
         self.asked = _asked(task)
         self.prices: dict[int, IntArray] = {}
-        self.potential, settled = self._potentials()
+        # Zeros let steps of equal cost alone be tight.
+        self.potential, settled = self._potentials() if priced else (np.zeros(M + 1, np.int64), False)
         whole = not self.left.places.any and self.asked is None and not self.tied.any()
         self.exact = settled and whole and task.needs.exact
 
