@@ -114,7 +114,9 @@ def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair])
 
 
 def _least_load(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair], most: int) -> None:
-    """Try to do with a smaller largest load than is said to be the least."""
+    """Try to do with a smaller largest load than is said to be the least; older answers say nothing of it."""
+    if "largest_load_lower_bound" not in answer.found:
+        return
     least = answer.get("largest_load_lower_bound", "a whole number", null=True)
     if not least or not findings.expect(
         least <= most, f"largest_load_lower_bound: says {least}, and nobody gets more than {most}"
@@ -142,6 +144,8 @@ def _least_load(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pa
 
 def _short(findings: Findings, answer: Answer, case: Case, status: str, pairs: list[Pair]) -> None:
     """Count what papers lack in a best effort, and look whether fewer reviews need be missing."""
+    if status != "best_effort" and "short" not in answer.found:
+        return
     said = dict(answer.rows("short", {"item": "a name", "missing": "a whole number"}))
     recruit = answer.get("recruit", "an object", null=True)
     if status != "best_effort":
