@@ -77,7 +77,8 @@ def least_load(task: Task, ledger: Ledger) -> int:
         return 0
     least, (fills, load) = share(task, len(ledger.pairs)), ledger.fills or (no_pairs(), 0)
     # What a plan fills needs with costs as much as the cheapest only where the whole plan does.
-    alike = not task.constraints.cost or _cost(task, fills) == _cost(task, ledger.pairs)
+    size, cost = len(fills) == len(ledger.pairs), _cost(task, fills) == _cost(task, ledger.pairs)
+    alike = not task.constraints.cost or (size and cost)
     return max(least, load) if alike else least
 
 
