@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, cut, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
+from reviewgraph.formats.systems.export import of_rows
 from reviewgraph.formats.systems.people import STUDENT
 from reviewgraph.formats.tables import Column, Path, Rows, Table
 from reviewgraph.formats.values import ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
@@ -36,6 +37,7 @@ from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.rows import say_fulfilled
 from reviewgraph.sides.matching import resemblance
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.formats.values import Scores
@@ -116,7 +118,8 @@ def read_reviews(
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
     # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
-    declared = None if items is None else _declared(items, wanted, say)
+    listing: list[Table] = []
+    declared = None if items is None else _declared(items, wanted, say, listing.append)
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     if opened:
         for file in files:
@@ -128,7 +131,8 @@ def read_reviews(
     problems = Problems()
     parts = [_read_part(table, file, given[file], grades, problems, say) for file, table in enumerate(tables)]
     problems.raise_any()
-    parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
+    gone = {paper for table in (*tables, *listing) for paper in table.gone}
+    parts = [_without(part._replace(reviewer=resolved(part.reviewer, names)), gone, say) for part in parts]
     if not any("reviewer" in own for own in given):
         refuse_aliases([(part.table.name, part.reviewer) for part in parts])
     if not sum(len(part.lines) for part in parts):
@@ -204,6 +208,26 @@ def _read_part(
     return _Part(
         *(table, rows.lines, column["reviewer"], column["item"], score, scored),
         *(column.get("title"), "score" in column, spelled, table.idle(list(found).index("item"))),
+    )
+
+
+def _without(part: _Part, gone: Collection[str], note: Callable[[str], object]) -> _Part:
+    """Return what one file gives but for papers that are none as another file says; say how many rows these were."""
+    if not gone:
+        return part
+    part = part._replace(idle=[paper for paper in part.idle if paper not in gone])
+    out = np.array([label.strip() in gone for label in part.item.values], np.bool_)[part.item.codes]
+    if not out.any():
+        return part
+    note(f"{part.table.name}: {counted(int(out.sum()), 'row')} left out, of papers that are none as another file says")
+    kept = np.flatnonzero(~out)
+    return part._replace(
+        lines=[part.lines[row] for row in kept.tolist()],
+        reviewer=of_rows(part.reviewer, kept),
+        item=of_rows(part.item, kept),
+        score=part.score[kept],
+        scored=part.scored[kept],
+        title=part.title and of_rows(part.title, kept),
     )
 
 
@@ -340,12 +364,18 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
     return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
 
 
-def _declared(items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object]) -> dict[str, str]:
+def _declared(
+    items: Path | Iterable[str],
+    columns: Mapping[str, str],
+    note: Callable[[str], object],
+    opened: Callable[[Table], object],
+) -> dict[str, str]:
     """Return title by item, empty where there is none."""
     if isinstance(items, str | os.PathLike):
         from reviewgraph.formats.side import read_items
 
-        return {label: entry.title for label, entry in read_items(items, columns=columns, note=note).items()}
+        entries = read_items(items, columns=columns, note=note, opened=opened)
+        return {label: entry.title for label, entry in entries.items()}
     return dict.fromkeys(items, "")
 
 

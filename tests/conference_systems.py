@@ -163,7 +163,7 @@ class OpenReview(Conference):
     def take(self, upload: bytes) -> None:
         people = {self.profile(who): who for who in PEOPLE}
         for edge in json.loads(upload):
-            if edge["invitation"] != f"{self.venue}/Reviewers/-/Assignment":
+            if edge["invitation"] != f"{self.venue}/Reviewers/-/Assignment" or "label" in edge:
                 message = f"refused: {edge}"
                 raise ValueError(message)
             self.add(people[edge["tail"]], edge["head"].removeprefix("forum"))

@@ -61,6 +61,8 @@ class Table(Protocol):
     decimal_comma: bool
     columns: Mapping[str, str] = MappingProxyType({})
     source: Source | None = None
+    #: Once the table is read, the papers of which it says that they are none, such as withdrawn ones.
+    gone: Collection[str] = ()
 
     def place(self, line: int) -> str:
         """Return how a message names a line."""

@@ -247,8 +247,8 @@ def _in_folder(what: str, extract: Callable[[str, Members], Grid | None], *uses:
 
 _SCORED = Use("reviews", {"item": ("submission #",), "score": ("total score",)}, find=_raters)
 _ALIVE = (
-    Rule("deleted?", lambda cell: not _is_out("", cell), "submission is deleted"),
-    Rule("decision", lambda cell: not _is_out(cell, ""), "decision is to reject without review"),
+    Rule("deleted?", lambda cell: not _is_out("", cell), "submission is deleted", gone=True),
+    Rule("decision", lambda cell: not _is_out(cell, ""), "decision is to reject without review", gone=True),
 )
 _PAPERS = Use("papers", {"item": ("#",)}, _ALIVE)
 _BIDS = {"item": ("submission #",), "bid": ("bid",)}

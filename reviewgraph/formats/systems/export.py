@@ -46,11 +46,14 @@ class Rule(NamedTuple):
     why
         What is said of the rows left out: "rows left out, whose action assigns no review". By default nothing: they
         are no odd ones, but what else the file is for.
+    gone
+        Whether the papers of the rows left out are no papers, whatever other files hold of them.
     """
 
     column: str
     keeps: Callable[[str], bool]
     why: str = ""
+    gone: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +201,8 @@ class Recognised(Table):
                 raise InputError(message)
         chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}
         self.left: list[list[Column]] = []
+        self.gone: set[str] = set()
+        self.item = named(self.header, given.get("item") or self.columns.get("item") or "")[:1]
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
     def place(self, line: int) -> str:
@@ -207,9 +212,11 @@ class Recognised(Table):
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         """Return the columns at these positions, in the rows that count."""
         rules = [(rule, places[0]) for rule in self.use.rules if (places := named(self.header, rule.column))]
-        rows = self.table.read([*positions, *(place for _, place in rules)], problems, file)
+        asked = [*positions, *(place for place in self.item if place not in positions)]
+        rows = self.table.read([*asked, *(place for _, place in rules)], problems, file)
         for rule, _ in reversed(rules):
-            rows = self._without(rule, rows)
+            rows = self._without(rule, rows, [asked.index(place) for place in self.item])
+        rows = Rows(rows.columns[: len(positions)], rows.lines)
         self.note("; ".join(filter(None, (f"{self.name}: read as {self.export.what}", *self.found, self.export.say))))
         for more in getattr(self.table, "notes", ()):
             self.note(f"{self.name}: {more}")
@@ -217,20 +224,23 @@ class Recognised(Table):
 
     def idle(self, position: int) -> list[str]:
         """Return the papers that were listed in rows left out, from the column that was read at a position."""
-        cells = [cell.strip() for columns in self.left for cell in columns[position].values]
-        return [cell for cell in cells if self.export.lists and re.fullmatch(self.export.lists, cell)]
+        cells = {cell.strip(): None for columns in self.left for cell in columns[position].values}
+        listed = [cell for cell in cells if self.export.lists and re.fullmatch(self.export.lists, cell)]
+        return [cell for cell in listed if cell not in self.gone]
 
-    def _without(self, rule: Rule, rows: Rows) -> Rows:
+    def _without(self, rule: Rule, rows: Rows, item: Sequence[int]) -> Rows:
         """Leave out the rows whose cell in the last column does not pass, but for the papers they list; say so."""
         *columns, last = rows.columns
         other = np.array([not rule.keeps(value) for value in last.values], np.bool_)[last.codes]
         if not other.any():
             return Rows(columns, rows.lines)
+        self.left.append([of_rows(column, np.flatnonzero(other)) for column in columns])
+        papers = {cell.strip() for place in item for cell in self.left[-1][place].values} if rule.gone else set()
+        self.gone |= papers
         if rule.why:
             left = sorted({last.values[code] for code in np.unique(last.codes[other])})
-            count = counted(int(other.sum()), "row")
+            count = counted(int(other.sum()), "row") + (f" of {counted(len(papers), 'paper')}" if papers else "")
             self.note(f"{self.name}: {count} left out, whose {rule.why} ({quote_all(left)})")
-        self.left.append([of_rows(column, np.flatnonzero(other)) for column in columns])
         kept = np.flatnonzero(~other)
         return Rows([of_rows(column, kept) for column in columns], [rows.lines[row] for row in kept.tolist()])
 

@@ -20,6 +20,8 @@ ANN, BOB = "ann@example.org", "bob.o-hara+pc@example.org"
 PAIRS = {"item": ["7", "12", "7"], "reviewer": [ANN, ANN, BOB], "affinity": [0.5, 0.25, 1.0]}
 OUTGOING = Outgoing(PAIRS, {"7": 'On <ties> & "chains"', "12": "=HYPERLINK(1)"}, PAIRS["affinity"])
 
+PROPOSED = "V/Reviewers/-/Proposed_Assignment"
+
 emails = st.from_regex(r"[a-z+.-]{1,5}@[a-z-]{1,5}\.org", fullmatch=True)
 many_pairs = st.lists(st.tuples(emails, st.integers(1, 30).map(str)), min_size=1, max_size=20, unique=True)
 
@@ -63,10 +65,19 @@ def test_openreview_edges_have_what_posting_asks_for() -> None:
     found = json.loads(UPLOADS["openreview"].write(OUTGOING))
     assert [(edge["tail"], edge["head"]) for edge in found] == OUTGOING.pairs
     assert [edge["weight"] for edge in found] == PAIRS["affinity"]
-    assert {edge["label"] for edge in found} == {"reviewgraph"}
-    assert "invitation" not in found[0]
-    named = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation="V/-/Assignment")))
-    assert {(edge["label"], edge["invitation"], edge["weight"]) for edge in named} == {("run 2", "V/-/Assignment", 1.0)}
+    assert not {"invitation", "label"} & set(found[0])
+    named = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation=PROPOSED)))
+    assert {(edge["label"], edge["invitation"], edge["weight"]) for edge in named} == {("run 2", PROPOSED, 1.0)}
+    own = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, invitation=PROPOSED)))
+    assert {edge["label"] for edge in own} == {"reviewgraph"}
+
+
+def test_openreview_gets_no_label_where_edges_have_none() -> None:
+    invitation = "V/Reviewers/-/Assignment"
+    found = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, invitation=invitation)))
+    assert {tuple(edge) for edge in found} == {("invitation", "head", "tail", "weight")}
+    with pytest.raises(InputError, match=r"expected no label under the invitation V/Reviewers/-/Assignment.*'run 2'"):
+        UPLOADS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation=invitation))
 
 
 def test_cmt_gets_each_submission_once() -> None:
