@@ -7,10 +7,11 @@ from reviewgraph.uploads.cmt import CMT
 from reviewgraph.uploads.hotcrp import HOTCRP
 from reviewgraph.uploads.mail import MAIL
 from reviewgraph.uploads.openreview import OPENREVIEW
+from reviewgraph.uploads.pretalx import PRETALX
 from reviewgraph.uploads.start import START
 from reviewgraph.uploads.upload import Upload
 
 #: A table with all that is known of each review, where the input came from no system that takes uploads.
 CSV = Upload("csv", "a table with all columns", ".csv", lambda outgoing: csv_text(outgoing.columns))
 
-UPLOADS = {upload.name: upload for upload in (HOTCRP, OPENREVIEW, CMT, START, CSV, MAIL)}
+UPLOADS = {upload.name: upload for upload in (HOTCRP, OPENREVIEW, CMT, START, PRETALX, CSV, MAIL)}

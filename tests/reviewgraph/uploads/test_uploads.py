@@ -115,9 +115,24 @@ def test_tables_are_read_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 ) -> None:
     reviewers, items = map(list, zip(*pairs, strict=True))
-    outgoing = Outgoing({"item": items, "reviewer": reviewers})
     for name in (name for name, upload in UPLOADS.items() if upload.read_back):
+        papers = [called(item, name) for item in items]
+        outgoing = Outgoing({"item": papers, "reviewer": reviewers})
         path = tmp_path_factory.mktemp("back") / "upload.csv"
         path.write_text(UPLOADS[name].write(outgoing), "utf-8")
         found = read_reviews(path).to_dict()
-        assert sorted(zip(found["reviewer"], found["item"], strict=True)) == sorted(pairs)
+        assert sorted(zip(found["reviewer"], found["item"], strict=True)) == sorted(zip(reviewers, papers, strict=True))
+
+
+def called(paper: str, system: str) -> str:
+    """Return what a system calls a paper: pretalx knows codes, others take numbers."""
+    return "TALKA" + chr(ord("A") + int(paper) % 8) + "BCD3"[int(paper) // 8] if system == "pretalx" else paper
+
+
+def test_pretalx_gets_codes_and_known_people_only() -> None:
+    written = UPLOADS["pretalx"].write(Outgoing({"item": ["TALKAA", "TALKAB", "TALKAA"], "reviewer": [ANN, ANN, BOB]}))
+    assert json.loads(written) == {ANN: ["TALKAA", "TALKAB"], BOB: ["TALKAA"]}
+    with pytest.raises(InputError, match="to pretalx: expected codes of proposals, found 1 other: 7;"):
+        UPLOADS["pretalx"].write(Outgoing({"item": ["7"], "reviewer": [ANN]}))
+    with pytest.raises(InputError, match="expected codes or addresses of reviewers, found 1 other: Ann Bo;"):
+        UPLOADS["pretalx"].write(Outgoing({"item": ["TALKAA"], "reviewer": ["Ann Bo"]}))
