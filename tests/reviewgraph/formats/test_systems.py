@@ -298,7 +298,7 @@ def test_what_a_file_is_taken_for_is_said_in_one_line(write):
     zipped = notes("data.zip", BY_NAME["data.zip"].data, columns={"reviewer": "PC member"})
     assert [note.split(": ")[1] for note in zipped] == [
         "read as EasyChair's reviews",
-        "1 row left out, of submissions that are deleted or rejected without review",
+        "1 row left out, of submissions that are deleted, withdrawn or rejected without review",
         "1 earlier version of reviews left out",
     ]
 
