@@ -134,7 +134,8 @@ class Report(Pictured):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""
-        found = self.structure.to_dict()
+        found, unlisted = self.structure.to_dict(), self.reviews.origin.unlisted
+        found["unlisted"] = None if unlisted is None else {"papers": unlisted.which, "listed_in": unlisted.beside}
         found["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
         found |= self.losses.to_dict()
         if self.as_of_now is not None:

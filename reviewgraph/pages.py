@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
     from reviewgraph.components import Components
     from reviewgraph.labels import Label
+    from reviewgraph.reviews import Reviews
     from reviewgraph.structure import Structure
 
 
@@ -44,7 +45,7 @@ def opening(
     structure: Structure, as_of_now: Structure | None = None, scored: Components | None = None, *, certain: bool = False
 ) -> list[str]:
     """Return the verdict, and what belongs beside it, a line each; takes what :func:`page` takes."""
-    lines = [verdict(structure)]
+    lines, unlisted = [verdict(structure)], structure.reviews.origin.unlisted
     if as_of_now is not None:
         # Two verdicts: what holds today stands below what the planned reviews will make of it.
         lines[0] = f"If all {counted(structure.reviews.n_reviews, 'review')} arrive: {lines[0]}"
@@ -52,15 +53,15 @@ def opening(
     lines.append("Comparable does not mean precise: noisy scores still need enough reviews a paper.")
     if scored is not None:
         lines.append(_by_scores(scored, certain))
-    return lines
+    return [f"{unlisted.words}.", *lines] if unlisted else lines
 
 
 def verdict(structure: Structure) -> str:
     """Return what a chair may say of these reviews, in one or two sentences."""
-    n_items = structure.reviews.n_items
+    n_items, of = structure.reviews.n_items, of_this_file(structure.reviews)
     missing = f"{counted(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     if structure.level is not None:
-        papers = f"All {n_items:,} papers are" if n_items != 1 else "The one paper is"
+        papers = f"All {n_items:,} papers{of} are" if n_items != 1 else f"The one paper{of} is"
         groups = f"{counted(len(structure.doubly_connected), 'group')} (doubly connected components)"
         return level_named(structure.level).verdict(papers, groups, missing)
     unreviewed = int((structure.reviews.reviews_per_item == 0).sum())
@@ -68,10 +69,15 @@ def verdict(structure: Structure) -> str:
     pieces = len(structure.connected)
     if pieces > 1:
         return (
-            f"The {n_items:,} papers cannot all be compared: they fall into {pieces:,} pieces "
+            f"The {n_items:,} papers{of} cannot all be compared: they fall into {pieces:,} pieces "
             f"without a common reviewer (connected components); {missing}.{nobody}"
         )
     return f"The papers cannot be compared.{nobody}"
+
+
+def of_this_file(reviews: Reviews) -> str:
+    """Return what is said behind "papers" where there may be others, which the file cannot hold."""
+    return " of this file" if reviews.origin.unlisted else ""
 
 
 def _by_scores(scored: Components, certain: bool) -> str:

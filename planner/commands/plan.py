@@ -22,6 +22,7 @@ from reviewgraph.cli.options import (
     output_option,
     read_side,
     table_options,
+    whole_table,
 )
 from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
 from reviewgraph.cli.progress import say_progress
@@ -29,6 +30,7 @@ from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
 from reviewgraph.uploads.registry import CSV
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.commands.uploading import Destination
@@ -155,6 +157,7 @@ def plan(
         message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
         raise Refusal(message)
     given = _side_files(reviews, **files)
+    _say_outsiders(reviews, given.get("willing"))
     expect_columns_used()
     newcomers = dict.fromkeys([*given.get("capacity", ()), *given.get("willing", ())])
     destination = destination.settled([*reviews.reviewers, *newcomers], reviews.items)
@@ -177,10 +180,11 @@ def plan(
         **given,
     )
     # A file is written for what can be acted on, a part of the way included.
+    whole = True
     if output and found.status == "infeasible":
         say(f"{output}: not written, since there is no plan")
     else:
-        destination.write(found.outgoing())
+        whole = destination.write(found.outgoing())
     following = _next(found, destination)
     if reporting.path:
         from planner.report.coded import coded_plan
@@ -198,9 +202,20 @@ def plan(
         from planner.plans.words.page import page
 
         show(page(found))
+        if found.reviews:
+            # Who is not of the committee is not asked, where REVIEWS tell who is.
+            destination.advise(() if reviews.origin.outsiders is None else ("willing",))
         offer(*following)
-    if not found.attained:
+    if not (found.attained and whole):
         ctx.exit(1)
+
+
+def _say_outsiders(reviews: Reviews, willing: Any) -> None:
+    """Say who is not asked, since they are not of the committee."""
+    outside = reviews.origin.outsiders
+    if outside and willing is None:
+        who = counted(len(outside), "reviewer is", "reviewers are")
+        say(f"{who} not of the committee and not asked; --willing FILE asks everybody whom it lists")
 
 
 def _side_files(
@@ -240,18 +255,18 @@ def _side_files(
 
 def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     """Return the next command to type, and what for."""
-    table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
+    table, lower = whole_table(found.constraints.reviews), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        return _again(lower[0]), "to ask for less"
+        return _again(table, lower[0]), "to ask for less"
     if not found.reviews:
         return f"reviewgraph check {table}", ""
     output = destination.output
     if output is None and destination.upload is not CSV:
         upload = destination.upload
-        return f"{_again()} -o upload{upload.suffix}", f"to write {upload.words}; {INSTEAD}"
+        return f"{_again(table)} -o upload{upload.suffix}", f"to write {upload.words}; {INSTEAD}"
     if output is None or not destination.upload.read_back:
-        return f"{_again()} -o plan.csv", KEEP
+        return f"{_again(table)} -o plan.csv", KEEP
     require = f" --require {found.target}" if found.status.reaches else ""
     gone = gone_words()
     left = f" {shlex.join(gone)}" if gone else ""
@@ -261,7 +276,7 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     return f"reviewgraph check {_with(table, output)}{require}{left}", ""
 
 
-def _again(target: str | None = None) -> str:
+def _again(table: str, target: str | None = None) -> str:
     """Return the running command with its options, as a shell would take them, perhaps for another target.
 
     A lower target goes by who reviews what alone, so scores are left aside with it.
@@ -269,7 +284,7 @@ def _again(target: str | None = None) -> str:
     words = given_options(NOT_AGAIN)
     if target:
         words = [*given_options({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES), "--target", target]
-    return f"reviewgraph plan {given_table()} {shlex.join(words)}".rstrip()
+    return f"reviewgraph plan {table} {shlex.join(words)}".rstrip()
 
 
 def _with(table: str, output: str) -> str:

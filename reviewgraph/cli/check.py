@@ -10,7 +10,14 @@ import click
 from reviewgraph.cli.assuming import assumption_options
 from reviewgraph.cli.duties import duty_options, gone_options, gone_words, read_duties, read_gone_and_late
 from reviewgraph.cli.losing import losing_options
-from reviewgraph.cli.options import examples, expect_columns_used, given_table, output_option, table_options
+from reviewgraph.cli.options import (
+    examples,
+    expect_columns_used,
+    given_table,
+    output_option,
+    table_options,
+    whole_table,
+)
 from reviewgraph.cli.output import csv_parts, csv_text, offer, offered, print_json, show, write_whole
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
@@ -144,7 +151,11 @@ def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[s
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str, str]:
     """Return the next command to type, and what for: a plan for the level required and missed, or for ``double``."""
-    table, gone, conflicts = given_table(), gone_words(), click.get_current_context().params.get("conflicts")
+    table, gone, conflicts = (
+        whole_table(report.reviews),
+        gone_words(),
+        click.get_current_context().params.get("conflicts"),
+    )
     if missed or not report.recovery_resilient:
         level = level_named(missed or Double.name)
         options = [f" --target {missed}"] if missed else []
@@ -153,6 +164,8 @@ def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str,
         options += [f" {shlex.join(gone)}"] if gone else []
         why = f"the fewest extra reviews that make all papers {level.words}"
         return f"reviewgraph plan {table}{''.join(options)}", why
+    if report.reviews.origin.unlisted:
+        return f"reviewgraph check {table}", "with all papers"
     return (
         f"reviewgraph calibrate {table}",
         "when the scores are in, here or in a file beside" if report.scored is None else "",

@@ -82,6 +82,8 @@ class Delimited(Table):
         codes: list[list[IntArray]] = [[] for _ in positions]
         ragged: list[tuple[int, int]] = []
         while rows := list(islice(numbered, CHUNK)):
+            if self.short_rows:
+                rows = [(line, row + [""] * (width - len(row))) for line, row in rows]
             if any(len(row) != width for _, row in rows):
                 ragged += [(line, len(row)) for line, row in rows if len(row) != width]
                 rows = [(line, row) for line, row in rows if len(row) == width]

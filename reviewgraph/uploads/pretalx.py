@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from reviewgraph.formats.systems.pretalx import is_code
-from reviewgraph.uploads.upload import Outgoing, Upload, expect
+from reviewgraph.uploads.upload import Accepted, Outgoing, Upload
 
 
 def write(outgoing: Outgoing) -> str:
@@ -23,9 +23,7 @@ def write(outgoing: Outgoing) -> str:
     "ann@x.org": ["FCTN9J", "KEKMUV"]
     }
     """
-    remedy = "name proposals by the codes that pretalx's exports have, and reviewers by code or address"
-    expect(is_code, outgoing.columns["item"], "pretalx", "codes of proposals", remedy)
-    expect(_is_person, outgoing.columns["reviewer"], "pretalx", "codes or addresses of reviewers", remedy)
+    PRETALX.expect_taken(outgoing)
     proposals: dict[str, list[str]] = {}
     for reviewer, item in outgoing.pairs:
         proposals.setdefault(str(reviewer), []).append(str(item))
@@ -37,4 +35,16 @@ def _is_person(label: str) -> bool:
     return is_code(label) or "@" in label
 
 
-PRETALX = Upload("pretalx", "pretalx's review assignments, as JSON", ".json", write)
+_REMEDY = "name proposals by the codes that pretalx's exports have, and reviewers by code or address"
+PRETALX = Upload(
+    "pretalx",
+    "pretalx's review assignments, as JSON",
+    ".json",
+    write,
+    reviewers=Accepted(_is_person, "codes or addresses of reviewers", _REMEDY),
+    items=Accepted(is_code, "codes of proposals", _REMEDY),
+    advice={
+        "conflicts": "pretalx assigns a proposal to those who speak about it, too: add --conflicts with its "
+        "submissions.json (?expand=speakers)."
+    },
+)

@@ -216,7 +216,7 @@ def test_notes_of_withdrawn_and_desk_rejected_submissions_are_left_out(
     assert set(read.items) == {"n1", "n4", "n5"}
     assert "reviews.json: 1 meta review left out" in notes
     (said,) = [note for note in notes if "withdrawn or desk-rejected" in note]
-    assert said.startswith("reviews.json: 2 rows of 2 papers left out, whose submission is withdrawn or desk-rejected")
+    assert said.startswith("reviews.json: 2 rows left out, whose submission is withdrawn or desk-rejected")
     assert set(read_items("submissions.json")) == {"n1", "n4", "n5"}
     edges = [Edge(forum, "~A1", "V/-/Assignment") for forum in ("n1", "n2", "n4")]
     Path("assigned.json").write_text(json.dumps([saved(edge) for edge in edges]))
@@ -224,7 +224,7 @@ def test_notes_of_withdrawn_and_desk_rejected_submissions_are_left_out(
     assigned = read_reviews("assigned.json", items="submissions.json", note=told.append)
     assert set(assigned.items) == {"n1", "n4", "n5"}
     assert found(assigned) == {("~A1", "n1"): None, ("~A1", "n4"): None}
-    assert "assigned.json: 1 row left out, of papers that are none as another file says" in told
+    assert "1 review of papers that are withdrawn or not submitted left out" in told
 
 
 @pytest.mark.skipif(not MATCHER, reason="OPENREVIEW_MATCHER names no checkout of the matcher")

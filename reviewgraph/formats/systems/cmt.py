@@ -127,7 +127,7 @@ def _is_kept(status: str) -> bool:
     return not any(word in status.casefold() for word in ("desk reject", "withdrawn"))
 
 
-_KEPT = Rule("Status", _is_kept, "status says they are out", gone=True)
+_KEPT = Rule("Status", _is_kept, "status says they are out", means="out")
 
 CMT = System(
     NAME,

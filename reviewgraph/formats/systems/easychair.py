@@ -256,12 +256,12 @@ def _in_folder(what: str, extract: Callable[[str, Members], Grid | None], *uses:
 _WRITTEN = Rule(MEMBER, bool)
 _SCORED = Use("reviews", {"item": ("submission #",), "score": ("total score",)}, rules=(_WRITTEN,), find=_raters)
 _ALIVE = (
-    Rule("deleted?", lambda cell: not _is_out("", cell), "submission is deleted", gone=True),
+    Rule("deleted?", lambda cell: not _is_out("", cell), "submission is deleted", means="out"),
     Rule(
         "decision",
         lambda cell: not _is_out(cell, ""),
         "decision is a withdrawal or to reject without review",
-        gone=True,
+        means="out",
     ),
 )
 _PAPERS = Use("papers", {"item": ("#",)}, _ALIVE)

@@ -246,7 +246,7 @@ _PAIRED = {"item": ("head",), "reviewer": ("tail",)}
 _USED = Rule("user", bool)
 #: A submission without a signature is one that nobody reviews.
 _SIGNED = Rule("signature", bool)
-_STANDING = Rule("venueid", _stands, "submission is withdrawn or desk-rejected", gone=True)
+_STANDING = Rule("venueid", _stands, "submission is withdrawn or desk-rejected", means="out")
 _CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1)
 
 OPENREVIEW = System(
@@ -256,7 +256,7 @@ OPENREVIEW = System(
         _json(
             "OpenReview's reviews",
             _reviews,
-            Use("reviews", {"item": ("forum",), "reviewer": ("signature",)}, rules=(_SIGNED, _STANDING)),
+            Use("reviews", {"item": ("forum",), "reviewer": ("signature",)}, rules=(_STANDING, _SIGNED)),
             lists=".+",
         ),
         _json("OpenReview's submissions", _papers, Use("papers", {"item": ("forum",)}, rules=(_STANDING,))),

@@ -217,7 +217,7 @@ def _json(what: str, extract: Callable[[str, Any], Grid | None], *uses: Use, **o
 
 
 def _standing(column: str) -> Rule:
-    return Rule(column, lambda state: state not in _GONE, "proposal is withdrawn, cancelled or a draft", gone=True)
+    return Rule(column, lambda state: state not in _GONE, "proposal is withdrawn, cancelled or a draft", means="out")
 
 
 _REVIEWED = Use(
@@ -274,7 +274,7 @@ PRETALX = System(
             Use(
                 "assignments",
                 _PAPER,
-                rules=(_USED, _standing("state")),
+                rules=(_standing("state"), _USED),
                 reshape=partial(_each, "assigned_reviewers", "reviewer"),
             ),
             Use("papers", _PAPER, rules=(_standing("state"),), reshape=_with_decided),

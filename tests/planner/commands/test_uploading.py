@@ -48,7 +48,7 @@ def test_a_plan_for_hotcrp_reaches_the_level_and_clears_nothing(run: Run) -> Non
     rows = list(csv.DictReader(Path("upload.csv").read_text("utf-8").splitlines()))
     assert rows
     assert {(row["action"], row["reviewtype"]) for row in rows} == {("review", "none:primary")}
-    assert "Next: reviewgraph check pcassignments.csv upload.csv --require double" in told.stdout
+    assert "Next: reviewgraph check pcassignments.csv upload.csv --items data.csv --require double" in told.stdout
     assert run("check", "pcassignments.csv", "upload.csv", "--require", "double").exit_code == 0
     assert pairs("pcassignments.csv") < pairs("pcassignments.csv", "upload.csv")
 
@@ -78,7 +78,10 @@ def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:
 
 def test_a_plan_that_is_not_kept_offers_the_file_of_the_system(run: Run) -> None:
     told = run("plan", "pcassignments.csv")
-    assert "Next: reviewgraph plan pcassignments.csv -o upload.csv\n  (to write HotCRP's bulk assignment" in told.stdout
+    assert (
+        "Next: reviewgraph plan pcassignments.csv --items data.csv -o upload.csv\n  (to write HotCRP's bulk assignment"
+        in told.stdout
+    )
     assert "upload.csv" not in told.stderr
 
 

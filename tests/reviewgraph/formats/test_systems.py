@@ -84,7 +84,7 @@ def test_preferences_of_hotcrp_are_bids_conflicts_and_affinities(write):
 
 def test_columns_made_of_others_keep_their_place(write):
     rows = table(write(HOTCRP_PREFS), "bids", "bid", "reviewer", "preference")
-    assert rows[:2] == [("conflict", "ann@x.org", ""), ("conflict", "bob@x.org", "5")]
+    assert rows[:2] == [("conflict", "ann@x.org", "0"), ("conflict", "bob@x.org", "5")]
 
 
 def test_conflicts_of_each_system(write):
@@ -234,7 +234,7 @@ def test_withdrawn_and_desk_rejected_submissions_of_openreview_are_no_papers(wri
     papers = write(as_json([stand(f"n{n}", f"{VENUE}/{end}") for n, end in enumerate(venues)]), "papers.json")
     notes = []
     assert list(read_items(papers, note=notes.append)) == ["n0", "n3"]
-    gone = "2 rows of 2 papers left out, whose submission is withdrawn or desk-rejected"
+    gone = "2 rows left out, whose submission is withdrawn or desk-rejected"
     assert any(note.startswith(f"papers.json: {gone}") for note in notes)
     # One that was withdrawn and came back bears both invitations; the venue says where it stands.
     back = stand("n1", f"{VENUE}/Submission")
@@ -257,14 +257,14 @@ def test_reviews_of_papers_that_another_file_says_are_none_are_left_out(write):
     reviews = read_reviews(assigned, items=write(as_json(papers), "papers.json"), note=notes.append)
     assert found(reviews) == {(profile(who), note_of("3")): None for who in ("ann@x.org", "bob@x.org")}
     assert set(reviews.items) == {note_of("3"), note_of("5")}
-    assert notes[-1] == "assigned.json: 1 row left out, of papers that are none as another file says"
+    assert notes[-1] == "1 review of papers that are withdrawn or not submitted left out"
     head = ["Paper ID", "Paper Title", "Reviewer Emails", "Status"]
     rows = [["3", "T", "ann@x.org", "Open"], ["4", "U", "bob@x.org", "Desk Rejected"]]
     scores = write("paper,email,score\n3,ann@x.org,2\n4,bob@x.org,1\n3,bob@x.org,5\n", "scores.csv")
     cmt = read_reviews(scores, items=write(as_csv(head, rows), "Papers.csv"), note=notes.append)
     assert found(cmt) == {("ann@x.org", "3"): 2, ("bob@x.org", "3"): 5}
     assert cmt.items == ("3",)
-    assert "scores.csv: 1 row left out, of papers that are none as another file says" in notes
+    assert notes[-1] == "1 review of papers that are withdrawn or not submitted left out"
 
 
 def test_a_submission_of_openreview_beside_reviews_that_nobody_reviews_is_a_paper(write):
