@@ -204,15 +204,15 @@ def _folder_reviews(name: str, members: Members) -> Grid | None:
         return None
     titles, out = _titles(members), _out(members)
     kept = _last_versions(_without(grid, "submission #", out))
+    reviewed = {number for (number,) in _rows(kept, "submission #")}
+    idle = [Line([number], f"{name}: submission {number}") for number in titles if number not in reviewed | out]
     found = _with_raters(kept, _people(members))
+    further = Grid(name, ["submission #"], idle)
+    rows = zip(*(further.column(text) for text in found.header), strict=True)
+    found = found.with_lines([*found.lines, *map(Line, map(list, rows), (line.place for line in idle))])
     if titles:
         found = found.with_column("title", (titles.get(number, "") for (number,) in _rows(found, "submission #")))
-    reviewed = {number for (number,) in _rows(found, "submission #")}
-    idle = [number for number in titles if number not in reviewed | out]
-    place = found.position("submission #")
-    rows = ([number if at == place else "" for at in range(len(found.header))] for number in idle)
-    lines = (Line(row, f"{name}: submission {number}") for row, number in zip(rows, idle, strict=True))
-    return found.with_lines([*found.lines, *lines])
+    return found
 
 
 def _folder_bids(name: str, members: Members) -> Grid | None:

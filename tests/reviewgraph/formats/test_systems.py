@@ -245,6 +245,20 @@ def test_withdrawn_and_desk_rejected_submissions_of_openreview_are_no_papers(wri
     assert list(read_items(write(as_json([old, kept]), "v1.json"))) == ["n2"]
 
 
+def test_a_submission_of_easychair_that_nobody_reviews_is_a_paper_but_for_those_that_are_out(write):
+    files = easychair_files()
+    rows = [["30", "Idle"], ["31", "Gone", "withdrawn"], ["32", "Deleted", "", "yes"]]
+    more = [
+        [paper, title, *[""] * 5, *(rest or [""])[:1], "", "", "", *(rest[1:] or ["no"])]
+        for paper, title, *rest in rows
+    ]
+    files["submission.csv"] += as_csv((), more)
+    reviews = read_reviews(write(as_zip(files), "data.zip"), columns={"reviewer": "PC member"})
+    assert set(reviews.items) == {*PAPERS, "30"}
+    assert reviews.titles["30"] == "Idle"
+    assert found(reviews) == BY_NAME["data.zip"].reviews
+
+
 def test_reviews_of_papers_that_another_file_says_are_none_are_left_out(write):
     pairs = {("ann@x.org", "3"): {}, ("ann@x.org", "4"): {}, ("bob@x.org", "3"): {}}
     assigned = write(as_json(edges("Assignment", pairs)), "assigned.json")
