@@ -134,11 +134,9 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
         chosen = _assign(asked)
     empty = chosen.reviews.n_reviews == 0 and chosen.status is not AssignmentStatus.OPTIMAL
     write_probabilities(chosen, options["probabilities"])
-    whole = True
     if output and empty:
         say(f"{output}: not written, since there is no assignment")
-    else:
-        whole = destination.write(chosen.outgoing())
+    whole = empty or destination.write(chosen.outgoing())
     write_alternates(chosen, options["alternates_file"])
     kept = None if empty or not destination.upload.read_back else output
     following = _next(chosen, kept, options["phase_one"])
@@ -159,8 +157,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
         from planner.assignments.words.page import page
 
         show(page(chosen))
-        if not empty:
-            destination.advise()
+        destination.advise(() if empty else chosen.reviews.reviewer)
         for each in following:
             offer(*each)
     if not (chosen.status.reached and whole):

@@ -48,7 +48,7 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 @click.command(
     epilog=examples(
         ("The fewest reviews, one a reviewer:", "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv"),
-        ("For HotCRP's bulk assignment:", "plan pcassignments.csv --to hotcrp -o upload.csv"),
+        ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
         ("Letters to who is asked:", "plan reviews.csv --to mail -o letters.csv"),
         ("Six reviews that make the selection surer:", "plan reviews.csv --for decision --select 10% --max-reviews 6"),
     )
@@ -157,7 +157,6 @@ def plan(
         message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
         raise Refusal(message)
     given = _side_files(reviews, **files)
-    _say_outsiders(reviews, given.get("willing"))
     expect_columns_used()
     newcomers = dict.fromkeys([*given.get("capacity", ()), *given.get("willing", ())])
     destination = destination.settled([*reviews.reviewers, *newcomers], reviews.items)
@@ -180,11 +179,10 @@ def plan(
         **given,
     )
     # A file is written for what can be acted on, a part of the way included.
-    whole = True
-    if output and found.status == "infeasible":
+    none = found.status == "infeasible"
+    if output and none:
         say(f"{output}: not written, since there is no plan")
-    else:
-        whole = destination.write(found.outgoing())
+    whole = none or destination.write(found.outgoing())
     following = _next(found, destination)
     if reporting.path:
         from planner.report.coded import coded_plan
@@ -202,20 +200,10 @@ def plan(
         from planner.plans.words.page import page
 
         show(page(found))
-        if found.reviews:
-            # Who is not of the committee is not asked, where REVIEWS tell who is.
-            destination.advise(() if reviews.origin.outsiders is None else ("willing",))
+        destination.advise(found.reviews, reviews.origin)
         offer(*following)
     if not (found.attained and whole):
         ctx.exit(1)
-
-
-def _say_outsiders(reviews: Reviews, willing: Any) -> None:
-    """Say who is not asked, since they are not of the committee."""
-    outside = reviews.origin.outsiders
-    if outside and willing is None:
-        who = counted(len(outside), "reviewer is", "reviewers are")
-        say(f"{who} not of the committee and not asked; --willing FILE asks everybody whom it lists")
 
 
 def _side_files(
@@ -243,6 +231,9 @@ def _side_files(
     given |= read_people(known, **people)
     told = {reviewers: read_side(side.read_roster, reviewers).attributes} if reviewers else {}
     known |= dict.fromkeys(given.get("willing", ()))
+    if reviews.origin.outsiders and "willing" not in given:
+        who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
+        say(f"{who} not of the committee and not asked; --willing FILE asks everybody whom it lists")
     given |= read_rules(told, known, REVIEWS, attributes, at_most, at_least)
     if conflicts:
         given["conflicts"] = read_side(side.read_conflicts, conflicts)

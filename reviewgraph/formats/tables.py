@@ -102,7 +102,7 @@ class Table(Protocol):
     """An open table; where its system is known, ``source`` says it and ``columns`` names columns by role.
 
     A row with fewer cells than the header is malformed, but for systems that leave out empty cells at the end of a row
-    (``short_rows``).
+    or put blanks behind delimiters (``lenient``).
     """
 
     name: str
@@ -110,7 +110,7 @@ class Table(Protocol):
     decimal_comma: bool
     columns: Mapping[str, str] = MappingProxyType({})
     source: Source | None = None
-    short_rows: bool = False
+    lenient: bool = False
 
     def place(self, line: int) -> str:
         """Return how a message names a line."""
@@ -120,10 +120,10 @@ class Table(Protocol):
         """Return the columns at these positions; ragged rows are left out and noted as problems."""
         ...
 
-    def padded(self) -> Self:
-        """Return the table with empty cells at the end of rows that are too short."""
+    def leniently(self) -> Self:
+        """Return the table with empty cells at the end of rows that are too short, and no blanks before cells."""
         found = copy.copy(self)
-        found.short_rows = True
+        found.lenient = True
         return found
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:

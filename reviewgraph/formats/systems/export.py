@@ -122,8 +122,8 @@ class Export:
         default it lists none.
     unlisted
         Which papers cannot be in it; None by default.
-    short_rows
-        Whether its rows leave out empty cells at their ends.
+    lenient
+        Whether its rows leave out empty cells at their ends, or have blanks before cells.
     shy
         Other tables look like it, so that it is recognised only where its system is named, or, if this is "kind",
         where just what it serves for is wanted; "" where nothing else looks like it.
@@ -140,7 +140,7 @@ class Export:
     extras: Collection[str] = ()
     lists: str = ""
     unlisted: Unlisted | None = None
-    short_rows: bool = False
+    lenient: bool = False
     shy: Literal["", "kind", "name"] = ""
 
     def fits(self, header: Sequence[str]) -> bool:

@@ -232,7 +232,7 @@ def _unlisted(which: str) -> Unlisted:
 
 
 def _table(what: str, needs: Collection[str], *uses: Use, **options: Any) -> Export:
-    return Export(NAME, what, uses, needs, extras=_EXTRAS, short_rows=True, **options)
+    return Export(NAME, what, uses, needs, extras=_EXTRAS, lenient=True, **options)
 
 
 def _json(what: str, extract: Callable[[str, Any], Grid | None], *uses: Use, **options: Any) -> Export:

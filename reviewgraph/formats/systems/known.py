@@ -98,7 +98,7 @@ def recognise(table: Table, wanted: Wanted) -> Table:
         return table
     for export in wanted.exports("table"):
         if export.fits(table.header):
-            whole = table.padded() if export.short_rows else table
+            whole = table.leniently() if export.lenient else table
             changed = export.extract(whole.name, whole) if export.extract else whole
             if changed is not None:
                 found[export] = changed
@@ -116,8 +116,9 @@ def recognise(table: Table, wanted: Wanted) -> Table:
 
 def _lines(table: Table) -> list[Line] | None:
     """Return the header and the rows as rows, short ones filled up; None where a row is longer than the first."""
+    whole = table.leniently()
     try:
-        return [Line(table.header, f"{table.name}, first row"), *to_grid(table.padded()).lines]
+        return [Line(whole.header, f"{table.name}, first row"), *to_grid(whole).lines]
     except InputError:
         return None
 
