@@ -109,12 +109,13 @@ def _api_reviews(name: str, content: Any) -> Grid | None:
         return None
     records = [
         {
+            # A category may be called as a field of ours is, which then counts.
+            **{_category(score.get("category")): score.get("value") for score in objects(one["scores"])},
             "submission": _one(one["submission"], "code"),
             "title": _title(one["submission"]),
             "state": _state(one["submission"]),
             "user": _one(one.get("user"), "code"),
             "score": one["score"],
-            **{_category(score.get("category")): score.get("value") for score in objects(one["scores"])},
         }
         for one in reviews
     ]

@@ -50,3 +50,12 @@ def test_how_many_take_no_more_reviews_is_said():
     read_reviews(event.path("api-submissions.json"), note=notes.append)
     decided = sum(state in ("accepted", "confirmed", "rejected") for state in event.truth["states"].values())
     assert f"{decided} papers are decided on; pretalx takes no more reviews of them" in "\n".join(notes)
+
+
+def test_a_category_called_as_a_field_is_leaves_the_field_alone(write):
+    scores = [{"category": {"name": {"en": name}}, "value": "1.00"} for name in ("user", "score", "Fit")]
+    one = {"submission": "TALKAA", "user": "PERSAA", "score": "7.00", "scores": scores}
+    read = read_reviews(write(as_json({"next": None, "results": [one]}), "reviews.json"))
+    assert pairs_of(read) == {("PERSAA", "TALKAA"): 7}
+    fit = read_reviews("reviews.json", columns={"score": "Fit"})
+    assert pairs_of(fit) == {("PERSAA", "TALKAA"): 1}
