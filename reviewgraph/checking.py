@@ -156,11 +156,16 @@ class Report(Pictured):
         return self.structure.headline()
 
     def page(self) -> str:
-        """Return the check as a page for people, the verdict first."""
+        """Return the check as a page for people: what is missing, then the verdict."""
         return "\n".join(
             [
-                page(self.structure, self.as_of_now, self.scored, certain=self.scored_recovery_resilient),
-                *(["", *self.violations.lines()] if self.violations else []),
+                page(
+                    self.structure,
+                    self.as_of_now,
+                    self.scored,
+                    self.violations,
+                    certain=self.scored_recovery_resilient,
+                ),
                 *expectations(self.expected),
                 *losses(self.losses),
             ]

@@ -26,7 +26,7 @@ from reviewgraph.cli.options import (
 )
 from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
 from reviewgraph.cli.progress import say_progress
-from reviewgraph.cli.reporting import Reporting, report_options
+from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
 from reviewgraph.uploads.registry import CSV
@@ -184,16 +184,7 @@ def plan(
         say(f"{output}: not written, since there is no plan")
     whole = none or destination.write(found.outgoing())
     following = _next(found, destination)
-    if reporting.path:
-        from planner.report.coded import coded_plan
-        from planner.report.plan import document
-
-        subject, closing = given_table(), [offered(*following)]
-        reporting.write(
-            found,
-            found.constraints.reviews,
-            lambda shown, codes: document(shown if codes is None else coded_plan(shown), subject, closing),
-        )
+    _report(reporting, found, following)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -204,6 +195,22 @@ def plan(
         offer(*following)
     if not (found.attained and whole):
         ctx.exit(1)
+
+
+def _report(reporting: Reporting, found: Plan, following: tuple[str, str]) -> None:
+    """Write the report, where one is asked for."""
+    if not reporting.path:
+        return
+    load_igraph()
+    from planner.report.coded import coded_plan
+    from planner.report.plan import document
+
+    subject, closing = given_table(), [offered(*following)]
+    reporting.write(
+        found,
+        found.constraints.reviews,
+        lambda shown, codes: document(shown if codes is None else coded_plan(shown), subject, closing),
+    )
 
 
 def _side_files(

@@ -162,10 +162,16 @@ def test_a_conference_before_and_after_its_reviews(site: Site) -> None:
 
 
 def _assign(site: Site) -> None:
-    """Assign three reviewers to each paper from scratch; what is there already is left as it is."""
+    """Assign three reviewers to each paper from scratch; what is there already is left as it is.
+
+    Who declined stands in no download, so the chair adds it to the conflicts, as the page of an upload says.
+    """
+    declined = "".join(f'{row["paper"]},,,,"{row["email"]}",declined\n' for row in site.truth("declined"))
+    conflicts = (site.files / "pcconflicts.csv").read_text("utf-8")
+    (site.files / "barred.csv").write_text(conflicts + declined, "utf-8")
     there = {(row["email"].casefold(), row["paper"]) for row in site.truth("reviews")}
     site.run(
-        "reviewgraph assign --items data.csv --reviewers allprefs.csv --bids allprefs.csv --conflicts pcconflicts.csv "
+        "reviewgraph assign --items data.csv --reviewers allprefs.csv --bids allprefs.csv --conflicts barred.csv "
         "--demand 3 --load 12 --to hotcrp -o assigned.csv"
     )
     rows = planned(site, "assigned.csv")

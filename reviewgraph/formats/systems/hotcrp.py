@@ -307,7 +307,9 @@ HOTCRP = System(
             _PAPERS,
         ),
         _table(
-            "HotCRP's list of papers", ("id", "title", "status"), Use("papers", {"item": ("ID",)}, (_LIVE, _COUNTED))
+            "HotCRP's list of papers",
+            ("id", "status", "title|review|reviews"),
+            Use("papers", {"item": ("ID",)}, (_LIVE, _COUNTED)),
         ),
         _table("HotCRP's authors", ("paper", "title", "email", "iscontact"), Use("authors"), _PAPERS),
         _table("HotCRP's topics", ("paper", "title", "topic"), _PAPERS, lacks=("email",)),

@@ -218,3 +218,11 @@ def test_a_row_that_is_longer_than_the_header_is_refused(place: str, tmp_path: P
     longer.write_text(f"{text}1,primaryreview,ann@x.org,R1,A title,more\n", "utf-8")
     with pytest.raises(InputError, match=r"expected 5 cells as in the header, found 6"):
         read_reviews(longer)
+
+
+def test_columns_without_content_are_left_out_of_the_list_of_papers(tmp_path: Path) -> None:
+    """As HotCRP leaves out ``Title`` where no paper has one."""
+    papers = tmp_path / "data.csv"
+    papers.write_text('ID,Status,Review,"# Reviews"\n1,Submitted,,0/2\n2,Withdrawn,,1\n3,Submitted,Conflict\n', "utf-8")
+    listing = side.read_listing(papers)
+    assert (list(listing.items), listing.aside.out, listing.aside.unseen) == (["1"], ["2"], ["3"])
