@@ -82,7 +82,7 @@ def parquet() -> bytes:
 def late() -> bytes:
     """Return HotCRP's reviewcsv with one reviewer who owes a review."""
     rows = [
-        (what[1:], f"{what[1:]}{who}", f"{who}@x", *(("2026-03-05T10:00:00Z", "complete", SCORE[who, what])))
+        (what[1:], f"{what[1:]}{who}", f"{who}@x.org", *(("2026-03-05T10:00:00Z", "complete", SCORE[who, what])))
         for who, what in PAIRS
     ]
     rows[0] = (*rows[0][:3], "", "draft", "")

@@ -63,13 +63,14 @@ ROOMS: dict[str, dict[str, str]] = {
         "errors": "",
         "solving": "",
         "panels": "errors",
-        "plans.model": "errors panels",
+        "recruiting": "",
+        "plans.model": "errors panels recruiting",
         "plans.search": "errors plans.model",
         "plans.proof": "errors solving panels plans.model",
         "plans.targets": "errors plans.search plans.proof plans.model",
         "plans.objectives": "errors plans.model",
         "plans.pursuing": "errors plans.model plans.objectives plans.plan",
-        "plans.plan": "errors plans.model plans.targets",
+        "plans.plan": "errors recruiting plans.model plans.targets",
         "plans.words": "errors plans.model plans.plan",
         "plans.check": "errors plans.model plans.plan",
         "plans.arguments": "errors panels plans.model plans.objectives",
@@ -81,11 +82,11 @@ ROOMS: dict[str, dict[str, str]] = {
         "assignments.findings": "errors panels assignments.wishes",
         "assignments.model": "errors panels assignments.wishes assignments.findings",
         "assignments.steps": f"errors {_ASSIGNED}",
-        "assignments.assignment": "errors assignments.findings",
+        "assignments.assignment": "errors recruiting assignments.findings",
         "assignments.teams": f"errors solving assignments.steps {_ASSIGNED}",
         "assignments.fair": f"errors solving assignments.teams assignments.steps {_ASSIGNED}",
         "assignments.words": (
-            f"errors assignments.fair assignments.teams assignments.steps {_ASSIGNED} assignments.assignment"
+            f"errors recruiting assignments.fair assignments.teams assignments.steps {_ASSIGNED} assignments.assignment"
         ),
         "assignments.stages": (
             "errors assignments.words assignments.fair assignments.teams assignments.steps "
@@ -98,11 +99,12 @@ ROOMS: dict[str, dict[str, str]] = {
         "assignments.arguments": "errors assignments.model",
         "assignments.assigning": (
             "errors assignments.arguments assignments.lots assignments.stages assignments.words assignments.fair "
-            f"assignments.steps {_ASSIGNED} assignments.assignment"
+            f"assignments.teams assignments.steps {_ASSIGNED} assignments.assignment"
         ),
         "assignments.designs": "errors assignments.model assignments.assignment",
         "report": (
-            "errors plans.model plans.targets plans.plan plans.words assignments.findings assignments.assignment "
+            "errors recruiting plans.model plans.targets plans.plan plans.words assignments.findings "
+            "assignments.assignment "
             "assignments.words"
         ),
         "commands": (

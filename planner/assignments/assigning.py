@@ -16,9 +16,11 @@ from planner.assignments.model.chances import Chances
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
 from planner.assignments.stages.run import Run
+from planner.assignments.teams.lowering import lowered
 from planner.assignments.wishes.floors import Floors
 from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.wishes.written import Authors
+from planner.assignments.words.why_none import shortage
 from reviewgraph.arguments import checked
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
@@ -70,6 +72,7 @@ def assign(
     draws: int = DRAWS,
     seed: int = 0,
     time_limit: float | None = None,
+    best_effort: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Assignment:
     r"""Assign reviewers to items so that total affinity is largest and the scores will be comparable.
@@ -175,6 +178,10 @@ def assign(
     time_limit
         Seconds for steps 2 to 6; what is reached by then is returned, and so it is after Ctrl-C. By default there is
         no limit: every step ends by itself.
+    best_effort
+        Where demands cannot be met, meet as many as can be, spread what is missing evenly, and say whom to recruit: see
+        :attr:`Assignment.shortage`. Where no assignment reaches the level, return one that misses it. Not with
+        ``max_probability``.
     progress
         Called with a :class:`reviewgraph.results.Progress`: seconds so far, in words what goes on, and the share that
         is done where that is known.
@@ -216,17 +223,15 @@ def assign(
         min_affinity=min_affinity,
         per_change=per_change,
     )
-    chances = Chances(max_probability, perturbation, draws)
+    chances, clock = Chances(max_probability, perturbation, draws), Clock(time_limit)
     chances.check()
     floors, way = Floors(floor, floor_best), None if fair is None else way_named(fair)
+    settled = {"fair": way is not None, "floor, floor_best": floors.asked, "alternates": alternates > 0}
     check_together(
         change={"per_change": per_change is not None and previous is None},
-        lots={"fair": way is not None, "floor, floor_best": floors.asked, "alternates": alternates > 0}
-        if chances.asked
-        else {},
+        lots={**settled, "best_effort": best_effort} if chances.asked else {},
         fair={"previous": previous is not None, "min_affinity": min_affinity is not None} if way else {},
     )
-    clock = Clock(time_limit)
 
     def tell(words: str, done: float | None = None) -> None:
         if progress is not None:
@@ -251,12 +256,14 @@ def assign(
     gone, given = survive or int(aim.outlives), assumptions or Assumptions()
 
     def run(allowed: Wishes) -> Assignment:
-        problem = build(scored, allowed)
+        asked = build(scored, allowed)
+        problem, missing = lowered(asked) if best_effort else (asked, None)
         steps = (problem, aim, gone, seed, clock, say, conditioning, given)
         if chances.asked:
             return Lottery(*steps, chances=chances).result().in_frames_like(affinity)
         fairly = Fair(problem, way, say) if way or floors.asked else None
-        return Run(*steps, fairly, alternates).result().in_frames_like(affinity)
+        found = Run(*steps, fairly, alternates, best_effort=best_effort).result().in_frames_like(affinity)
+        return found if missing is None else found.short_of(shortage(asked, missing))
 
     with clock.stopped_by_interrupts(say):
         found = run(wishes)

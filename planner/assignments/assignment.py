@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from planner.assignments.findings.changed import Concerned
+from planner.recruiting import NOTHING_SHORT
 from reviewgraph.plots import Pictured
 from reviewgraph.results import Status, backend_of
 from reviewgraph.reviews import Reviews
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from planner.assignments.findings.kept import Kept
     from planner.assignments.findings.randomised import Randomised
     from planner.assignments.findings.standing_by import Alternates
+    from planner.recruiting import Shortage
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
     from reviewgraph.uploads.upload import Outgoing
@@ -46,6 +48,10 @@ class AssignmentStatus(Status):
         "level_missed",
         "the search did not reach the level, or all that was asked of each paper; give it more time, or add reviews",
     )
+    BEST_EFFORT = (
+        "best_effort",
+        "not all demands can be met: as many are as can be, and the rest says whom to recruit",
+    )
     INFEASIBLE = "infeasible", "proved: no assignment obeys everything that was asked for"
 
     @property
@@ -65,7 +71,8 @@ class Assignment(Pictured):
     Parameters
     ----------
     status
-        ``optimal``, ``feasible``, ``level_missed`` or ``infeasible``; ``status.text`` says what that means.
+        ``optimal``, ``feasible``, ``level_missed``, ``best_effort`` or ``infeasible``; ``status.text`` says what that
+        means.
     target
         The level asked for, or ``none``.
     reviews
@@ -99,6 +106,8 @@ class Assignment(Pictured):
         How the papers are served, the worst above all; None where nothing of the kind was asked for.
     alternates
         Who can step in on each paper; None if that was not asked for.
+    shortage
+        Which papers lack reviews, and whom to recruit, for a best effort where demands cannot be met; else None.
     randomised
         With what probability each pair could be assigned, and what draws do, where this assignment was drawn; None
         where it was not.
@@ -121,11 +130,19 @@ class Assignment(Pictured):
     kept: Kept | None = None
     fairness: Fairness | None = None
     alternates: Alternates | None = None
+    shortage: Shortage | None = None
+
+    def short_of(self, shortage: Shortage) -> Assignment:
+        """Return the same as what meets as many demands as can be met; infeasible where that is none."""
+        if not self.reviews.n_reviews:
+            why = self.explanation or shortage.why
+            return replace(self, status=AssignmentStatus.INFEASIBLE, affinity_unconstrained=math.nan, explanation=why)
+        return replace(self, status=AssignmentStatus.BEST_EFFORT, shortage=shortage)
 
     def or_better(self, stricter: Assignment) -> Assignment:
         """Return this assignment, or that of a stricter problem if it does more; its bounds are those of this one."""
         does, other = (
-            (found.status.reached, found.reviews.n_reviews > 0, found.affinity + found.rewards)
+            (found.status.reached, found.reviews.n_reviews, found.affinity + found.rewards)
             for found in (self, stricter)
         )
         if other <= does:
@@ -200,7 +217,10 @@ class Assignment(Pictured):
             "authors": None if self.authors is None else self.authors.to_dict(),
             "fair": None if self.fairness is None else self.fairness.to_dict(),
             **({} if self.alternates is None else self.alternates.to_dict()),
-            "explanation": self.explanation,
+            "explanation": " ".join(
+                filter(None, ("" if self.shortage is None else self.shortage.why, self.explanation))
+            ),
+            **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "probabilities": None if self.randomised is None else self.randomised.to_rows(),
             "draws": None if self.randomised is None else self.randomised.to_dict(),
         }

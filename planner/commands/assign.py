@@ -110,6 +110,11 @@ if TYPE_CHECKING:
 @lot_options
 @click.option("--time-limit", type=Number(0), metavar="S", help="Seconds; by default as long as it takes.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
+@click.option(
+    "--best-effort",
+    is_flag=True,
+    help="Where demands cannot be met, meet as many as can be, and say which papers are short and whom to recruit.",
+)
 @output_option("Write the assignment, as CSV (item,reviewer,affinity) or as --to says.")
 @upload_options
 @report_options
@@ -139,7 +144,8 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
     whole = empty or destination.write(chosen.outgoing())
     write_alternates(chosen, options["alternates_file"])
     kept = None if empty or not destination.upload.read_back else output
-    following = _next(chosen, kept, options["phase_one"])
+    fixed_way = options["design"] or options["max_probability"] or options["perturbation"]
+    following = _next(chosen, kept, options["phase_one"], None if fixed_way else options["best_effort"])
     if reporting.path:
         from planner.report.assignment import document
         from planner.report.coded import coded_assignment
@@ -214,6 +220,7 @@ def _asked(
         **lots,
         seed=seed,
         time_limit=time_limit,
+        best_effort=options["best_effort"],
     )
 
 
@@ -251,6 +258,7 @@ def _design(
         "perturbation",
         "draws",
         "probabilities",
+        "best_effort",
     ):
         source = ctx.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
@@ -262,12 +270,17 @@ def _design(
     return design_assignment(tuple(items), loads, design, seed)
 
 
-def _next(chosen: Assignment, output: str | None, phase_one: str | None) -> list[tuple[str, str]]:
-    """Return the next command to type, and what for, where there is one."""
+def _next(
+    chosen: Assignment, output: str | None, phase_one: str | None, best_effort: bool | None
+) -> list[tuple[str, str]]:
+    """Return the next command to type, and what for, where there is one; ``best_effort`` None where it cannot be."""
     from planner.assignments.assignment import AssignmentStatus
 
     if chosen.status is AssignmentStatus.INFEASIBLE:
-        return []
+        if best_effort is not False:
+            return []
+        again = shlex.join(given_options({"as_json"}))
+        return [(f"reviewgraph assign {again} --best-effort", "to meet as many demands as can be met")]
     if output is None:
         again = shlex.join(given_options({*DESTINATION, "as_json", "probabilities"}))
         return [(f"reviewgraph assign {again} -o assignment.csv", "to keep the assignment")]

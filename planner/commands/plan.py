@@ -108,6 +108,11 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
     help="With --missing: the probability of keeping it.",
 )
 @click.option("--time-limit", type=Number(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
+@click.option(
+    "--best-effort",
+    is_flag=True,
+    help="Where there is no such plan, give the most of it, and say which papers are short and whom to recruit.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @output_option("Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or as --to says.")
 @upload_options
@@ -131,6 +136,7 @@ def plan(
     keep: float,
     time_limit: float,
     seed: int,
+    best_effort: bool,
     output: str | None,
     to: str | None,
     label: str | None,
@@ -174,6 +180,7 @@ def plan(
         keep=keep,
         time_limit=time_limit,
         seed=seed,
+        best_effort=best_effort,
         use_scores=use_scores,
         progress=say_progress,
         **given,
@@ -191,7 +198,7 @@ def plan(
         from planner.plans.words.page import page
 
         show(page(found))
-        destination.advise(found.reviews, reviews.origin)
+        destination.advise(found.reviews, reviews.origin.outsiders)
         offer(*following)
     if not (found.attained and whole):
         ctx.exit(1)
@@ -255,8 +262,12 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     """Return the next command to type, and what for."""
     table, lower = whole_table(found.constraints.reviews), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
+    offers_part = found.has_part and "--best-effort" not in given_options()
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        return _again(table, lower[0]), "to ask for less"
+        instead = "; --best-effort instead gives the most of it" if offers_part else ""
+        return _again(table, lower[0]), f"to ask for less{instead}"
+    if offers_part:
+        return f"{_again(table)} --best-effort", "to get the most of it, and whom to recruit for the rest"
     if not found.reviews:
         return f"reviewgraph check {table}", ""
     output = destination.output

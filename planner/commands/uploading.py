@@ -9,7 +9,6 @@ import click
 
 from reviewgraph.cli.options import given_system
 from reviewgraph.cli.output import Refusal, say, show, write_whole
-from reviewgraph.columns import UNKNOWN
 from reviewgraph.errors import InputError
 from reviewgraph.uploads.registry import CSV, UPLOADS
 from reviewgraph.uploads.upload import Outgoing
@@ -18,7 +17,6 @@ from reviewgraph.words import counted, listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Sized
 
-    from reviewgraph.columns import Origin
     from reviewgraph.labels import Label
     from reviewgraph.uploads.upload import Upload
 
@@ -145,18 +143,18 @@ class Destination:
             say(f"{self.output}: {counted(len(left), 'review')} left out, to be entered by hand ({pairs}): {enter}")
         return not left
 
-    def advise(self, written: Sized, origin: Origin = UNKNOWN) -> None:
+    def advise(self, written: Sized, outsiders: Sized | None = None) -> None:
         """Print what people have to know before they hand the file over, but for what options or REVIEWS settle.
 
         Parameters
         ----------
         written
             The reviews in the file.
-        origin
-            What REVIEWS say of the committee: who is known not to be of it is not asked.
+        outsiders
+            Who is known not to be of the committee, and so not asked; None where nobody knows who is of it.
         """
         given = click.get_current_context().params
-        settled = () if origin.outsiders is None else ("willing",)
+        settled = () if outsiders is None else ("willing",)
         open_ones = [name for name in self.upload.advice if name in given and not given[name] and name not in settled]
         if self.output and open_ones and len(written):
             show("\n".join(["", *(self.upload.advice[name] for name in open_ones)]))

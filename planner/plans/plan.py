@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from planner.plans.model.recruits import recruits_load
 from planner.plans.model.status import PlanStatus
+from planner.recruiting import NOTHING_SHORT, Shortage
 from reviewgraph.arguments import checked
 from reviewgraph.plots import Pictured
 from reviewgraph.words import counted, noun
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from planner.plans.model.ledger import Bound
     from planner.plans.model.purchase import Purchase
     from planner.plans.model.reach import Reach
+    from planner.plans.model.recruits import Recruits
     from planner.plans.model.standing import RuleStanding
     from planner.plans.model.task import Task
     from reviewgraph.labels import IntArray, Label
@@ -76,7 +79,8 @@ class Plan(Pictured):
         ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
         how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
         the reviews allowed do not suffice; these are the best found. ``level_missed``: the time did not.
-        ``extended``: the target is reached, and more reviews serve an objective. ``chosen``: all serve an objective,
+        ``best_effort``: what was asked for cannot be had; this is the most of it. ``extended``: the target is reached
+        and more reviews serve an objective. ``chosen``: all serve an objective,
         no level was asked for.
     target
         The level asked for; where none was, the one whose groups ``joins`` and ``covers`` tell of.
@@ -108,6 +112,12 @@ class Plan(Pictured):
         What the reviews buy; None where a level is all that was asked for.
     keeping
         How likely the level is kept when reviews fail to arrive, where that was asked for; None elsewhere.
+    least_load
+        What is proved of :attr:`largest_load`: no plan of as many reviews that costs as much has a smaller one than
+        this; 0 where no such claim is made.
+    recruits
+        For a best effort that misses the level: further reviewers with whom there is a whole plan; None where none were
+        looked for, or found.
     """
 
     status: PlanStatus
@@ -124,6 +134,8 @@ class Plan(Pictured):
     max_reviews: int | None = None
     purchase: Purchase | None = None
     keeping: Keeping | None = None
+    least_load: int = 0
+    recruits: Recruits | None = None
 
     pictured_by: ClassVar[str] = "planner.report.plan"
 
@@ -182,6 +194,11 @@ class Plan(Pictured):
             loads[review.reviewer] = loads.get(review.reviewer, 0) + 1
         return max(loads.values(), default=0)
 
+    @property
+    def largest_load_lower_bound(self) -> int | None:
+        """What :attr:`largest_load` is at least in plans as short and as cheap; None where no level is reached."""
+        return self.least_load if PlanStatus(self.status).reaches and self.least_load else None
+
     @cached_property
     def reviews_with_plan(self) -> Reviews:
         """The table with the extra reviews as planned ones.
@@ -191,6 +208,28 @@ class Plan(Pictured):
         from planner.plans.model.tables import with_extra
 
         return with_extra(self.constraints.reviews, self.pairs, use_scores=self.use_scores)
+
+    @property
+    def has_part(self) -> bool:
+        """Whether there is no plan, and a best effort gives a part of one: what is fixed does not stand in the way."""
+        rules, fixed = self.constraints, self.constraints.fixed
+        loads = np.bincount(fixed[:, 0], minlength=rules.spare.size) <= rules.spare
+        limits = np.bincount(fixed[:, 1], minlength=rules.room.size) <= rules.room
+        fits = bool(loads.all() and limits.all()) and (self.max_reviews is None or len(fixed) <= self.max_reviews)
+        return self.status == PlanStatus.INFEASIBLE and fits and bool((rules.spare > 0).any())
+
+    @cached_property
+    def shortage(self) -> Shortage | None:
+        """What is missing in a best effort, and whom to recruit for it; None for other plans."""
+        if self.status != PlanStatus.BEST_EFFORT:
+            return None
+        rules, table = self.constraints, self.reviews_with_plan
+        each = rules.people.needs(table).each
+        missing = tuple((table.items[i], int(each[i])) for i in np.flatnonzero(each).tolist())
+        if self.recruits is None:
+            return Shortage(missing, recruits_load(rules))
+        joining = self.recruits.number, tuple(table.items[i] for i in self.recruits.items.tolist())
+        return Shortage(missing, self.recruits.load, joining=joining)
 
     @cached_property
     def rules(self) -> list[RuleStanding]:
@@ -291,10 +330,12 @@ class Plan(Pictured):
             "affinity": self.affinity,
             "lower_bound": self.lower_bound,
             "largest_load": self.largest_load,
+            "largest_load_lower_bound": self.largest_load_lower_bound,
             "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.sentence} for bound in self.bounds],
             "explanation": list(self.explanation),
             "purchase": None if self.purchase is None else self.purchase.to_dict(),
             **self._reach_to_dict(),
+            **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "rules": [rule.to_dict() for rule in self.rules],
             "reviews": [asdict(review) for review in self.reviews],
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],

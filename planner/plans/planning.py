@@ -24,6 +24,8 @@ from planner.plans.plan import Plan, PlannedReview
 from planner.plans.pursuing import connecting, expect_an_end, priced, pursue
 from planner.plans.search.keeping import keep_level
 from planner.plans.targets import covered, target_named
+from planner.plans.targets.evenly import least_load
+from planner.plans.targets.nearest import nearest, recruited
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
 from reviewgraph.arguments import checked
@@ -89,6 +91,7 @@ def plan_extra_reviews(
     objective: str = Level.name,
     draws: FloatArray | None = None,
     select: int | None = None,
+    best_effort: bool = False,
 ) -> Plan:
     """Find the fewest extra reviews that reach a level of connection and cover every item.
 
@@ -100,8 +103,9 @@ def plan_extra_reviews(
                     existing and new reviews together are at the level target, every item reviewed,
                     min_reviews times or more and by whom rules ask for, where that is asked for
 
-    Among plans as short and as cheap, one with a smaller largest extra load is preferred where the search meets one;
-    that none has a smaller one is not claimed, ``optimal`` or not.
+    Among plans as short and as cheap, the one of smallest largest extra load is sought: reviews are handed on among
+    reviewers who do the same. :attr:`Plan.largest_load_lower_bound` says what is proved of it; ``optimal`` is about
+    number and cost alone.
 
     Parameters
     ----------
@@ -179,6 +183,10 @@ def plan_extra_reviews(
         Shape (S, N): joint draws of the qualities of ``reviews.items``; by default those of an installed calibration.
     select
         How many papers will be selected, for ``decision``.
+    best_effort
+        Where there is no such plan, return the most of it: first the fewest missing of the reviews, and people, that
+        items must have, spread evenly as far as rules are only about numbers of reviews; then the level, or the
+        largest group that was found. :attr:`Plan.shortage` says what is missing and whom to recruit.
 
     Returns
     -------
@@ -266,6 +274,8 @@ def plan_extra_reviews(
             whole.interrupted = True
             keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
         plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
+        if best_effort and ledger.infeasible:
+            return _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
         plan = plan if keeping is None else _told(plan, chosen, keeping)
         return plan if aim is None or not plan.status.may_grow else _beyond(plan, goal, aim, task, ledger, whole, rng)
 
@@ -290,7 +300,9 @@ def _beyond(
         return replace(plan, explanation=(*plan.explanation, said))
     status = PlanStatus.EXTENDED if plan.status.reaches and len(more) else plan.status
     found = _plan(task, target, ledger, status, own, list(plan.explanation), more)
-    found = priced(replace(found, prices=plan.prices if not len(more) else None), goal, aim, connection, len(more))
+    if not len(more):
+        found = replace(found, prices=plan.prices, least_load=plan.least_load)
+    found = priced(found, goal, aim, connection, len(more))
     deal = found.purchase
     if ledger.report is not None and deal is not None:
         words = f"{counted(found.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"
@@ -337,7 +349,20 @@ def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
         return _part_of_the_way(task, target, ledger, clock)
     status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE
     plan = _plan(task, target, ledger, status, ledger.pairs, reasons)
-    return replace(plan, prices=ledger.prices)
+    return replace(plan, prices=ledger.prices, least_load=least_load(task, ledger))
+
+
+def _most_of_it(
+    task: Task, target: Target, ledger: Ledger, why: tuple[str, ...], clock: Clock, rng: np.random.Generator
+) -> Plan:
+    """Make the plan that comes nearest to what cannot be had: what items must have first, then the level."""
+    until = clock.no_less_than(LEAST_FOR_BUDGET)
+    pairs = nearest(target, task, ledger, until, rng)
+    plan = _plan(task, target, ledger, PlanStatus.BEST_EFFORT, pairs, list(why))
+    far = partial.how_far(target, plan.reach, ledger.budget, plan.count, sure=False)
+    if not target.reaches_in_time(task.table(pairs), until, use_scores=task.use_scores):
+        plan = replace(plan, recruits=recruited(target, task, pairs, until, rng))
+    return replace(plan, explanation=(*plan.explanation, *far))
 
 
 def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:

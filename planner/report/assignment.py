@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.words.page import headline, opening, page, sentences
+from planner.assignments.words.page import headline, opening, page, sentences, shortage_lines
 from reviewgraph.labels import natural_key, places
 from reviewgraph.report.charts import chart, worth_seeing
 from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Section, parts_of, pictures_among
@@ -47,7 +47,7 @@ def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Do
         subject,
         found.status.reached,
         headline(found),
-        proof if empty else f"{level} {loads}",
+        proof if empty else " ".join([*shortage_lines(found), level, loads]),
         ([found.explanation] if found.explanation else []) if empty else [" ".join(affinity), proof],
         closing,
         _facts(found, found.reviews),
@@ -56,6 +56,14 @@ def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Do
             Section("text", "As the terminal prints it", [_printed(found, closing)]),
         ],
     )
+
+
+def _headline(found: Assignment) -> str:
+    if not found.reviews.n_reviews:
+        return "No assignment"
+    if found.shortage is not None:
+        return "A part of what was asked for"
+    return "Every paper has its reviewers" if found.status.reached else "The level is missed"
 
 
 def pictures(found: Assignment) -> list[Picture]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from planner.assignments.findings.fairness import Fairness
     from planner.assignments.findings.standing_by import Alternates
     from planner.plans.plan import Plan
+    from planner.recruiting import Shortage
     from reviewgraph.report.codes import Codes
 
 
@@ -61,7 +62,14 @@ def coded_assignment(found: Assignment, codes: Codes) -> Assignment:
         fairness=fairness,
         alternates=found.alternates and _alternates(found.alternates, codes),
         explanation=reasons,
+        shortage=found.shortage and _shortage(found, found.shortage, codes),
     )
+
+
+def _shortage(found: Assignment, gaps: Shortage, codes: Codes) -> Shortage:
+    missing = sorted(((codes.item[item], number) for item, number in gaps.missing), key=lambda gap: natural_key(gap[0]))
+    why = said_under(found.reviews.reviewers, found.reviews.items)(gaps.why)
+    return replace(gaps, missing=tuple(missing), why=why)
 
 
 def _sorted(labels: Iterable[str]) -> list[str]:

@@ -39,6 +39,7 @@ def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document
     """
     asked = Asked(found) if found.reviews else None
     proof, other = " ".join(verdict(found)), unlisted(found.constraints.reviews)
+    short = [] if found.shortage is None else found.shortage.sentences()
     lead = " ".join([*other, *filter(None, [asked.outcome(), asked.most()] if asked is not None else [proof])])
     return Document(
         "Plan of extra reviews",
@@ -46,7 +47,7 @@ def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document
         None if found.attained and other else found.attained,
         _headline(found, asked),
         lead,
-        [*([proof] if asked is not None else []), *map(_sentence, found.explanation)],
+        [*([proof] if asked is not None else []), *map(_sentence, found.explanation), *short],
         closing,
         _facts(found, asked),
         [

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 #: Parameters that say how tables are read.
 TABLE = {"paths", "columns", "format", "items", "scale", "lower_is_better", "duplicates"}
 #: Parameters that change how an answer is found, written or told, and not whether it holds.
-TELLING = {"output", "to", "label", "invitation", "reporting", "html", "anonymous", "as_json", "seed", "time_limit"}
+TELLING = {
+    *("output", "to", "label", "invitation", "reporting", "html", "anonymous", "as_json", "seed", "time_limit"),
+    "best_effort",
+}
 
 
 class Verifier(NamedTuple):

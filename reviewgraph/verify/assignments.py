@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reviewgraph.verify.answers import number_in
 from reviewgraph.verify.findings import Findings
-from reviewgraph.verify.flows import can_be_met, most_affinity
+from reviewgraph.verify.flows import can_be_met, most_affinity, most_met
 from reviewgraph.verify.levels import HOLDS, PLAIN, TooLarge, expect_small, holds, is_double, without_each_reviewer
 from reviewgraph.verify.panels import check_panels, earned
 from reviewgraph.verify.tables import Table
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 REACHED = {"optimal", "feasible"}
 #: Affinity sums are of many numbers, and solvers stop where little is left.
 SUMS = 1e-7
+#: Pairs of a paper and a reviewer up to which the reviews that can be given are counted again.
+MOST_TRIED = 500_000
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def verify_assignment(answer: Answer, market: Market) -> Findings:
         _table(findings, answer, market)
         return findings
     status = answer.get("status", "a text")
-    known = REACHED | {"level_missed", "infeasible"}
+    known = REACHED | {"level_missed", "best_effort", "infeasible"}
     rows = answer.rows("reviews", {"reviewer": "a name", "item": "a name", "affinity": "a number"})
     pairs = [(reviewer, item) for reviewer, item, _ in rows]
     if not findings.expect(status in known, f"status: there is none called {status!r}"):
@@ -112,7 +114,8 @@ def verify_assignment(answer: Answer, market: Market) -> Findings:
     if status == "infeasible" or not pairs:
         _none(findings, market, status, pairs)
         return findings
-    _respects(findings, market, pairs)
+    short = _short(findings, answer, market, status, pairs)
+    _respects(findings, market, pairs, short)
     for place, (reviewer, item, said) in enumerate(rows):
         findings.same(f"reviews[{place}].affinity", said, market.affinity.get((reviewer, item), 0.0))
     if findings.holds:
@@ -122,8 +125,43 @@ def verify_assignment(answer: Answer, market: Market) -> Findings:
     return findings
 
 
-def _respects(findings: Findings, market: Market, pairs: list[Pair]) -> None:
-    """Hold the reviews to demands, loads, conflicts, fixed pairs and rules on panels."""
+def _short(findings: Findings, answer: Answer, market: Market, status: str, pairs: list[Pair]) -> Mapping[str, int]:
+    """Return what papers are said to lack, and look whether fewer reviews need be missing."""
+    if status != "best_effort" and "short" not in answer.found:
+        return {}
+    short = dict(answer.rows("short", {"item": "a name", "missing": "a whole number"}))
+    if not findings.same("short", bool(short), status == "best_effort"):
+        return {}
+    recruit = answer.get("recruit", "an object", null=True)
+    if recruit is None or not short:
+        findings.same("recruit", recruit is not None, bool(short))
+        return short
+    total, load = sum(short.values()), answer.get("load", "a whole number", within=recruit)
+    findings.same("recruit.reviews", answer.get("reviews", "a whole number", within=recruit), total)
+    enough = max(*short.values(), -(-total // max(load, 1)))
+    findings.same("recruit.reviewers", answer.get("reviewers", "a whole number", within=recruit), enough)
+    if len(market.demand) * len(market.loads) > MOST_TRIED:
+        findings.trust(f"short: that {total} reviews must be missing takes too long to be counted again")
+        return short
+    demands, open_pairs, loads = _open(market)
+    most = most_met(demands, open_pairs, {who: (0, high) for who, (_, high) in loads.items()}) + len(market.fixed)
+    if market.panels and most > len(pairs):
+        findings.trust(f"short: that {total} reviews must be missing by the rules on panels is not searched again")
+    elif findings.expect(most <= len(pairs), f"short: {len(pairs)} reviews, and {most} could be given"):
+        findings.check(f"that {total} of {sum(market.demand.values())} demanded reviews must be missing: it is a part")
+    return short
+
+
+def _open(market: Market) -> tuple[dict[str, int], list[Pair], dict[str, tuple[int, int]]]:
+    """Return demands, pairs and loads beyond the fixed pairs."""
+    fixed = Counter(reviewer for reviewer, _ in market.fixed)
+    left = {item: need - sum(item == what for _, what in market.fixed) for item, need in market.demand.items()}
+    loads = {who: (max(low - fixed[who], 0), high - fixed[who]) for who, (low, high) in market.loads.items()}
+    return left, [pair for pair in market.pairs() if pair not in market.fixed], loads
+
+
+def _respects(findings: Findings, market: Market, pairs: list[Pair], short: Mapping[str, int]) -> None:
+    """Hold the reviews to demands, loads, conflicts, fixed pairs and rules on panels; papers may lack what is said."""
     seen = Counter(pairs)
     for pair, times in seen.items():
         name = f"reviews: {pair[0]} on {pair[1]}"
@@ -135,7 +173,8 @@ def _respects(findings: Findings, market: Market, pairs: list[Pair]) -> None:
     for pair in market.fixed:
         findings.expect(pair in seen, f"reviews: lacks {pair[0]} on {pair[1]}, which is fixed")
     load, count = Counter(reviewer for reviewer, _ in pairs), Counter(item for _, item in pairs)
-    for item, need in market.demand.items():
+    for item, demand in market.demand.items():
+        need = demand - short.get(item, 0)
         findings.expect(count[item] == need, f"paper {item} has {count[item]} reviews, its demand is {need}")
     for reviewer, (least, most) in market.loads.items():
         words = f"reviewer {reviewer} has {load[reviewer]} reviews, her load is {least} to {most}"
@@ -164,6 +203,8 @@ def _level(findings: Findings, answer: Answer, market: Market, target: str, stat
     lasting = " after the loss of any one reviewer" if market.survive else ""
     if status in REACHED:
         findings.expect(reached, f"status {status}: the level {target}{lasting} is not reached")
+    elif status == "best_effort":
+        findings.trust(f"status best_effort: this part of an assignment {'reaches' if reached else 'misses'} the level")
     elif market.floor is None and market.floor_best is None:
         findings.expect(not reached, f"status {status}: the level {target}{lasting} is reached")
     findings.check(f"whether the level {target}{lasting} is reached")
@@ -261,10 +302,7 @@ def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) ->
     if status in REACHED:
         findings.expect(False, f"status {status}: there are no reviews")
         return
-    fixed = Counter(reviewer for reviewer, _ in market.fixed)
-    left = {item: need - sum(item == what for _, what in market.fixed) for item, need in market.demand.items()}
-    loads = {who: (max(low - fixed[who], 0), high - fixed[who]) for who, (low, high) in market.loads.items()}
-    open_pairs = [pair for pair in market.pairs() if pair not in market.fixed]
+    left, open_pairs, loads = _open(market)
     if status != "infeasible" and market.plain and not market.panels:
         findings.expect(False, f"status {status}: there are no reviews")
         return
@@ -286,7 +324,7 @@ def _table(findings: Findings, answer: Answer, market: Market) -> None:
     for number, (row, pair) in enumerate(zip(rows, pairs, strict=True), 2):
         value = number_in(answer.path, number, row["affinity"])
         findings.same(f"row {number}, affinity", value, market.affinity.get(pair, 0.0))
-    _respects(findings, market, pairs)
+    _respects(findings, market, pairs, {})
     if not findings.holds or market.target not in HOLDS:
         return
     table = market.table(pairs)

@@ -132,20 +132,31 @@ def can_be_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping
     >>> can_be_met({"p": 2}, [("ann", "p")], {"ann": (0, 5)})
     False
     """
+    listed = list(pairs)
+    # First up to the fewest reviews of each, then as many as papers need: an augmenting path takes no load away.
+    fewest = {reviewer: (least, least) for reviewer, (least, _) in loads.items()}
+    if most_met(demands, listed, fewest) < sum(least for least, _ in loads.values()):
+        return False
+    return most_met(demands, listed, loads) == sum(demands.values())
+
+
+def most_met(demands: Mapping[str, int], pairs: Iterable[Pair], loads: Mapping[str, tuple[int, int]]) -> int:
+    """Return how many of the demanded reviews can be given within the most reviews of each, by augmenting paths.
+
+    >>> most_met({"p": 2, "q": 1}, [("ann", "p"), ("ann", "q"), ("bob", "p")], {"ann": (0, 1), "bob": (0, 5)})
+    2
+    """
     readers: dict[str, list[str]] = {item: [] for item in demands}
     for reviewer, item in pairs:
         readers[item].append(reviewer)
     held: dict[str, set[str]] = {reviewer: set() for reviewer in loads}
-    # First up to the fewest reviews of each, then as many as papers need: an augmenting path takes no load away.
-    for cap in (0, 1):
-        limit = {reviewer: bounds[cap] for reviewer, bounds in loads.items()}
-        for item in demands:
-            while sum(item in own for own in held.values()) < demands[item]:
-                if not _augment(item, readers, held, limit):
-                    break
-        if cap == 0 and any(len(held[reviewer]) < least for reviewer, (least, _) in loads.items()):
-            return False
-    return all(sum(item in own for own in held.values()) == need for item, need in demands.items())
+    limit, met = {reviewer: most for reviewer, (_, most) in loads.items()}, 0
+    for item, need in demands.items():
+        for _ in range(need):
+            if not _augment(item, readers, held, limit):
+                break
+            met += 1
+    return met
 
 
 def _augment(item: str, readers: Mapping[str, list[str]], held: dict[str, set[str]], limit: Mapping[str, int]) -> bool:

@@ -10,6 +10,7 @@ from reviewgraph.levels import ALL_NAMES, Connected, Double, Recoverable
 from reviewgraph.verify.answers import number_in
 from reviewgraph.verify.bounds import Case, TooMany, check_bound
 from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.flows import can_be_met, most_met
 from reviewgraph.verify.graphs import groups, pieces, replayed
 from reviewgraph.verify.levels import TooLarge, holds, largest_cover
 from reviewgraph.verify.rules import check_rules
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from reviewgraph.verify.tables import Pair, Table
 
 REACHING = {"optimal", "feasible", "extended"}
-PARTIAL = {"budget_exhausted", "level_missed"}
+PARTIAL = {"budget_exhausted", "level_missed", "best_effort"}
 OTHER = {"infeasible", "chosen"}
 #: Reviews of the tables after each review of a plan, in all, up to which they are all looked at.
 MOST_STEPS = 2_000_000
+#: Pairs of a paper that needs reviews and a reviewer up to which smaller loads are tried.
+MOST_LOADS = 200_000
 
 
 def verify_plan(answer: Answer, rules: Rules, target: str, *, named: bool) -> Findings:
@@ -79,6 +82,7 @@ def _claims(findings: Findings, answer: Answer, case: Case, status: str, pairs: 
         findings.trust(f"target {case.target}: {error}")
     _merges(findings, answer, case, status, pairs)
     _bounds(findings, answer, case, status)
+    _short(findings, answer, case, status, pairs)
     _reach(findings, answer, case, status, pairs)
     if status == "infeasible":
         findings.expect(not pairs, "status infeasible: there are reviews")
@@ -105,7 +109,78 @@ def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair])
     findings.same("affinity", answer.get("affinity", "a number", null=True), total)
     most = max(Counter(reviewer for reviewer, _ in pairs).values(), default=0)
     findings.same("largest_load", answer.get("largest_load", "a whole number"), most)
+    _least_load(findings, answer, rules, pairs, most)
     findings.check("count, cost, affinity and largest_load, added up again")
+
+
+def _least_load(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair], most: int) -> None:
+    """Try to do with a smaller largest load than is said to be the least; older answers say nothing of it."""
+    if "largest_load_lower_bound" not in answer.found:
+        return
+    least = answer.get("largest_load_lower_bound", "a whole number", null=True)
+    if not least or not findings.expect(
+        least <= most, f"largest_load_lower_bound: says {least}, and nobody gets more than {most}"
+    ):
+        return
+    # One review less than said: can as many be given, and every paper get what it needs?
+    fixed = Counter(reviewer for reviewer, _ in rules.fixed)
+    asked = {who for who in rules.table.reviewers if rules.willing is None or who in rules.willing or fixed[who]}
+    room = {who: rules.spare.get(who, len(pairs)) if who in asked else 0 for who in rules.table.reviewers}
+    loads = {who: (0, max(min(room[who], least - 1) - fixed[who], 0)) for who in room}
+    new = len(pairs) - len(rules.fixed)
+    if max(fixed.values(), default=0) >= least or sum(high for _, high in loads.values()) < new:
+        findings.check("largest_load_lower_bound: with smaller loads there are fewer reviews")
+        return
+    needs = rules.needs(rules.table.with_pairs(rules.fixed))
+    if sum(map(bool, needs.values())) * len(loads) > MOST_LOADS:
+        findings.trust("largest_load_lower_bound: there are too many pairs to try smaller loads")
+    elif not can_be_met(needs, rules.open_pairs(), loads):
+        findings.check("largest_load_lower_bound: with smaller loads papers lack what they need")
+    elif rules.value:
+        findings.trust("largest_load_lower_bound: that smaller loads cost more is not searched again")
+    else:
+        findings.expect(False, f"largest_load_lower_bound: says {least}, and {least - 1} would do for what papers need")
+
+
+def _short(findings: Findings, answer: Answer, case: Case, status: str, pairs: list[Pair]) -> None:
+    """Count what papers lack in a best effort, and look whether fewer reviews need be missing."""
+    if status != "best_effort" and "short" not in answer.found:
+        return
+    said = dict(answer.rows("short", {"item": "a name", "missing": "a whole number"}))
+    recruit = answer.get("recruit", "an object", null=True)
+    if status != "best_effort":
+        findings.same("short", len(said), 0)
+        findings.same("recruit", recruit is not None, False)
+        return
+    rules, all_pairs = case.rules, [*dict.fromkeys((*case.rules.fixed, *pairs))]
+    lacks = {item: number for item, number in rules.needs(rules.table.with_pairs(all_pairs)).items() if number}
+    findings.same_rows("short", said.items(), lacks.items())
+    if recruit is not None:
+        papers = dict(answer.rows("papers", {"item": "a name", "reviews": "a whole number"}, within=recruit))
+        findings.same("recruit.reviews", answer.get("reviews", "a whole number", within=recruit), sum(papers.values()))
+        too_few = [item for item, number in lacks.items() if papers.get(item, 0) < number]
+        findings.expect(not too_few, f"recruit.papers: fewer reviews than {', '.join(too_few[:3])} lack")
+        number, load = (answer.get(key, "a whole number", within=recruit) for key in ("reviewers", "load"))
+        enough = sum(papers.values()) <= number * load and max(papers.values(), default=0) <= number
+        findings.expect(enough, f"recruit: {number} reviewers of {load} reviews each cannot write them")
+    findings.check("short and recruit: what papers lack with this part of a plan")
+    before = rules.needs(rules.table.with_pairs(rules.fixed))
+    if (
+        rules.institutions
+        or rules.senior is not None
+        or rules.max_per_item is not None
+        or rules.max_reviews is not None
+    ):
+        findings.trust("status best_effort: that no more could be given under these rules is not searched again")
+    elif sum(map(bool, before.values())) * len(rules.table.reviewers) > MOST_LOADS:
+        findings.trust("status best_effort: there are too many pairs to look whether more could be given")
+    else:
+        fixed = Counter(reviewer for reviewer, _ in rules.fixed)
+        room = {who: rules.spare.get(who, len(before)) - fixed[who] for who in rules.table.reviewers}
+        most = most_met(before, rules.open_pairs(), {who: (0, left) for who, left in room.items()})
+        words = f"short: {sum(lacks.values())} are missing, and {sum(before.values()) - most} need be"
+        if findings.expect(sum(lacks.values()) <= sum(before.values()) - most, words):
+            findings.check("that no fewer reviews need be missing")
 
 
 def _merges(findings: Findings, answer: Answer, case: Case, status: str, pairs: list[Pair]) -> None:

@@ -64,6 +64,8 @@ class Ends:
         The stage that serves papers fairly; None where nothing of the kind is asked for.
     alternates
         Alternates of each paper to look for.
+    best_effort
+        Whether an assignment is wanted even where it is proved that none reaches the level.
     exchanges, not_exchanged
         Found on the way: what exchanges bought, where they were looked for; and else why they were not.
     least_loss
@@ -92,6 +94,7 @@ class Ends:
     assumptions: Assumptions = field(default_factory=Assumptions)
     fair: Fair | None = None
     alternates: int = 0
+    best_effort: bool = False
     exchanges: Exchanges | None = None
     not_exchanged: str = ""
     least_loss: float | None = None

@@ -125,7 +125,7 @@ class Run(Ends):
             cost, plain = self._fewest_first(problem.concerns, routes, plain)
             problem = self.problem
         reason = why_unreachable(problem, self.aim)
-        if reason:
+        if reason and not self.best_effort:
             return self.infeasible(reason)
         # 2. Good reviewers, and what no plain flow can say.
         best = best_with_good(problem, cost) if problem.floors.best is not None else plain
@@ -154,7 +154,7 @@ class Run(Ends):
         reached = linker.link() if self.fair is None else self.fair.link(linker)
         decided = self.aim.core_decides
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
-        if apart:
+        if apart and not self.best_effort:
             return self.infeasible(apart)
         if not reached and self.fair is None:
             reached = self._decided(linker, survive=False)

@@ -41,6 +41,7 @@ def page(assignment: Assignment) -> str:
     ]
     lines = [
         f"{headline(assignment)}: {sizes(assignment)}",
+        *shortage_lines(assignment),
         *opening(assignment),
         *(["", *charts] if charts else []),
         *(["", *rest] if (rest := sentences(assignment)) else []),
@@ -52,6 +53,8 @@ def headline(assignment: Assignment) -> str:
     """Return whether papers have what was asked for, in a few words."""
     if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
         return "No assignment"
+    if assignment.shortage is not None:
+        return "A part of what was asked for"
     if assignment.status.reached:
         return "Every paper has its reviewers"
     if _only_floor(assignment):
@@ -95,6 +98,12 @@ def sentences(assignment: Assignment) -> list[str]:
         *alternate_lines(assignment.alternates),
         *lot_lines(assignment.randomised, assignment.target),
     ]
+
+
+def shortage_lines(assignment: Assignment) -> list[str]:
+    """Return what is missing of the demands, why, and whom to recruit."""
+    gaps = assignment.shortage
+    return [] if gaps is None else [" ".join(gaps.sentences()), f"Why: {gaps.why}"]
 
 
 def figures(assignment: Assignment) -> list[str]:
@@ -148,7 +157,10 @@ def _exchanges(assignment: Assignment) -> list[str]:
 
 def _level(assignment: Assignment) -> str:
     aim = aim_named(assignment.target)
-    if assignment.status is AssignmentStatus.LEVEL_MISSED and not _only_floor(assignment):
+    missed = assignment.status is AssignmentStatus.LEVEL_MISSED or (
+        assignment.status is AssignmentStatus.BEST_EFFORT and bool(assignment.explanation)
+    )
+    if missed and not _only_floor(assignment):
         return f"{aim.name} missed. {assignment.explanation}".rstrip(".")
     return aim.words if aim.level is None else f"all papers are {aim.words}"
 

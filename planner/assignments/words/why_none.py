@@ -9,8 +9,9 @@ import numpy as np
 
 from planner.assignments.steps.core import largest_cover
 from planner.assignments.steps.flow import Shortfall, shortfall
+from planner.recruiting import Shortage, usual_load
 from reviewgraph.checking import check
-from reviewgraph.mentions import PAPERS, REVIEWERS
+from reviewgraph.mentions import PAPERS, REVIEWERS, said_under
 from reviewgraph.reviews import Reviews
 from reviewgraph.words import counted, noun
 
@@ -44,6 +45,14 @@ def why_infeasible(problem: Problem) -> str:
     barred = int(problem.barred[found.items].sum())
     more = f" The authors' file rules out {counted(barred, 'more pair')} of them." if barred else ""
     return _short_of_reviews(problem, found, demand, load) + more
+
+
+def shortage(problem: Problem, missing: IntArray) -> Shortage:
+    """Say which papers of a problem lack reviews, shape (N,), whom to recruit for them, and why."""
+    short = np.flatnonzero(missing)
+    why = said_under(problem.reviewers, problem.items)(why_infeasible(problem))
+    gaps = tuple((problem.items[i], int(missing[i])) for i in short.tolist())
+    return Shortage(gaps, usual_load(problem.load.tolist()), why=why)
 
 
 def _short_of_reviews(problem: Problem, found: Shortfall, demand: IntArray, load: IntArray) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.errors import InvalidPlan
 from planner.plans.check.case import Case, case_of
+from planner.plans.check.loads import wrong_load
 from planner.plans.check.matroids import wrong_prices, wrong_shortage
 from planner.plans.check.persons import shortest, wrong_pairs
 from planner.plans.check.recount import check_bound, check_parts
@@ -43,9 +44,10 @@ def verify_plan(plan: Plan) -> None:
     must hold. A plan called optimal or feasible must give every item the reviews and the people that it must
     have, and reach its target, for ``double`` by replaying its merges; no other plan may. One called optimal must have
     as many reviews as its bound. Every lower bound is computed again by other code. Prices and shortages are checked
-    by ranks of the count matroid. Where there is said to be no plan, all allowed reviews together must miss what is
-    asked for, or a shortage prove it, or small sets are tried. The probability of keeping a level is estimated from
-    other draws and may differ by 6 standard errors.
+    by ranks of the count matroid; the least largest load, where there are no costs, by giving out smaller ones. Where
+    there is said to be no plan, all allowed reviews together must miss what is asked for, or a shortage prove it, or
+    small sets are tried. The probability of keeping a level is estimated from other draws and may differ by 6 standard
+    errors.
 
     Taken on trust: bounds of the kind ``cuts`` of more than 8 reviews, or where more than 2,000 tables would have to
     be looked at; the same for there being no plan, and for no plan of the same length being cheaper, where neither
@@ -85,6 +87,9 @@ def verify_plan(plan: Plan) -> None:
         _check_there_is_none(plan, case)
     if plan.status == PlanStatus.OPTIMAL and case.rules.cost and plan.prices is None:
         _check_cheapest(plan, case)
+    wrong = wrong_load(plan, case)
+    if wrong:
+        _fail(wrong)
 
 
 def _check_status(plan: Plan) -> None:

@@ -23,6 +23,7 @@ from reviewgraph.sides.matching import codes_among, match_labels, match_pairs
 if TYPE_CHECKING:
     from planner.panels.attributes import Attributes
     from planner.panels.rules import Rule
+    from planner.plans.model.people import Waived
     from planner.plans.model.places import Places
     from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
@@ -70,6 +71,10 @@ class Constraints:
     def without_needs(self) -> Constraints:
         """Return the same where no item need have anything but the level."""
         return replace(self, people=self.people.without_needs())
+
+    def waiving(self, waived: Waived) -> Constraints:
+        """Return the same where items do without some of what they must have."""
+        return replace(self, people=replace(self.people, waived=waived))
 
     def without_fixed(self) -> Constraints:
         """Return the same with no pair fixed."""

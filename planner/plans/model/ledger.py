@@ -93,6 +93,9 @@ class Ledger:
         Whether the reasons say all there is to say of why there is no plan.
     prices, short
         Certificates for a matroid within loads, see :class:`planner.Plan`.
+    fills
+        The cheapest reviews that fill what items are short of, of even loads, shape (F, 2), and the largest extra load
+        that such reviews have at least; none and 0 where that is not proved.
     """
 
     clock: Clock
@@ -107,6 +110,7 @@ class Ledger:
     explained: bool = False
     prices: IntArray | None = None
     short: IntArray | None = None
+    fills: tuple[IntArray, int] | None = None
 
     @property
     def lower_bound(self) -> int:

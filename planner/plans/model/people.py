@@ -48,6 +48,14 @@ class Needs(NamedTuple):
         return all(bool((mine <= theirs).all()) for mine, theirs in zip(self[:3], other[:3], strict=True))
 
 
+class Waived(NamedTuple):
+    """What items do without: ``reviews`` (N,), ``members`` (N, G) and ``different`` (N, A), as in :class:`Needs`."""
+
+    reviews: IntArray
+    members: IntArray
+    different: IntArray
+
+
 @dataclass(frozen=True, eq=False)
 class People:
     """What is known of reviewers beyond their reviews, and what every item must have.
@@ -61,11 +69,14 @@ class People:
     lost
         Shape (N, G): reviewers of each panel group who were asked for an item and are not in the table any more.
         They still count where a rule says how many there may be; by default there are none.
+    waived
+        What items do without where not all that they must have can be had; None where they must have it all.
     """
 
     ruled: Ruled = field(default_factory=lambda: ruled_by((), 0))
     min_reviews: int = 0
     lost: IntArray | None = None
+    waived: Waived | None = None
 
     @property
     def panels(self) -> Panels:
@@ -91,6 +102,10 @@ class People:
         members = np.maximum(panels.least - counts, 0)
         mine = panels.attribute[:, None] == np.arange(panels.different.size)
         different = np.maximum(panels.different - (counts > 0).astype(np.int64) @ mine, 0)
+        if self.waived is not None:
+            reviews = np.maximum(reviews - self.waived.reviews, 0)
+            members = np.maximum(members - self.waived.members, 0)
+            different = np.maximum(different - self.waived.different, 0)
         # Who has one value of an attribute at most serves one of its groups only.
         together = np.where(self._values > 1, _most_of(members, mine), members @ mine)
         apart = -(-different // np.maximum(self._values, 1))

@@ -18,6 +18,8 @@ class PlanStatus(Status):
     BUDGET_EXHAUSTED = "budget_exhausted", "This is a part of the way only."
     LEVEL_MISSED = "level_missed", "This is a part of the way only."
 
+    BEST_EFFORT = "best_effort", "What was asked for cannot be had: this is the most of it that was found."
+
     EXTENDED = "extended", "The target is reached; the reviews beyond it went, one by one, where they gain most."
     CHOSEN = "chosen", "Each review is the one that gains most after those before it."
 
@@ -29,7 +31,7 @@ class PlanStatus(Status):
     @property
     def is_partial(self) -> bool:
         """Whether such a plan goes a part of the way only."""
-        return self in (PlanStatus.BUDGET_EXHAUSTED, PlanStatus.LEVEL_MISSED)
+        return self in (PlanStatus.BUDGET_EXHAUSTED, PlanStatus.LEVEL_MISSED, PlanStatus.BEST_EFFORT)
 
     @property
     def reaches(self) -> bool:

@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.plans.model.allowed import few_short_pairs, short_pairs
+from planner.plans.model.people import Waived
 from planner.plans.model.tables import as_pairs, no_pairs
+from planner.plans.search.evening import even
 from reviewgraph.arrays import distinct, occurs, ranks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scipy.optimize import LinearConstraint
 
     from planner.plans.model.task import Task
@@ -34,21 +38,40 @@ LISTED_UP_TO, SOME = 3_000_000, 4
 SOLVED, INFEASIBLE, HALF = 0, 2, 0.5
 #: Seconds that the programme gets at least.
 LEAST = 1.0
+NONE = np.empty(0, np.int64)
 
 
 class Cover(NamedTuple):
-    """Reviews that fill all needs, shape (P, 2), or None; whether none are cheaper; whether there is none."""
+    """Reviews that fill all needs, shape (P, 2), or None; whether none are cheaper; whether there is none.
+
+    ``least_load`` is the largest extra load that reviews which fill the needs at this cost have at least; 0 where
+    nothing is proved of it.
+    """
 
     pairs: IntArray | None
     cheapest: bool
     impossible: bool
+    least_load: int = 0
 
 
 def cover(task: Task, preferred: IntArray, clock: Clock) -> Cover:
-    """Return as few reviews as the needs take: most of those preferred, then the cheapest.
+    """Return as few reviews as the needs take: most of those preferred, then the cheapest, then of even loads.
 
     Takes the time of HiGHS on K columns, K the allowed pairs of items that are short: seconds for 100,000.
     """
+    found = _filled(task, preferred, clock)
+    if found.pairs is None:
+        return found
+    # The programme says nothing of loads: a vertex may give all to one reviewer. What is preferred stays.
+    N, M = task.n_items, task.spare.size
+    tied = np.isin(found.pairs[:, 0] * N + found.pairs[:, 1], preferred[:, 0] * N + preferred[:, 1])
+    spread = even(task, found.pairs, clock.no_less_than(LEAST), tied, np.arange(M))
+    largest = np.bincount(np.concatenate([spread.pairs[:, 0], task.constraints.fixed[:, 0]]), minlength=M).max()
+    return found._replace(pairs=spread.pairs, least_load=int(largest) if spread.proved else 0)
+
+
+def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
+    """As :func:`cover`, whatever the loads."""
     if (task.room < task.needs.each).any():
         return Cover(None, False, True)
     if int((task.spare > 0).sum()) * int((task.needs.each > 0).sum()) > LISTED_UP_TO:
@@ -147,14 +170,66 @@ def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover
     return Cover(chosen, found.status == SOLVED, found.status == INFEASIBLE)
 
 
-def _values(task: Task, pairs: IntArray, rows: _Rows) -> int:
-    """Ask for panel groups that are missing; returns how many columns say which values an item has now."""
+def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
+    """Return what items must do without: as few reviews, members and values in all as can be, then fewest reviews.
+
+    None where no solution is found in time.
+    """
+    from scipy.optimize import Bounds, milp
+
+    needs = task.needs
+    cells = (needs.each, needs.members.ravel(), needs.different.ravel())
+    lacking = [np.flatnonzero(cell) for cell in cells]
+    rows, first = _Rows(len(pairs)), len(pairs)
+    lacks = []
+    for places in lacking:
+        lacks.append(rows.n_columns + np.arange(places.size))
+        rows.n_columns += places.size
+    every, any_number = np.arange(first), np.full(task.n_items, np.inf)
+    rows.add(np.append(every, lacks[0]), np.append(pairs[:, 1], lacking[0]), needs.each, any_number)
+    rows.add(every, pairs[:, 1], np.zeros(task.n_items), np.maximum(task.room, 0))
+    spare = np.minimum(np.maximum(task.spare, 0), max(first, 1))
+    rows.add(every, pairs[:, 0], np.zeros_like(spare), spare)
+    held = task.constraints.places
+    pair, place = held.held_by(pairs)
+    rows.add(pair, place, np.zeros(held.free.size), np.maximum(held.free.ravel(), 0))
+    extra = _values(task, pairs, rows, lacks[1:], lacking[1:])
+    # What is missing counts more than all reviews together.
+    most = np.concatenate(
+        [np.ones(first), *(cell[of] for cell, of in zip(cells, lacking, strict=True)), np.ones(extra)]
+    )
+    goal = np.concatenate([np.ones(first), np.full(most.size - first - extra, first + 1.0), np.zeros(extra)])
+    options = {"time_limit": max(clock.left(), LEAST), "mip_rel_gap": 0.0}
+    limits = Bounds(0, most)
+    found = milp(goal, constraints=rows.all(), integrality=np.ones(goal.size), bounds=limits, options=options)
+    if found.x is None:
+        return None
+    each, *rest = (np.zeros(cell.size, np.int64) for cell in cells)
+    for array, places, columns in zip((each, *rest), lacking, lacks, strict=True):
+        array[places] = np.rint(found.x[columns]).astype(np.int64)
+    reviews = np.maximum(needs.reviews - (needs.each - each), 0)
+    members, different = (array.reshape(like.shape) for array, like in zip(rest, needs[1:3], strict=True))
+    return Waived(reviews, members, different)
+
+
+def _values(
+    task: Task,
+    pairs: IntArray,
+    rows: _Rows,
+    lacks: Sequence[IntArray] = (NONE, NONE),
+    lacking: Sequence[IntArray] = (NONE, NONE),
+) -> int:
+    """Ask for panel groups that are missing; returns how many columns say which values an item has now.
+
+    ``lacks`` are columns that count what is missing of members and of values, of the cells ``lacking``.
+    """
     people, needs = task.constraints.people, task.needs
     size = people.panels.n_groups
     pair, group = people.groups_of(pairs[:, 0])
     key = pairs[pair, 1] * size + group
     asked = needs.members.ravel()[key] > 0
-    rows.add(pair[asked], key[asked], needs.members.ravel(), np.full(needs.members.size, np.inf))
+    column, cell = np.append(pair[asked], lacks[0]), np.append(key[asked], lacking[0])
+    rows.add(column, cell, needs.members.ravel(), np.full(needs.members.size, np.inf))
     # A value that the item does not have yet counts once, if one of its reviewers is taken.
     new = (people.counts(task.table(no_pairs())) == 0) & (needs.different > 0)[:, people.panels.attribute]
     fresh = new.ravel()[key]
@@ -164,8 +239,9 @@ def _values(task: Task, pairs: IntArray, rows: _Rows) -> int:
     entry = np.append(np.ones(which.size), -np.ones(names.size))
     nothing, any_number = np.zeros(new.size), np.full(new.size, np.inf)
     rows.add(np.append(pair[fresh], own), np.append(key[fresh], names), nothing, any_number, entry)
-    lacking = needs.different.shape[1] * (names // max(size, 1)) + people.panels.attribute[names % max(size, 1)]
-    rows.add(own, lacking, needs.different.ravel(), np.full(needs.different.size, np.inf))
+    wanted = needs.different.shape[1] * (names // max(size, 1)) + people.panels.attribute[names % max(size, 1)]
+    column, cell = np.append(own, lacks[1]), np.append(wanted, lacking[1])
+    rows.add(column, cell, needs.different.ravel(), np.full(needs.different.size, np.inf))
     return names.size
 
 

@@ -23,6 +23,7 @@ from planner.plans.model.task import new_task
 from planner.plans.proof.shortage import why_uncovered
 from planner.plans.search import budget
 from planner.plans.search.covering import cover
+from planner.plans.targets.evenly import lighten
 from planner.plans.targets.exactly import settle
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.words import counted, noun
@@ -38,11 +39,21 @@ ON_TOP, ALONE = 0.5, 0.5
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 1_500
 #: Seconds of cascades in search of reviews that fill needs and serve the level.
-STARTS = 2.0
+STARTS = 5.0
 
 
 def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
-    """Write the best plan and bounds into the ledger; where nothing is short, the target does so alone."""
+    """Write the best plan and bounds into the ledger; where nothing is short, the target does so alone.
+
+    Among reviewers who do the same loads are evened in the end.
+    """
+    with suppress(TimeOver):
+        _fill(target, task, ledger, rng)
+    lighten(target, task, ledger)
+
+
+def _fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
+    """As :func:`fill`, whatever the loads."""
     needs = task.needs
     if not needs.total:
         target.fill(task, ledger, rng)
@@ -57,6 +68,8 @@ def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -
         ]
         return
     ledger.part = first.pairs
+    if first.pairs is not None:
+        ledger.fills = first.pairs, first.least_load
     if ledger.out_of_reach:
         return
     # Most affinity among the fewest reviews, if these happen to reach the level: then nothing is left to say.
@@ -85,7 +98,7 @@ def best_few(
     if not task.needs.total:
         return budget.best_few(task, target, whole, allowed, clock)
     # Without a budget this is what time has left: another programme would find no more than is known.
-    chosen = whole if allowed is None else cover(task, _starts(target, task, clock), clock).pairs
+    chosen = whole if allowed is None else cover(task, starts(target, task, clock), clock).pairs
     if chosen is None:
         chosen = no_pairs() if whole is None else whole
     if allowed is not None and len(chosen) >= allowed:
@@ -116,10 +129,13 @@ def _bound(task: Task) -> Bound:
 def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
     """Offer the level on top of the needs, and the needs on top of the level; prove what the level takes."""
     ledger.clock.check()
-    chosen = cover(task, _starts(target, task, ledger.clock), ledger.clock).pairs
+    chosen = cover(task, starts(target, task, ledger.clock), ledger.clock).pairs
     if chosen is not None:
         ledger.part = chosen
         _complete(target, task, ledger, chosen, rng)
+        if ledger.pairs is not None and ledger.closed and not task.constraints.cost:
+            ledger.cheapest = True
+            return
     ledger.clock.check()
     level = new_task(task.constraints.without_needs(), task.start.room, use_scores=task.use_scores)
     alone = _part(ledger, ALONE)
@@ -139,7 +155,7 @@ def _plans(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator)
     ledger.cheapest = ledger.pairs is not None and not task.constraints.cost
 
 
-def _starts(target: Target, task: Task, clock: Clock) -> IntArray:
+def starts(target: Target, task: Task, clock: Clock) -> IntArray:
     """Reviews of items that are short which let the largest group grow most."""
     rules = task.constraints
     room = np.minimum(task.needs.each, task.room) + rules.room - task.room
@@ -149,6 +165,8 @@ def _starts(target: Target, task: Task, clock: Clock) -> IntArray:
         papers = target.papers(short, pairs, clock)
         if papers > most:
             best, most = pairs, papers
+        if papers == task.n_items:
+            break
     return best
 
 

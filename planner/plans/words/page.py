@@ -25,6 +25,7 @@ def page(found: Plan) -> str:
     lines.append(" ".join(verdict(found)))
     lines += rule_lines(found)
     lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found.explanation]
+    lines += [] if found.shortage is None else found.shortage.sentences()
     return "\n".join(lines)
 
 
@@ -52,6 +53,8 @@ def verdict(found: Plan) -> list[str]:
         return [f"Nothing is missing: no extra review is needed{few}."]
     if found.status == PlanStatus.CHOSEN:
         return [found.status.text, f"Reviews: {found.count}."]
+    if found.status == PlanStatus.BEST_EFFORT:
+        return [found.status.text, f"Reviews: {found.count}.", *load_words(found)]
     said = [_how_it_ended(found), f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
     if not found.attained and found.count < found.lower_bound:
         few = counted(found.count, "review")
@@ -60,7 +63,19 @@ def verdict(found: Plan) -> list[str]:
         fixed = len(found.constraints.fixed)
         beyond = f" beyond the {fixed} fixed" if fixed else ""
         said.append(f"Why not fewer{beyond}: {max(found.bounds, key=lambda bound: bound.value).sentence}.")
-    return said
+    return said + load_words(found)
+
+
+def load_words(found: Plan) -> list[str]:
+    """Say how many extra reviews one reviewer gets at most, and whether that could be fewer."""
+    least, largest = found.largest_load_lower_bound, found.largest_load
+    if not found.reviews:
+        return []
+    alike = "as many reviews" + (" at this cost" if found.constraints.cost else "")
+    proof = "" if least is None else f"; {least} or more with {alike}, and whether fewer than {largest} do is open"
+    if least == largest:
+        proof = f", the least possible with {alike}"
+    return [f"Largest extra load: {counted(largest, 'review')} for one reviewer{proof}."]
 
 
 def _how_it_ended(found: Plan) -> str:

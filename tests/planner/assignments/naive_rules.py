@@ -9,7 +9,7 @@ def values_of(reviewer, attribute, attributes):
     """Values that a reviewer has; a yes is True, a no is none."""
     value = attributes.get(reviewer, {}).get(attribute)
     several = value if isinstance(value, list) else [value]
-    return {one for one in several if one not in (None, "", False)}
+    return {one for one in several if one == one and one not in (None, "", False)}
 
 
 def counts(panel, attribute, attributes):

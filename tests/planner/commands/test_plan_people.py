@@ -67,7 +67,7 @@ def test_what_papers_must_have_is_no_level_to_ask_less_of() -> None:
     none = run("--min-reviews", "3", "--spare", "1")
     assert none.exit_code == 1
     assert "those who may give them have 3 within their spare loads: 6 > 3" in " ".join(none.stdout.split())
-    assert none.stdout.rstrip().endswith("Next: reviewgraph check reviews.csv")
+    assert "Next: reviewgraph plan reviews.csv --spare 1 --min-reviews 3 --best-effort\n" in none.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+"""Extra loads as even as they can be, against every set of reviews that does the same."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from planner import plan_extra_reviews, verify_plan
+from planner.plans.model.constraints import constrain
+from planner.plans.model.tables import no_pairs
+from planner.plans.model.task import new_task
+from planner.plans.search.covering import cover
+from planner.plans.search.evening import share
+from reviewgraph import Reviews
+from reviewgraph.clock import Clock
+from reviewgraph.levels import NAMES
+from tests.planner.plans import people_cases, plan_cases
+
+#: Sets of reviews that are tried for one case.
+MOST_SETS = 3_000
+
+
+def loads_of(case: people_cases.Case, chosen: tuple[tuple[int, int], ...]) -> list[int]:
+    """Extra reviews of each reviewer, largest first, fixed ones among them."""
+    old = set(zip(case.reviews.reviewer.tolist(), case.reviews.item.tolist(), strict=True))
+    new = [*(pair for pair in case.options.get("fixed", ()) if pair not in old), *chosen]
+    return sorted((sum(j == k for k, _ in new) for j in range(case.everyone)), reverse=True)
+
+
+@given(people_cases.cases(), st.sampled_from(list(NAMES)))
+@settings(max_examples=60)
+def test_loads_of_plans_are_no_smaller_than_is_proved_and_brute_force_finds(
+    case: people_cases.Case, target: Any
+) -> None:
+    plan = plan_extra_reviews(case.reviews, target, time_limit=60, **case.options)
+    verify_plan(plan)
+    assume(plan.status.reaches and plan.count)
+    assert plan.largest_load_lower_bound is not None
+    assert plan.largest_load_lower_bound <= plan.largest_load
+    allowed, own = case.allowed(), plan.count - len(plan.constraints.fixed)
+    if plan.status != "optimal" or comb(len(allowed), own) > MOST_SETS:
+        return
+    fixed = sum(review.cost for review in plan.reviews) - case.price(
+        tuple(map(tuple, plan.pairs[len(plan.constraints.fixed) :].tolist()))
+    )
+    least = min(
+        loads_of(case, chosen)[0]
+        for chosen in combinations(allowed, own)
+        if abs(case.price(chosen) + fixed - plan.cost) < 1e-6
+        and case.keeps(chosen)
+        and case.served(chosen)
+        and case.reached(chosen, target)
+    )
+    assert plan.largest_load_lower_bound <= least <= plan.largest_load
+
+
+@given(plan_cases.cases(), st.integers(1, 3))
+@settings(max_examples=100)
+def test_what_fills_needs_is_as_even_as_any_as_cheap(case: plan_cases.Case, least: int) -> None:
+    told = people_cases.Case(case.reviews, {**case.options, "min_reviews": least})
+    task = new_task(constrain(case.reviews, **told.options), 64)
+    short = set(np.flatnonzero(task.needs.each).tolist())
+    allowed = [pair for pair in told.allowed() if pair[1] in short]
+    assume(task.needs.total and comb(len(allowed), task.needs.total) <= MOST_SETS)
+    found = cover(task, no_pairs(), Clock(5.0))
+    every = [
+        (round(told.price(chosen), 6), loads_of(told, chosen))
+        for chosen in combinations(allowed, task.needs.total)
+        if told.keeps(chosen) and told.served(chosen)
+    ]
+    assert (found.pairs is None) == (not every)
+    if found.pairs is not None:
+        chosen = tuple(map(tuple, found.pairs.tolist()))
+        # The cheapest, and among these the smallest of all lists of loads, largest first.
+        assert (round(told.price(chosen), 6), loads_of(told, chosen)) == min(every)
+        assert found.least_load == min(every)[1][0]
+
+
+def test_one_reviewer_gets_no_more_than_conflicts_force() -> None:
+    # Ten papers with two reviews by the chairs, who take no more; four others may be asked.
+    table = Reviews.from_pairs([(chair, paper) for chair in "xy" for paper in range(10)])
+    plan = plan_extra_reviews(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10))
+    assert (plan.status, plan.count, plan.largest_load, plan.largest_load_lower_bound) == ("optimal", 10, 3, 3)
+    # Only ann may read the first five papers: she must, and the others share what is left.
+    barred = [(who, paper) for who in "bcd" for paper in range(5)]
+    plan = plan_extra_reviews(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10), conflicts=barred)
+    loads = {who: sum(review.reviewer == who for review in plan.reviews) for who in "abcd"}
+    assert sorted(loads.values()) == [1, 2, 2, 5]
+    assert (loads["a"], plan.largest_load_lower_bound) == (5, 5)
+    # Costs come first: ann for nothing, all others for something.
+    free = {("a", paper): 0.0 for paper in range(8)}
+    plan = plan_extra_reviews(table, min_reviews=3, capacity=dict.fromkeys("abcd", 10), cost=free)
+    assert (plan.status, plan.cost, plan.largest_load, plan.largest_load_lower_bound) == ("optimal", 2.0, 8, 8)
+
+
+def test_exchanges_of_equal_sums_count_where_no_exchange_of_equal_costs_does() -> None:
+    # Bob, who takes one review, reads p for 1 less than ann, and cleo r for 1 more than bob.
+    table = Reviews.from_pairs([(chair, paper) for chair in "xy" for paper in "pqr"])
+    cost = {(who, paper): 9.0 for who in "abc" for paper in "pqr"}
+    cost |= {("a", "p"): 2.0, ("a", "q"): 1.0, ("b", "p"): 1.0, ("b", "r"): 1.0, ("c", "r"): 2.0}
+    plan = plan_extra_reviews(table, min_reviews=3, capacity={"a": 2, "b": 1, "c": 1}, cost=cost)
+    assert (plan.cost, plan.largest_load, plan.largest_load_lower_bound) == (4.0, 1, 1)
+
+
+def test_the_share_is_a_count_of_spare_loads() -> None:
+    table = Reviews.from_pairs([("x", 1), ("y", 1), ("z", 1)], items=range(10))
+    task = new_task(constrain(table, capacity={"x": 1, "y": 9, "z": 9}), 64)
+    assert [share(task, count) for count in (0, 1, 3, 4, 5, 6)] == [0, 1, 1, 2, 2, 3]
