@@ -166,7 +166,7 @@ class OpenReview(Conference):
     def take(self, upload: bytes) -> None:
         people = {self.profile(who): who for who in PEOPLE}
         for edge in json.loads(upload):
-            if edge["invitation"] != f"{self.venue}/Reviewers/-/Assignment":
+            if edge["invitation"] != f"{self.venue}/Reviewers/-/Assignment" or "label" in edge:
                 message = f"refused: {edge}"
                 raise ValueError(message)
             self.add(people[edge["tail"]], edge["head"].removeprefix("forum"))
@@ -266,6 +266,54 @@ class START(Conference):
             paper, *users = line.split(":")
             for who in users:
                 self.add(who, paper)
+
+
+class Pretalx(Conference):
+    """Proposals and people have codes; the teams say whose address is whose, and those who speak do not review."""
+
+    code: ClassVar[dict[str, str]] = {
+        name: "TALK" + "".join(chr(ord("A") + part) for part in divmod(number, 8))
+        for number, name in enumerate([*PAPERS, *PEOPLE])
+    }
+
+    def files(self) -> Mapping[str, bytes]:
+        speakers = {
+            paper: [{"code": "SPEAKER", "email": who} for who, of in self.conflicts if of == paper] for paper in PAPERS
+        }
+        assigned = {paper: [self.code[who] for who, of in self.reviews if of == paper] for paper in PAPERS}
+        proposals = [
+            {
+                "code": self.code[paper],
+                "title": f"On {paper}",
+                "state": "submitted",
+                "speakers": speakers[paper],
+                "assigned_reviewers": assigned[paper],
+            }
+            for paper in PAPERS
+        ]
+        gone = {"code": "G9N3X7", "title": "Gone", "state": "withdrawn", "speakers": [], "assigned_reviewers": []}
+        reviews = [
+            {"submission": self.code[paper], "score": f"{score}.00", "scores": [], "user": self.code[who]}
+            for (who, paper), score in self.written.items()
+        ]
+        members = [{"code": self.code[who], "name": "A Name", "email": who} for who in PEOPLE]
+        found = {
+            "submissions.json": [*proposals, gone],
+            "teams.json": [{"members": members, "is_reviewer": True}],
+            "reviews.json": reviews,
+        }
+        return {
+            name: as_json({"count": len(results), "next": None, "previous": None, "results": results})
+            for name, results in found.items()
+        }
+
+    def take(self, upload: bytes) -> None:
+        """Assign proposals to reviewers, all or none; who is known goes by code or by address."""
+        papers = {code: paper for paper, code in self.code.items() if paper in PAPERS}
+        people = {code: who for who, code in self.code.items() if who in PEOPLE} | {who: who for who in PEOPLE}
+        pairs = [(people[who], papers[code]) for who, codes in json.loads(upload).items() for code in codes]
+        for who, paper in pairs:
+            self.add(who, paper)
 
 
 class Spreadsheet(Conference):

@@ -82,7 +82,7 @@ def test_blocks_of_python_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
     for name, text in READ.get(page.name, {}).items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    openreview = mock.Mock()
+    openreview = mock.MagicMock()
     monkeypatch.setitem(sys.modules, "openreview", openreview)
     monkeypatch.setitem(sys.modules, "openreview.api", openreview.api)
     small = EXPERIMENTS["doubly-connected"].scaled(20)

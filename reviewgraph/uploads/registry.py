@@ -7,6 +7,7 @@ from reviewgraph.uploads.cmt import CMT
 from reviewgraph.uploads.hotcrp import HOTCRP, tags
 from reviewgraph.uploads.mail import MAIL
 from reviewgraph.uploads.openreview import OPENREVIEW
+from reviewgraph.uploads.pretalx import PRETALX
 from reviewgraph.uploads.start import START
 from reviewgraph.uploads.upload import Upload
 
@@ -16,4 +17,4 @@ CSV = Upload("csv", "a table with all columns", ".csv", lambda outgoing: csv_tex
 #: What writes qualities and lists, by the system that takes them: columns to the text of a file.
 RESULTS = {HOTCRP.name: tags}
 
-UPLOADS = {upload.name: upload for upload in (HOTCRP, OPENREVIEW, CMT, START, CSV, MAIL)}
+UPLOADS = {upload.name: upload for upload in (HOTCRP, OPENREVIEW, CMT, START, PRETALX, CSV, MAIL)}

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 ALIAS, MEMBER = "alias", "member"
 
 _OF_PAPER = re.compile(
-    r".*/(?:Submission|Paper)[0-9]+/(?:[A-Za-z_]*/)*(?:Anon_?)?[A-Za-z_]*Reviewer_?[A-Za-z0-9]+", re.I
+    r".*/(?:Submission|Paper)[0-9]+/(?:[A-Za-z_]*/)*(?:(?:Anon_?)?[A-Za-z_]*Reviewer_?[A-Za-z0-9]+|\w+_[A-Za-z0-9]{4})",
+    re.I,
 )
 _BARE = re.compile(r"(?:AnonReviewer[0-9]+|Reviewer_(?=[0-9]*[A-Za-z])[A-Za-z0-9]{4})")
 
@@ -28,6 +29,8 @@ def is_alias(label: str) -> bool:
 
     >>> [is_alias(label) for label in ("V.cc/2026/Conference/Submission12/Reviewer_AbCd", "~Ann_Lee1", "Reviewer_12")]
     [True, False, False]
+    >>> [is_alias(f"V.cc/2026/Conference/Submission12/{end}") for end in ("Program_Committee_Ab3d", "Area_Chairs")]
+    [True, False]
     """
     return bool(_OF_PAPER.fullmatch(label.strip()))
 

@@ -127,7 +127,7 @@ def _is_kept(status: str) -> bool:
     return not any(word in status.casefold() for word in ("desk reject", "withdrawn"))
 
 
-_KEPT = Rule("Status", _is_kept, "status says they are out")
+_KEPT = Rule("Status", _is_kept, "status says they are out", means="out")
 
 CMT = System(
     NAME,
@@ -159,7 +159,7 @@ CMT = System(
             NAME,
             "CMT's papers",
             (
-                Use("papers", rules=(_KEPT,)),
+                Use("papers", {"item": ("Paper ID",)}, rules=(_KEPT,)),
                 Use("assignments", reshape=partial(_listed, "Reviewer Emails", "Reviewer Email")),
                 Use("authors", reshape=partial(_listed, "Author Emails", "author")),
             ),

@@ -64,7 +64,8 @@ class _Person(NamedTuple):
 
 
 def _is_out(decision: str, deleted: str) -> bool:
-    return "desk reject" in decision.casefold() or deleted.strip().casefold() in {"yes", "true", "1"}
+    decided = decision.casefold()
+    return "desk reject" in decided or "withdrawn" in decided or deleted.strip().casefold() in {"yes", "true", "1"}
 
 
 def _rows(grid: Grid, *names: str) -> Iterator[tuple[Any, ...]]:
@@ -192,17 +193,23 @@ def _without(grid: Grid, column: str, out: set[str]) -> Grid:
     found = grid.with_lines(kept)
     if len(kept) < len(grid.lines):
         count = counted(len(grid.lines) - len(kept), "row")
-        found.notes.append(f"{count} left out, of submissions that are deleted or rejected without review")
+        found.notes.append(f"{count} left out, of submissions that are deleted, withdrawn or rejected without review")
     return found
 
 
 def _folder_reviews(name: str, members: Members) -> Grid | None:
+    """Return the reviews, and a row without a member for each submission that nobody reviews."""
     grid = _member(members, "review.csv")
     if grid is None:
         return None
-    titles = _titles(members)
-    kept = _last_versions(_without(grid, "submission #", _out(members)))
+    titles, out = _titles(members), _out(members)
+    kept = _last_versions(_without(grid, "submission #", out))
+    reviewed = {number for (number,) in _rows(kept, "submission #")}
+    idle = [Line([number], f"{name}: submission {number}") for number in titles if number not in reviewed | out]
     found = _with_raters(kept, _people(members))
+    further = Grid(name, ["submission #"], idle)
+    rows = zip(*(further.column(text) for text in found.header), strict=True)
+    found = found.with_lines([*found.lines, *map(Line, map(list, rows), (line.place for line in idle))])
     if titles:
         found = found.with_column("title", (titles.get(number, "") for (number,) in _rows(found, "submission #")))
     return found
@@ -241,14 +248,21 @@ def _authors(label: str) -> tuple[Use, Use]:
     return Use("authors", {**item, "author": (label,)}), Use("conflicts", {**item, "reviewer": (label,)})
 
 
-def _in_folder(what: str, extract: Callable[[str, Members], Grid | None], *uses: Use) -> Export:
-    return Export(NAME, what, uses, container="folder", extract=extract, extras=_EXTRAS)
+def _in_folder(what: str, extract: Callable[[str, Members], Grid | None], *uses: Use, lists: str = "") -> Export:
+    return Export(NAME, what, uses, container="folder", extract=extract, extras=_EXTRAS, lists=lists)
 
 
-_SCORED = Use("reviews", {"item": ("submission #",), "score": ("total score",)}, find=_raters)
+#: A submission without a member is one that nobody reviews.
+_WRITTEN = Rule(MEMBER, bool)
+_SCORED = Use("reviews", {"item": ("submission #",), "score": ("total score",)}, rules=(_WRITTEN,), find=_raters)
 _ALIVE = (
-    Rule("deleted?", lambda cell: not _is_out("", cell), "submission is deleted"),
-    Rule("decision", lambda cell: not _is_out(cell, ""), "decision is to reject without review"),
+    Rule("deleted?", lambda cell: not _is_out("", cell), "submission is deleted", means="out"),
+    Rule(
+        "decision",
+        lambda cell: not _is_out(cell, ""),
+        "decision is a withdrawal or to reject without review",
+        means="out",
+    ),
 )
 _PAPERS = Use("papers", {"item": ("#",)}, _ALIVE)
 _BIDS = {"item": ("submission #",), "bid": ("bid",)}
@@ -257,7 +271,7 @@ EASYCHAIR = System(
     NAME,
     "EasyChair",
     (
-        _in_folder("EasyChair's reviews", _folder_reviews, _SCORED),
+        _in_folder("EasyChair's reviews", _folder_reviews, _SCORED, lists=".+"),
         _in_folder("EasyChair's bids", _folder_bids, Use("bids", {**_BIDS, "reviewer": (MEMBER,)})),
         _in_folder("EasyChair's authors", _folder_authors, *_authors(MEMBER)),
         _in_folder("EasyChair's submissions", partial(_folder_table, "submission.csv"), _PAPERS),

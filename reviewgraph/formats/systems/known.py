@@ -15,12 +15,13 @@ from reviewgraph.formats.systems.export import Export, Recognised, System, Use
 from reviewgraph.formats.systems.hotcrp import HOTCRP
 from reviewgraph.formats.systems.openreview import OPENREVIEW
 from reviewgraph.formats.systems.people import FORMS, GRADEBOOK, WORKSHOP
+from reviewgraph.formats.systems.pretalx import PRETALX
 from reviewgraph.formats.systems.start import START
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Table
 
-SYSTEMS: tuple[System, ...] = (HOTCRP, OPENREVIEW, CMT, EASYCHAIR, START, FORMS, WORKSHOP, GRADEBOOK)
+SYSTEMS: tuple[System, ...] = (HOTCRP, OPENREVIEW, CMT, EASYCHAIR, START, PRETALX, FORMS, WORKSHOP, GRADEBOOK)
 
 #: The format of a table that is taken as it stands, whatever it looks like.
 PLAIN = "table"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from reviewgraph.formats.systems.aliases import ALIAS, MEMBER, is_alias
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 from reviewgraph.formats.trees import objects
 from reviewgraph.formats.values import parse_number
+from reviewgraph.words import counted
 
 NAME = "openreview"
 _EXTRAS = (
@@ -23,6 +25,7 @@ _EXTRAS = (
     "reviewer_confidence",
     "signature",
     "forum",
+    "venueid",
     "label",
     "invitation",
     "submitted_at",
@@ -33,6 +36,8 @@ _EXTRAS = (
 _ASSIGNED = ("assignment", "proposed_assignment", "invite_assignment")
 _SCORED = ("affinity_score", "aggregate_score")
 _NO_REVIEWS = ("meta", "ethics", "senior")
+#: How the last part of a venue begins where submissions are that were withdrawn, or rejected without review.
+_GONE = re.compile(r"(?:withdrawn|desk_?reject)", re.I)
 
 
 def _listed(content: Any, name: str) -> list[dict[str, Any]]:
@@ -54,8 +59,28 @@ def _is_review(note: dict[str, Any]) -> bool:
     )
 
 
+def _is_meta_review(note: dict[str, Any]) -> bool:
+    return any(name.endswith("review") and "meta" in name for name in _invitations(note))
+
+
 def _is_submission(note: dict[str, Any]) -> bool:
-    return any(name.endswith("submission") for name in _invitations(note))
+    """Return whether a note is a submission, whatever a venue calls its submissions; API 2 says where each stands."""
+    return "venueid" in note["content"] or any(name.endswith("submission") for name in _invitations(note))
+
+
+def _venue(note: dict[str, Any]) -> str:
+    """Return where a submission stands: its venue in API 2; in API 1 its invitation, which a withdrawal changes."""
+    venue = _value(note["content"].get("venueid"))
+    return venue if isinstance(venue, str) else str(note.get("invitation") or "")
+
+
+def _stands(venue: str) -> bool:
+    """Return whether a submission is in the running: neither withdrawn nor rejected without review.
+
+    >>> [_stands(venue) for venue in ("V.cc/2026/Conference/Withdrawn_Submission", "V.cc/2026/Conference/Submission")]
+    [False, True]
+    """
+    return not _GONE.match(venue.rpartition("/")[2])
 
 
 def _notes(content: Any) -> list[dict[str, Any]]:
@@ -84,19 +109,32 @@ def _reviews(name: str, content: Any) -> Grid | None:
     reviews = {_name(note.get("id")) or number: note for number, note in enumerate(notes) if _is_review(note)}
     if not reviews:
         return None
-    titles = {_name(note.get("id")): _value(note["content"].get("title")) for note in notes if _is_submission(note)}
+    submissions = {_name(note.get("id")): note for note in notes if _is_submission(note)}
+    titles = {name: _value(note["content"].get("title")) for name, note in submissions.items()}
+    venues = {name: _venue(note) for name, note in submissions.items()}
     fields = {key for note in reviews.values() for key, entry in note["content"].items() if _may_score(key, entry)}
     records = [
         {
             "forum": note.get("forum"),
             "signature": note.get("signatures"),
             "title": titles.get(_name(note.get("forum"))),
+            "venueid": venues.get(_name(note.get("forum"))),
             "submitted_at": note.get("cdate") or note.get("tcdate"),
             **{key: _value(entry) for key, entry in note["content"].items() if key in fields},
         }
         for note in reviews.values()
     ]
-    return from_records(name, records, "review")
+    reviewed = {_name(note.get("forum")) for note in reviews.values()}
+    idle = [
+        {"forum": forum, "title": titles[forum], "venueid": venues[forum]}
+        for forum in submissions
+        if forum not in reviewed
+    ]
+    found = from_records(name, [*records, *idle], "review")
+    metas = {_name(note.get("id")) or number for number, note in enumerate(notes) if _is_meta_review(note)}
+    if metas:
+        found.notes.append(f"{counted(len(metas), 'meta review')} left out")
+    return found
 
 
 def _may_score(key: str, entry: Any) -> bool:
@@ -110,7 +148,10 @@ def _may_score(key: str, entry: Any) -> bool:
 
 def _papers(name: str, content: Any) -> Grid | None:
     found = [note for note in _notes(content) if _is_submission(note)]
-    records = [{"forum": note.get("id"), "title": _value(note["content"].get("title"))} for note in found]
+    records = [
+        {"forum": note.get("id"), "title": _value(note["content"].get("title")), "venueid": _venue(note)}
+        for note in found
+    ]
     return from_records(name, records, "submission") if records else None
 
 
@@ -175,12 +216,11 @@ def _groups(name: str, content: Any) -> Grid | None:
         pairs = list(content.items())
     else:
         groups = _listed(content, "groups")
-        if not groups or not all("members" in group for group in groups):
-            return None
+        members = [group.get("members") for group in groups]  # a group that one may not look into has none
         pairs = [
-            (str(group.get("id")), str(group["members"][0]))
-            for group in groups
-            if isinstance(group["members"], list) and len(group["members"]) == 1
+            (str(group.get("id")), str(known[0]))
+            for group, known in zip(groups, members, strict=True)
+            if isinstance(known, list) and len(known) == 1
         ]
     known = [(alias, person) for alias, person in pairs if is_alias(alias) and not is_alias(person)]
     return from_records(name, [{ALIAS: alias, MEMBER: person} for alias, person in known], "group") if known else None
@@ -204,6 +244,9 @@ def _edge_export(what: str, names: Collection[str], *uses: Use, head: str = "hea
 _PAIRED = {"item": ("head",), "reviewer": ("tail",)}
 #: A paper without users is one that nobody reviews.
 _USED = Rule("user", bool)
+#: A submission without a signature is one that nobody reviews.
+_SIGNED = Rule("signature", bool)
+_STANDING = Rule("venueid", _stands, "submission is withdrawn or desk-rejected", means="out")
 _CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1)
 
 OPENREVIEW = System(
@@ -213,9 +256,10 @@ OPENREVIEW = System(
         _json(
             "OpenReview's reviews",
             _reviews,
-            Use("reviews", {"item": ("forum",), "reviewer": ("signature",)}),
+            Use("reviews", {"item": ("forum",), "reviewer": ("signature",)}, rules=(_STANDING, _SIGNED)),
+            lists=".+",
         ),
-        _json("OpenReview's submissions", _papers, Use("papers", {"item": ("forum",)})),
+        _json("OpenReview's submissions", _papers, Use("papers", {"item": ("forum",)}, rules=(_STANDING,))),
         _edge_export(
             "edges of assignment",
             _ASSIGNED,
@@ -242,6 +286,7 @@ OPENREVIEW = System(
             Use("conflicts", _PAIRED),
             Use("bids", {**_PAIRED, "bid": ("label",)}),
             Use("affinities", {**_PAIRED, "affinity": ("weight",)}),
+            Use("reviewers", {"reviewer": ("tail",), "load": ("weight",)}),
         ),
         _json(
             "the assignment of OpenReview's matcher",
@@ -250,6 +295,7 @@ OPENREVIEW = System(
             Use("affinities", rules=(_USED,)),
             Use("papers"),
             lists=".+",
+            say="papers that got no reviewer are not in it; alternates.json of the same run, as --items, has all",
         ),
         _json("OpenReview's groups", _groups, Use("names")),
         Export(

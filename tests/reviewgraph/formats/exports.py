@@ -361,6 +361,51 @@ def start() -> list[Exported]:
     return [Exported("start.txt", ("\n".join(lines) + "\n").encode(), PLANNED)]
 
 
+def code_of(paper: str) -> str:
+    """Return what pretalx calls a paper."""
+    return "TALK" + "".join(chr(ord("A") + part) for part in divmod(int(paper), 8))
+
+
+def pretalx() -> list[Exported]:
+    scores = {(email, code_of(paper)): score for (email, paper), score in SCORES.items()}
+    head = ["Score", "Text", "Score in “Fit”", "Proposal ID", "Proposal title", "Created", "Updated", "Reviewer name"]
+    head += ["Reviewer email", "Fit"]
+    when = "2026-01-01 10:00:00.165107+00:00"
+    rows = [
+        [score, "Fine,\nso", "", code_of(paper), PAPERS[paper], when, when, REVIEWERS[email], email, "-1.50"]
+        for (email, paper), score in SCORES.items()
+    ]
+    given = [
+        {
+            "id": 1,
+            "submission": code_of(paper),
+            "text": "so",
+            "score": score,
+            "scores": [],
+            "answers": [],
+            "user": email,
+        }
+        for (email, paper), score in SCORES.items()
+    ]
+    proposals = [
+        {
+            "code": code_of(paper),
+            "title": title,
+            "speakers": [],
+            "state": "submitted",
+            "assigned_reviewers": [email for email, of in SCORES if of == paper],
+        }
+        for paper, title in PAPERS.items()
+    ]
+    around = {"count": len(given), "next": None, "previous": None}
+    return [
+        Exported("pretalx.csv", as_csv(head, rows), scores),
+        Exported("pretalx.json", as_json([dict(zip(head, row, strict=True)) for row in rows]), scores),
+        Exported("api-reviews.json", as_json({**around, "results": given}), scores),
+        Exported("api-submissions.json", as_json({**around, "results": proposals}), dict.fromkeys(scores)),
+    ]
+
+
 def people() -> list[Exported]:
     rows = [[int(paper), email, score, "so"] for (email, paper), score in SCORES.items()]
     form = [["2026/01/01 10:00:00", email, f"{paper}", score, "so"] for (email, paper), score in SCORES.items()]
@@ -385,7 +430,7 @@ def people() -> list[Exported]:
 
 
 def every() -> list[Exported]:
-    return [*hotcrp(), *openreview(), *cmt(), *easychair(), *start(), *people()]
+    return [*hotcrp(), *openreview(), *cmt(), *easychair(), *start(), *pretalx(), *people()]
 
 
 EVERY = every()

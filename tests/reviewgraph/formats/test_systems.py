@@ -9,7 +9,7 @@ from reviewgraph.formats.authors import read_authors
 from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems
-from reviewgraph.formats.side import read_affinity
+from reviewgraph.formats.side import read_affinity, read_items
 from reviewgraph.formats.systems.aliases import is_alias
 from reviewgraph.formats.systems.export import ACCEPTED
 from reviewgraph.formats.systems.known import FORMATS, SYSTEMS
@@ -21,6 +21,7 @@ from tests.reviewgraph.formats.exports import (
     PAPERS,
     REVIEWERS,
     SCORES,
+    VENUE,
     as_csv,
     as_json,
     as_spreadsheet_xml,
@@ -223,6 +224,79 @@ def test_papers_of_each_system(write):
     assert {item for (item,) in table(write(BY_NAME["Reviews.xls"].data), "papers", "item")} == set(papers)
 
 
+def stand(forum, venue):
+    content = {"title": {"value": f"On {forum}"}, "venueid": {"value": venue}}
+    return {"id": forum, "forum": forum, "invitations": [f"{VENUE}/-/Submission"], "content": content}
+
+
+def test_withdrawn_and_desk_rejected_submissions_of_openreview_are_no_papers(write):
+    venues = ["Submission", "Withdrawn_Submission", "Desk_Rejected_Submission", "Rejected_Submission"]
+    papers = write(as_json([stand(f"n{n}", f"{VENUE}/{end}") for n, end in enumerate(venues)]), "papers.json")
+    notes = []
+    assert list(read_items(papers, note=notes.append)) == ["n0", "n3"]
+    gone = "2 rows left out, whose submission is withdrawn or desk-rejected"
+    assert any(note.startswith(f"papers.json: {gone}") for note in notes)
+    # One that was withdrawn and came back bears both invitations; the venue says where it stands.
+    back = stand("n1", f"{VENUE}/Submission")
+    back["invitations"].append(f"{VENUE}/-/Withdrawn_Submission")
+    assert list(read_items(write(as_json([back]), "back.json"))) == ["n1"]
+    old = {"id": "n1", "invitation": f"{VENUE}/-/Withdrawn_Submission", "content": {"title": "T"}}
+    kept = {"id": "n2", "invitation": f"{VENUE}/-/Blind_Submission", "content": {"title": "T"}}
+    assert list(read_items(write(as_json([old, kept]), "v1.json"))) == ["n2"]
+
+
+def test_a_submission_of_easychair_that_nobody_reviews_is_a_paper_but_for_those_that_are_out(write):
+    files = easychair_files()
+    rows = [["30", "Idle"], ["31", "Gone", "withdrawn"], ["32", "Deleted", "", "yes"]]
+    more = [
+        [paper, title, *[""] * 5, *(rest or [""])[:1], "", "", "", *(rest[1:] or ["no"])]
+        for paper, title, *rest in rows
+    ]
+    files["submission.csv"] += as_csv((), more)
+    reviews = read_reviews(write(as_zip(files), "data.zip"), columns={"reviewer": "PC member"})
+    assert set(reviews.items) == {*PAPERS, "30"}
+    assert reviews.titles["30"] == "Idle"
+    assert found(reviews) == BY_NAME["data.zip"].reviews
+
+
+def test_reviews_of_papers_that_another_file_says_are_none_are_left_out(write):
+    pairs = {("ann@x.org", "3"): {}, ("ann@x.org", "4"): {}, ("bob@x.org", "3"): {}}
+    assigned = write(as_json(edges("Assignment", pairs)), "assigned.json")
+    papers = [
+        stand(note_of("3"), f"{VENUE}/Submission"),
+        stand(note_of("4"), f"{VENUE}/Withdrawn_Submission"),
+        stand(note_of("5"), f"{VENUE}/Submission"),
+    ]
+    notes = []
+    reviews = read_reviews(assigned, items=write(as_json(papers), "papers.json"), note=notes.append)
+    assert found(reviews) == {(profile(who), note_of("3")): None for who in ("ann@x.org", "bob@x.org")}
+    assert set(reviews.items) == {note_of("3"), note_of("5")}
+    assert notes[-1] == "1 review of papers that are withdrawn or not submitted left out"
+    head = ["Paper ID", "Paper Title", "Reviewer Emails", "Status"]
+    rows = [["3", "T", "ann@x.org", "Open"], ["4", "U", "bob@x.org", "Desk Rejected"]]
+    scores = write("paper,email,score\n3,ann@x.org,2\n4,bob@x.org,1\n3,bob@x.org,5\n", "scores.csv")
+    cmt = read_reviews(scores, items=write(as_csv(head, rows), "Papers.csv"), note=notes.append)
+    assert found(cmt) == {("ann@x.org", "3"): 2, ("bob@x.org", "3"): 5}
+    assert cmt.items == ("3",)
+    assert notes[-1] == "1 review of papers that are withdrawn or not submitted left out"
+
+
+def test_a_submission_of_openreview_beside_reviews_that_nobody_reviews_is_a_paper(write):
+    notes = [
+        *review_notes(2, "rating", lambda score: score, lambda email, paper: profile(email)),
+        stand("idle", f"{VENUE}/Submission"),
+    ]
+    meta = {"id": "m", "forum": "idle", "invitations": [f"{VENUE}/Submission9/-/Meta_Review"], "signatures": ["~C1"]}
+    said = []
+    reviews = read_reviews(write(as_json({"notes": notes}), "reviews.json"), note=said.append)
+    assert set(reviews.items) == {*map(note_of, PAPERS), "idle"}
+    assert not any("left out" in note for note in said)
+    notes.append({**meta, "content": {"recommendation": {"value": 3}}})
+    again = read_reviews(write(as_json({"notes": notes}), "reviews.json"), note=said.append)
+    assert (again.items, found(again)) == (reviews.items, found(reviews))
+    assert "reviews.json: 1 meta review left out" in said
+
+
 def test_what_a_file_is_taken_for_is_said_in_one_line(write):
     def notes(name, data, **options):
         said = []
@@ -238,7 +312,7 @@ def test_what_a_file_is_taken_for_is_said_in_one_line(write):
     zipped = notes("data.zip", BY_NAME["data.zip"].data, columns={"reviewer": "PC member"})
     assert [note.split(": ")[1] for note in zipped] == [
         "read as EasyChair's reviews",
-        "1 row left out, of submissions that are deleted or rejected without review",
+        "1 row left out, of submissions that are deleted, withdrawn or rejected without review",
         "1 earlier version of reviews left out",
     ]
 

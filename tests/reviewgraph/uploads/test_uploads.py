@@ -20,6 +20,8 @@ ANN, BOB = "ann@example.org", "bob.o-hara+pc@example.org"
 PAIRS = {"item": ["7", "12", "7"], "reviewer": [ANN, ANN, BOB], "affinity": [0.5, 0.25, 1.0]}
 OUTGOING = Outgoing(PAIRS, {"7": 'On <ties> & "chains"', "12": "=HYPERLINK(1)"}, PAIRS["affinity"])
 
+PROPOSED = "V/Reviewers/-/Proposed_Assignment"
+
 emails = st.from_regex(r"[a-z+.][a-z+.-]{0,4}@[a-z-]{1,5}\.org", fullmatch=True)
 many_pairs = st.lists(st.tuples(emails, st.integers(1, 30).map(str)), min_size=1, max_size=20, unique=True)
 
@@ -92,10 +94,19 @@ def test_openreview_edges_have_what_posting_asks_for() -> None:
     found = json.loads(UPLOADS["openreview"].write(OUTGOING))
     assert [(edge["tail"], edge["head"]) for edge in found] == OUTGOING.pairs
     assert [edge["weight"] for edge in found] == PAIRS["affinity"]
-    assert {edge["label"] for edge in found} == {"reviewgraph"}
-    assert "invitation" not in found[0]
-    named = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation="V/-/Assignment")))
-    assert {(edge["label"], edge["invitation"], edge["weight"]) for edge in named} == {("run 2", "V/-/Assignment", 1.0)}
+    assert not {"invitation", "label"} & set(found[0])
+    named = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation=PROPOSED)))
+    assert {(edge["label"], edge["invitation"], edge["weight"]) for edge in named} == {("run 2", PROPOSED, 1.0)}
+    own = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, invitation=PROPOSED)))
+    assert {edge["label"] for edge in own} == {"reviewgraph"}
+
+
+def test_openreview_gets_no_label_where_edges_have_none() -> None:
+    invitation = "V/Reviewers/-/Assignment"
+    found = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, invitation=invitation)))
+    assert {tuple(edge) for edge in found} == {("invitation", "head", "tail", "weight")}
+    with pytest.raises(InputError, match=r"expected no label under the invitation V/Reviewers/-/Assignment.*'run 2'"):
+        UPLOADS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation=invitation))
 
 
 def test_cmt_gets_each_submission_once() -> None:
@@ -133,9 +144,24 @@ def test_tables_are_read_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 ) -> None:
     reviewers, items = map(list, zip(*pairs, strict=True))
-    outgoing = Outgoing({"item": items, "reviewer": reviewers})
     for name in (name for name, upload in UPLOADS.items() if upload.read_back):
+        papers = [called(item, name) for item in items]
+        outgoing = Outgoing({"item": papers, "reviewer": reviewers})
         path = tmp_path_factory.mktemp("back") / "upload.csv"
         path.write_text(UPLOADS[name].write(outgoing), "utf-8")
         found = read_reviews(path).to_dict()
-        assert sorted(zip(found["reviewer"], found["item"], strict=True)) == sorted(pairs)
+        assert sorted(zip(found["reviewer"], found["item"], strict=True)) == sorted(zip(reviewers, papers, strict=True))
+
+
+def called(paper: str, system: str) -> str:
+    """Return what a system calls a paper: pretalx knows codes, others take numbers."""
+    return "TALKA" + chr(ord("A") + int(paper) % 8) + "BCD3"[int(paper) // 8] if system == "pretalx" else paper
+
+
+def test_pretalx_gets_codes_and_known_people_only() -> None:
+    written = UPLOADS["pretalx"].write(Outgoing({"item": ["TALKAA", "TALKAB", "TALKAA"], "reviewer": [ANN, ANN, BOB]}))
+    assert json.loads(written) == {ANN: ["TALKAA", "TALKAB"], BOB: ["TALKAA"]}
+    with pytest.raises(InputError, match="to pretalx: expected codes of proposals, found 1 other: 7;"):
+        UPLOADS["pretalx"].write(Outgoing({"item": ["7"], "reviewer": [ANN]}))
+    with pytest.raises(InputError, match="expected codes or addresses of reviewers, found 1 other: Ann Bo;"):
+        UPLOADS["pretalx"].write(Outgoing({"item": ["TALKAA"], "reviewer": ["Ann Bo"]}))

@@ -1,0 +1,296 @@
+"""pretalx: the exports of its pages as CSV and JSON, what its API returns, and the assignments that it imports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from reviewgraph.formats.grids import Grid, Line, from_records, to_grid
+from reviewgraph.formats.headers import normalise
+from reviewgraph.formats.problems import quote_all
+from reviewgraph.formats.systems.aliases import ALIAS, MEMBER
+from reviewgraph.formats.systems.export import Export, Rule, System, Use
+from reviewgraph.formats.tables import Table
+from reviewgraph.formats.trees import objects
+from reviewgraph.words import counted
+
+NAME = "pretalx"
+# What pretalx calls a proposal or a person: letters and digits that are not mistaken for one another.
+_CODE = re.compile(r"[A-HJ-NP-Z3789]{6,16}")
+#: Columns of the export of reviews that are no answers to questions.
+_FIXED = ("score", "text", "proposal_id", "proposal_title", "created", "updated", "reviewer_name", "reviewer_email")
+_EXTRAS = (*_FIXED[1:], "submission", "title", "state", "user", "assigned_reviewers", "speakers", "id")
+#: "Score in “Impact”": pretalx leaves these columns empty, and adds others by the names of the categories.
+_EMPTY = "score_in_"
+#: States of proposals that are not in the running, and of those decided on, which take no further review.
+_GONE = ("withdrawn", "canceled", "draft")
+_DECIDED = ("accepted", "confirmed", "rejected")
+
+
+def is_code(label: str) -> bool:
+    """Return whether a label may be what pretalx calls a proposal or a person.
+
+    >>> [is_code(label) for label in ("FCTN9J", "12", "ann@example.org")]
+    [True, False, False]
+    """
+    return bool(_CODE.fullmatch(label.strip()))
+
+
+def _coded(column: str, grid: Grid) -> bool:
+    """Return whether a column has proposals in it, each by its code."""
+    return bool(grid.lines) and all(map(is_code, grid.column(column)))
+
+
+def _page_reviews(name: str, table: Table) -> Grid | None:
+    """Return the reviews that a page exports, without columns that are always empty; None where they are others'."""
+    grid = to_grid(table)
+    if not _coded("Proposal ID", grid):
+        return None
+    kept = [place for place, text in enumerate(grid.header) if not normalise(text).startswith(_EMPTY)]
+    lines = (Line([line.cells[place] for place in kept], line.place) for line in grid.lines)
+    found = Grid(name, [grid.header[place] for place in kept], lines)
+    further = [text for text in found.header if normalise(text) not in _FIXED]
+    if further and found.position("Score") is not None:
+        found.notes.append(
+            f"Score is the category of this name where there is one, and otherwise the total; {quote_all(further)} "
+            "may be named instead, as in --columns score=NAME"
+        )
+    return found
+
+
+def _page_proposals(name: str, table: Table) -> Grid | None:
+    grid = to_grid(table)
+    return grid if _coded("ID", grid) else None
+
+
+def _records(
+    name: str, content: Any, needs: Sequence[str], extract: Callable[[str, Table], Grid | None]
+) -> Grid | None:
+    """Return the JSON of a page as the table that its CSV is."""
+    rows = objects(content)
+    if not rows or not all(set(needs) <= set(row) for row in rows):
+        return None
+    return extract(name, from_records(name, rows, "row"))
+
+
+def _results(content: Any) -> list[dict[str, Any]]:
+    """Return the objects of an answer of the API, or of a list of them."""
+    return objects(content.get("results") if isinstance(content, dict) else content)
+
+
+def _paged(grid: Grid, content: Any) -> Grid:
+    """Say that an answer of the API is one page of several."""
+    if isinstance(content, dict) and (content.get("next") or content.get("previous")):
+        grid.notes.append(
+            f"one page with {len(_results(content))} of {content.get('count')}; give all pages, or ask for more at a "
+            "time (?page_size=250)"
+        )
+    return grid
+
+
+def _one(value: Any, key: str) -> Any:
+    """Return what an object is called by a key, or the value where it is not expanded to one."""
+    return value.get(key) if isinstance(value, dict) else value
+
+
+def _category(given: Any) -> str:
+    """Return the name of a category of scores, in whatever language it has one; its number where it is not expanded."""
+    if not isinstance(given, dict):
+        return f"category {given}"
+    name = given.get("name")
+    return str(next(iter(name.values()), "") if isinstance(name, dict) else name)
+
+
+def _api_reviews(name: str, content: Any) -> Grid | None:
+    reviews = _results(content)
+    if not reviews or not all({"submission", "score", "scores"} <= set(one) for one in reviews):
+        return None
+    records = [
+        {
+            # A category may be called as a field of ours is, which then counts.
+            **{_category(score.get("category")): score.get("value") for score in objects(one["scores"])},
+            "submission": _one(one["submission"], "code"),
+            "title": _title(one["submission"]),
+            "state": _state(one["submission"]),
+            "user": _one(one.get("user"), "code"),
+            "score": one["score"],
+        }
+        for one in reviews
+    ]
+    return _paged(from_records(name, records, "review"), content)
+
+
+def _title(submission: Any) -> Any:
+    return submission.get("title") if isinstance(submission, dict) else None
+
+
+def _state(submission: Any) -> Any:
+    return submission.get("state") if isinstance(submission, dict) else None
+
+
+def _api_proposals(name: str, content: Any) -> Grid | None:
+    """Return proposals, with who is assigned to them and who speaks, by address where that is known."""
+    proposals = _results(content)
+    if not proposals or not all({"code", "title", "state", "speakers"} <= set(one) for one in proposals):
+        return None
+    records = [
+        {
+            "submission": one["code"],
+            "title": one["title"],
+            "state": one["state"],
+            "assigned_reviewers": [_one(who, "code") for who in _listed(one.get("assigned_reviewers"))],
+            "speakers": [_one(who, "email") or _one(who, "code") for who in _listed(one["speakers"])],
+        }
+        for one in proposals
+    ]
+    return _paged(from_records(name, records, "submission"), content)
+
+
+def _listed(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else []
+
+
+def _each(column: str, becomes: str, table: Table) -> Grid:
+    """Return a row for each person of a column; one without a name where a proposal has nobody there."""
+    grid = to_grid(table)
+    names = ("submission", "title", "state")
+    cells = zip(grid.lines, grid.column(column), *map(grid.column, names), strict=True)
+    lines = (Line([*others, who], line.place) for line, several, *others in cells for who in several.split(";"))
+    found = Grid(grid.name, [*names, becomes], lines)
+    found.notes = list(grid.notes)
+    return _with_decided(found)
+
+
+def _with_decided(table: Table) -> Grid:
+    """Say how many proposals take no further review."""
+    grid = table if isinstance(table, Grid) else to_grid(table)
+    states = next((one for one in ("state", "Proposal state") if grid.position(one) is not None), "")
+    papers = next(one for one in ("submission", "ID") if grid.position(one) is not None)
+    decided = {
+        paper for paper, state in zip(grid.column(papers), grid.column(states), strict=True) if state in _DECIDED
+    }
+    if states and decided:
+        count = counted(len(decided), "paper is", "papers are")
+        grid.notes.append(f"{count} decided on; pretalx takes no more reviews of them")
+    return grid
+
+
+def _api_teams(name: str, content: Any) -> Grid | None:
+    """Return address by code of those whose teams review."""
+    teams = _results(content)
+    if not teams or not all({"members", "is_reviewer"} <= set(team) for team in teams):
+        return None
+    people = [who for team in teams if team["is_reviewer"] for who in objects(team["members"])]
+    known = {str(who.get("code")): str(who["email"]) for who in people if who.get("email")}
+    if not known:
+        return None
+    return _paged(
+        from_records(name, [{ALIAS: code, MEMBER: email} for code, email in known.items()], "member"), content
+    )
+
+
+def _assignments(name: str, content: Any) -> Grid | None:
+    """Return what pretalx imports: proposals by reviewer or reviewers by proposal, told by who has an address."""
+    if not isinstance(content, dict) or not content or not all(_texts(value) for value in content.values()):
+        return None
+    pairs = [(key, one) for key, several in content.items() for one in several]
+    if not all(is_code(label) or "@" in label for pair in pairs for label in pair):
+        return None
+    swapped = _addressed(one for _, one in pairs)
+    if not pairs or (swapped and _addressed(key for key, _ in pairs)):
+        return None
+    records = [{"reviewer": one, "item": key} if swapped else {"reviewer": key, "item": one} for key, one in pairs]
+    return from_records(name, records, "pair")
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _addressed(labels: Iterable[str]) -> bool:
+    return any("@" in label for label in labels)
+
+
+def _json(what: str, extract: Callable[[str, Any], Grid | None], *uses: Use, **options: Any) -> Export:
+    return Export(NAME, what, uses, container="json", extract=extract, extras=_EXTRAS, **options)
+
+
+def _standing(column: str) -> Rule:
+    return Rule(column, lambda state: state not in _GONE, "proposal is withdrawn, cancelled or a draft", means="out")
+
+
+_REVIEWED = Use(
+    "reviews",
+    {
+        "item": ("Proposal ID",),
+        "reviewer": ("Reviewer email", "Reviewer name"),
+        "score": ("Score",),
+        "title": ("Proposal title",),
+        "submitted_at": ("Created",),
+    },
+)
+_PROPOSED = Use(
+    "papers",
+    {"item": ("ID",), "title": ("Proposal title",)},
+    rules=(_standing("Proposal state"),),
+    reshape=_with_decided,
+)
+_PAPER = {"item": ("submission",)}
+#: A proposal without a reviewer is one that nobody reviews.
+_USED = Rule("reviewer", bool)
+_SPOKEN = Rule("speaker", bool)
+
+PRETALX = System(
+    NAME,
+    "pretalx",
+    (
+        Export(
+            NAME,
+            "pretalx's reviews",
+            (_REVIEWED,),
+            ("proposal_id", "reviewer_email|reviewer_name"),
+            extract=_page_reviews,
+            extras=_EXTRAS,
+        ),
+        Export(
+            NAME,
+            "pretalx's proposals",
+            (_PROPOSED,),
+            ("id", "proposal_title|proposal_state"),
+            extract=_page_proposals,
+            extras=_EXTRAS,
+        ),
+        _json("pretalx's reviews", partial(_records, needs=("Proposal ID",), extract=_page_reviews), _REVIEWED),
+        _json("pretalx's proposals", partial(_records, needs=("ID",), extract=_page_proposals), _PROPOSED),
+        _json(
+            "pretalx's reviews",
+            _api_reviews,
+            Use("reviews", {**_PAPER, "reviewer": ("user",), "score": ("score",)}, rules=(_standing("state"),)),
+        ),
+        _json(
+            "pretalx's proposals",
+            _api_proposals,
+            Use(
+                "assignments",
+                _PAPER,
+                rules=(_standing("state"), _USED),
+                reshape=partial(_each, "assigned_reviewers", "reviewer"),
+            ),
+            Use("papers", _PAPER, rules=(_standing("state"),), reshape=_with_decided),
+            Use(
+                "conflicts",
+                _PAPER | {"reviewer": ("speaker",)},
+                (_SPOKEN,),
+                reshape=partial(_each, "speakers", "speaker"),
+            ),
+            Use(
+                "authors", _PAPER | {"author": ("speaker",)}, (_SPOKEN,), reshape=partial(_each, "speakers", "speaker")
+            ),
+            lists=".+",
+        ),
+        _json("pretalx's teams", _api_teams, Use("names"), Use("reviewers", {"reviewer": (MEMBER,)})),
+        _json("assignments for pretalx", _assignments, Use("assignments")),
+    ),
+)
