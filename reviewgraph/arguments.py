@@ -110,7 +110,7 @@ KINDS: dict[str, Kind] = {
 #: Objects, known by the name of their class: importing them here would load what is not used.
 OBJECTS = (
     "Assumptions", "Columns", "Components", "Graph", "MultiGraph", "Plan", "Posterior", "Selection",
-    "Stream",
+    "Spellings", "Stream",
 )  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def read_reviews(
     given = [columns_of(wanted, table.name) for table in tables]
     # Malformed rows of all files gather in one message.
     problems = Problems()
-    known = spellings or Spellings()
+    known = Spellings() if spellings is None else spellings
     parts: Sequence[_Part] = [
         _read_part(table, file, given[file], grades, problems, say, known) for file, table in enumerate(tables)
     ]
@@ -238,7 +238,9 @@ def _settled(
     kept = [_without(part, lambda *pair: pair in meta) for part in live] if meta else live
     lost = sum(len(part.lines) for part in parts) - sum(len(part.lines) for part in live)
     if lost:
-        note(f"{counted(lost, 'review')} of papers that are withdrawn or not submitted left out")
+        note(
+            f"{counted(lost, 'review')} of papers that are withdrawn, rejected without review or not submitted left out"
+        )
     if meta:
         note(f"{counted(len(meta), 'meta review')} left out")
     # What one file hides another may show.

@@ -73,7 +73,7 @@ def read_dates(
     given = {path: columns_of(wanted, path) for path in paths}
     files = [open_table(path, _ROLES, own, _quiet, kind="reviews", format=format) for path, own in given.items()]
     tables, names = read_names(files)
-    known = spellings or Spellings()
+    known = Spellings() if spellings is None else spellings
     parts = [_read(table, columns_of(wanted, table.name), names, problems, known) for table in tables]
     problems.raise_any()
     people, papers, submitted, asked, knows = zip(*parts, strict=True)

@@ -46,6 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "conflicts.csv": ["item,reviewer", "P01,R02"],
         "pcassignments.csv": ["paper,action,email", *emails],
         "papers.csv": ["item", *papers],
+        "data.csv": ["ID,Title,Status", *(f"{paper[1:].lstrip('0')},On {paper},Submitted" for paper in papers)],
         "reviewers.csv": ["reviewer", *reviewers],
         "affinity.csv": ["item,reviewer,affinity", *rows],
     }.items():

@@ -50,8 +50,8 @@ class Asked:
         largest, who = int(self.extra[0]), self._names(self.codes[self.extra == self.extra[0]])
         if self.codes.size == 1:
             return f"{who[0]} gets {'it' if largest == 1 else f'all {largest:,} of them'}."
-        if largest == 1:
-            return "Nobody gets more than one of them."
+        if len(who) == self.codes.size:
+            return f"Nobody gets more than {'one' if largest == 1 else largest} of them."
         if len(who) > NAMED:
             return f"The largest extra load is {largest:,}, for {len(who):,} reviewers."
         *others, last = who

@@ -51,6 +51,7 @@ SIDES = [
         (side.read_bids, "data.zip", DOWNLOAD),
         (side.read_conflicts, "data.zip", DOWNLOAD),
         (side.read_items, "data.zip", DOWNLOAD),
+        (side.read_listing, "data.zip", DOWNLOAD),
         (side.read_reviewers, "data.zip", DOWNLOAD),
         (read_authors, "data.zip", DOWNLOAD),
         (side.read_bids, "bids.tsv", as_csv(BID, BIDDEN, "\t")),
