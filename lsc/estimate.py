@@ -73,7 +73,7 @@ class Estimate(Pictured):
 
     def ranking(self) -> list[Label]:
         """Items that have a score, best first, ties by index."""
-        return self.select(int(np.isfinite(self.quality).sum()))
+        return [self.items[i] for i in best_first(self.quality).tolist()]
 
     @checked
     def select(self, n: int) -> list[Label]:
@@ -84,11 +84,8 @@ class Estimate(Pictured):
         InputError
             If ``n`` is negative or more than the number of items with a score.
         """
-        order = best_first(self.quality)
-        if not 0 <= n <= order.size:
-            message = f"n: expected 0 to {order.size} items to select (those with a score), found {n}"
-            raise InputError(message)
-        return [self.items[i] for i in order[:n].tolist()]
+        expect_number(n, self.quality)
+        return [self.items[i] for i in best_first(self.quality)[:n].tolist()]
 
     def on_scale_of(self, references: Valued) -> ReferenceLine:
         """Return the items' places on the scale of some references: a straight line through them, drawn afterwards.
@@ -167,6 +164,14 @@ def plain_averages(reviews: Reviews) -> FloatArray:
     total = np.bincount(item, score, reviews.n_items)
     average: FloatArray = np.divide(total, count, out=np.full(reviews.n_items, np.nan), where=count > 0)
     return average
+
+
+def expect_number(n: int, quality: FloatArray) -> None:
+    """Raise InputError unless ``n`` of the items with a quality can be selected."""
+    scored = int(np.isfinite(quality).sum())
+    if not 0 <= n <= scored:
+        message = f"n: expected 0 to {scored} items to select (those with a score), found {n}"
+        raise InputError(message)
 
 
 def best_first(value: FloatArray) -> IntArray:

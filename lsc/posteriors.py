@@ -172,13 +172,9 @@ class PosteriorEstimate(Estimate):
         found = super().to_dict()
         found["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in found["items"]]
         intervals = np.sort(self.reviews.printed(self.interval()), axis=1).tolist()
-        chances = [None] * len(intervals) if selection is None else selection.chance.tolist()
+        chances = [None] * len(intervals) if selection is None else selection.probability
         for row, interval, chance in zip(found["items"], intervals, chances, strict=True):
-            known = row["quality"] is not None
-            row |= {
-                "interval": interval if np.isfinite(interval[0]) else None,
-                "probability": chance if known else None,
-            }
+            row |= {"interval": interval if np.isfinite(interval[0]) else None, "probability": chance}
         gain = self.gain if self.beliefs.signal else None
         told = None if gain is None or np.isnan(gain.relative) else gain._asdict()
         found |= {"status": self.status.value, "gain": told}
@@ -190,13 +186,28 @@ class PosteriorEstimate(Estimate):
         low, high = np.sort(self.reviews.printed(self.interval()), axis=1).T.tolist()
         found |= {"interval_low": low, "interval_high": high}
         if selection is not None:
-            found["probability"] = selection.chance.tolist()
+            found["probability"] = selection.probability
         return found
 
     @property
     def reviewers(self) -> Reviewers:
         """Severity, stretch and noise of every reviewer, with intervals, shapes (M,)."""
         return self.beliefs.reviewers
+
+    @checked
+    def select(self, n: int, *, across_groups: bool = False) -> list[Label]:
+        """Return the ``n`` best items, best first, ties by index, as :meth:`selection` selects them.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative or more than the number of items with a score.
+        Incomparable
+            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
+            of the items with a score, or fewer than ``n``.
+        """
+        selection = self.selection(n, across_groups=across_groups)
+        return selection.named(selection.best)
 
     @checked
     def interval(self, level: float = LEVEL) -> FloatArray:
@@ -225,7 +236,7 @@ class PosteriorEstimate(Estimate):
         InputError
             If there is no such picture, or ``select`` is negative or more than the number of items with a score.
         Incomparable
-            If no review connects the items, and ``select`` is given.
+            If ``select`` is given and :meth:`selection` raises it.
         """
         return self._picture(name, selection=None if select is None else self.selection(select))
 
@@ -293,6 +304,8 @@ class PosteriorEstimate(Estimate):
     def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
         """Sort items into in, to be discussed and out, ``n`` being selected.
 
+        Where no review connects all items, ``n`` are selected in the largest group and the others are set aside.
+
         Parameters
         ----------
         n
@@ -309,7 +322,8 @@ class PosteriorEstimate(Estimate):
             If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
             one half.
         Incomparable
-            If no review connects the items and ``across_groups`` is not set.
+            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
+            of the items with a score, or fewer than ``n``.
         """
         known = self.quality, self.beliefs.order_error, self.average, self.group
         return select(tuple(self.items), *known, n, error_rate=error_rate, across_groups=across_groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -36,10 +36,12 @@ class Selection:
     chance
         Shape (N,): probability of being among the best n; 0 without a score.
     ranked
-        Codes of all papers with a score, best first.
+        Codes of all papers that can be selected, best first: those with a score, or those of the largest group.
     comparable
         Shape (N,): whether the paper is connected with most of the others; one that is not is never in without
         discussion.
+    aside
+        Codes of the papers with a score that no review connects to ``ranked``, and that are set aside.
     """
 
     labels: Sequence[Label]
@@ -50,6 +52,7 @@ class Selection:
     chance: FloatArray
     ranked: IntArray
     comparable: BoolArray
+    aside: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     @cached_property
     def _sure(self) -> BoolArray:
@@ -83,11 +86,20 @@ class Selection:
 
     @property
     def lists(self) -> list[str | None]:
-        """Where each paper is, N of ``"in"``, ``"discuss"`` and ``"out"``; None without a score."""
+        """Where each paper is, N of ``"in"``, ``"discuss"``, ``"out"`` and ``"aside"``; None without a score."""
         found: list[str | None] = [None] * self.chance.size
-        for name, papers in (("in", self.certain), ("discuss", self.discuss), ("out", self.out)):
+        lists = {"in": self.certain, "discuss": self.discuss, "out": self.out, "aside": self.aside}
+        for name, papers in lists.items():
             for paper in papers.tolist():
                 found[paper] = name
+        return found
+
+    @property
+    def probability(self) -> list[float | None]:
+        """Chances as they are printed: None for papers that cannot be selected."""
+        found: list[float | None] = [None] * self.chance.size
+        for paper in self.ranked.tolist():
+            found[paper] = float(self.chance[paper])
         return found
 
     @property
@@ -136,6 +148,7 @@ class Selection:
         """Return the selection as the command's ``--json`` prints it."""
         return {
             "selected": self.named(self.best),
+            "set_aside": self.named(self.aside),
             "certain": self.named(self.certain),
             "discuss": [{"item": self.labels[i], "probability": float(self.chance[i])} for i in self.discuss.tolist()],
             "error_rate": self.error_rate,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsc.inference.describing import middle_half
+from lsc.words.aside import aside_lines
 from lsc.words.references import measured_line
 from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, summed_up, table
 from reviewgraph.words import counted, listed, noun
@@ -140,6 +141,7 @@ def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
     lines = [
         f"Selecting {counted(n, 'paper')}. Of the {n} of highest quality, {wrong:.1f} are expected not to be among the "
         f"truly best {n}; of the {n} of highest average, {by_average:.1f}.",
+        *aside_lines(selection_labels(result, selection.aside), result.group[selection.aside], selection.ranked.size),
         "",
         f"In, at least {stated} sure{number}: {_names(result, selection.certain)}",
     ]
