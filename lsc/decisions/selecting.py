@@ -62,7 +62,8 @@ def comparable(quality: FloatArray, group: IntArray, n: int, *, across_groups: b
     largest, total = int(size.max()), int(size.sum())
     most = largest >= LARGEST_SHARE * total
     if most and largest >= n:
-        return scored & (group == groups[int(size.argmax())])
+        inside: BoolArray = scored & (group == groups[int(size.argmax())])
+        return inside
     short = f"{n:,} are to be selected" if most else f"less than {100 * LARGEST_SHARE:.0f} %"
     message = (
         f"select: no review connects the {groups.size:,} groups of papers, so nothing says how they compare, and the "

@@ -80,6 +80,23 @@ class Selection:
         return found[np.argsort(-self.chance[found], kind="stable")]
 
     @cached_property
+    def nearest(self) -> IntArray:
+        """The same, those first whose chances lie nearest to that at the line, where a second look changes most."""
+        ordered = np.sort(self.chance[self.ranked])[::-1]
+        line = float(ordered[max(self.n - 1, 0) : self.n + 1].mean()) if ordered.size else 0.0
+        return self.discuss[np.argsort(np.abs(self.chance[self.discuss] - line), kind="stable")]
+
+    @cached_property
+    def drawn(self) -> IntArray:
+        """Codes of the random-selection group, best first: the papers among which a lottery draws."""
+        return self.ranked[(self.lottery[self.ranked] > 0) & (self.lottery[self.ranked] < 1)]
+
+    @property
+    def places(self) -> int:
+        """How many of the random-selection group a lottery draws."""
+        return self.n - int((self.lottery == 1).sum())
+
+    @cached_property
     def out(self) -> IntArray:
         """Codes of the papers that are out, best first."""
         return self.ranked[self._hopeless[self.ranked]]

@@ -92,7 +92,7 @@ class StreamedPosterior(StreamedEstimate):
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None."""
-        told = {"method": "posterior", "status": self.status.value, "gain": None}
+        told = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
         return {**super().to_dict(), **told, **({} if selection is None else selection.to_dict())}
 
     def parts(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:

@@ -86,6 +86,6 @@ def _decisions(result: StreamedPosterior, selection: Selection) -> list[str]:
         f"{selection.expected_wrong_by_average:,.1f}.",
         *aside_lines(selection.named(selection.aside), result.group[selection.aside], selection.ranked.size),
         f"In, at least {stated} sure ({selection.certain.size:,}): {names(selection.certain)}",
-        f"To discuss ({selection.discuss.size:,}), the likeliest first: {names(selection.discuss)}",
+        f"To discuss ({selection.discuss.size:,}), nearest to the line first: {names(selection.nearest)}",
         f"Out, at least {stated} sure: {counted(selection.out.size, 'paper')}.",
     ]

@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 from reviewgraph.report.pictures.svg import Drawing
 
-#: Ratios that are marked on an axis of ratios.
+#: Ratios that are marked on an axis of ratios; where fewer than three of them lie on it, round numbers are.
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-#: Those that are marked where fewer than three of these lie on it.
-FINE = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0)
 
 
 class Scale(NamedTuple):
@@ -79,8 +77,7 @@ def upward(
 
 def _ratios(scale: Scale) -> list[tuple[float, float]]:
     """Return ratios to be marked on a scale of logarithms, each with its logarithm."""
-    for ratios in (RATIOS, FINE):
-        found = [(math.log(ratio), ratio) for ratio in ratios if scale.low <= math.log(ratio) <= scale.high]
-        if len(found) > 2:
-            break
-    return found
+    found = [ratio for ratio in RATIOS if scale.low <= math.log(ratio) <= scale.high]
+    if len(found) < 3:
+        found = Scale(math.exp(scale.low), math.exp(scale.high), scale.start, scale.end).ticks()
+    return [(math.log(ratio), ratio) for ratio in found]

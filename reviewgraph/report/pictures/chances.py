@@ -21,7 +21,7 @@ MEANINGS = [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
 
 
 def grey_zone(chance: FloatArray, kinds: Sequence[str], names: Sequence[str], error_rate: float, width: int) -> Drawing:
-    """Draw papers from the likeliest on, the zone of doubt shaded.
+    """Draw papers from the likeliest on, the zone of doubt in grey.
 
     Parameters
     ----------
