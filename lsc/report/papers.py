@@ -85,9 +85,9 @@ def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
         words.append(f"The funding line at {line:.2f} lies below the best {selection.n:,}.")
     words.append(
         f"Random-selection group: the {counted(drawn.size, 'paper')} with a chance between "
-        f"{percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)} of being among them, which the scores "
-        f"cannot tell apart at the line; --lottery draws {counted(selection.places, 'place')} among them. The grey ground "
-        "reaches from the first to the last of them."
+        f"{percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)} of being among them, which the "
+        f"scores cannot tell apart at the line; --lottery draws {counted(selection.places, 'place')} among them. The "
+        "grey ground reaches from the first to the last of them."
         if drawn.size
         else "No random-selection group: the scores tell all papers apart at the line."
     )
