@@ -37,7 +37,7 @@ NO_DIFFERENCES = (
     "These scores show no differences between reviewers: there is nothing to correct. "
     "What follows are averages, those of few reviews drawn to the middle."
 )
-_AGAINST = "do not rely on the correction alone"
+_AGAINST = "Do not rely on the correction alone"
 
 
 def opening(result: PosteriorEstimate) -> list[str]:
@@ -86,14 +86,15 @@ def worth(result: PosteriorEstimate) -> str:
     better, error = 100.0 * gain.relative, 100.0 * gain.standard_error
     digits = 0 if error >= 1.0 else 1
     less = "less" if better >= 0 else "more"
-    found = (
-        "How each reviewer orders her papers is predicted from the scores of the others, corrected for reviewers, with "
-        f"{abs(better):.{digits}f} % {less} squared error than from averages, give or take {error:.{digits}f}"
-    )
     if better > SURE * error:
-        return f"{found}: the correction helps."
-    told = "these scores cannot tell whether the correction helps" if better >= -SURE * error else _AGAINST
-    return f"{found}: {told}. Where its order and the average's differ, look at the paper."
+        head, end = "The correction helps", ""
+    else:
+        head = "These scores cannot tell whether the correction helps" if better >= -SURE * error else _AGAINST
+        end = " Where its order and the average's differ, look at the paper."
+    return (
+        f"{head}: it predicts how held-out reviewers rank their papers with {abs(better):.{digits}f} % {less} squared "
+        f"error than averages do, +- {error:.{digits}f} (standard error).{end}"
+    )
 
 
 def papers(result: PosteriorEstimate, selection: Selection | None = None) -> list[str]:

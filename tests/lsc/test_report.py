@@ -67,7 +67,7 @@ def test_every_number_of_the_terminal_stands_in_the_report(options: tuple[str, .
 
 def test_the_table_of_papers_holds_what_the_file_does() -> None:
     html, _ = report("--select", "5", "-o", "papers.csv")
-    papers, reviewers = Page(html).data
+    _, papers, reviewers = Page(html).data
     lines = Path("papers.csv").read_text().splitlines()
     header, first = lines[0].split(","), dict(zip(lines[0].split(","), lines[1].split(","), strict=True))
     assert "interval_low" in header
