@@ -9,9 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc.decisions.selecting import comparable
 from lsc.errors import UndeterminedWarning
-from lsc.estimate import Estimate, best_first, plain_averages
+from lsc.estimate import Estimate, best_first, comparable, plain_averages
 from lsc.evidence.optimality import Residuals, residuals, scale
 from lsc.evidence.scale import ReportingScale, reporting_scale
 from lsc.evidence.scoring_functions import ScoringFunction, fit_through

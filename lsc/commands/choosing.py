@@ -41,8 +41,8 @@ def choose(result: Estimate, share: Share | None, *, error_rate: float, across_g
     import warnings
 
     from lsc.calibration import Calibration
-    from lsc.decisions.selecting import comparable
     from lsc.errors import Incomparable, UndeterminedWarning
+    from lsc.estimate import comparable
     from lsc.posteriors import PosteriorEstimate
 
     if share is None:
