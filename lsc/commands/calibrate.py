@@ -188,7 +188,9 @@ def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
     choice, extras = asked.of(result)
     closing = [*_known(result, choice, [], output), *starmap(offered, _next(result, choice, asked.select))]
     page = page_of(result, choice.selection)
-    return document(result, choice.selection, page, given_table(), extras=extras.lines, closing=closing)
+    return document(
+        result, choice.selection, page, given_table(), lists=choice.lists, extras=extras.lines, closing=closing
+    )
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:

@@ -29,6 +29,7 @@ def document(
     page: Page,
     subject: str,
     *,
+    lists: Sequence[str | None] | None = None,
     extras: Sequence[str] = (),
     closing: Sequence[str] = (),
 ) -> Document:
@@ -44,12 +45,14 @@ def document(
         What the terminal shows.
     subject
         What was calibrated: the files.
+    lists
+        Whether each paper is in or out, where papers were selected, whatever the method knows.
     extras
         Further lines of the terminal: lots, an account, the scale of references.
     closing
         What the command adds: what is known now, and what to type next.
     """
-    good, head, lead, remarks = _verdict(result, selection, page)
+    good, head, lead, remarks = _verdict(result, selection, lists, page)
     printed = [*page.opening, "", *page.body, *extras, "", *page.closing, *closing]
     last = [line for line in closing if line]
     sections = [
@@ -73,11 +76,16 @@ def document(
     )
 
 
-def _verdict(result: Estimate, selection: Selection | None, page: Page) -> tuple[bool | None, str, str, list[str]]:
+def _verdict(
+    result: Estimate, selection: Selection | None, lists: Sequence[str | None] | None, page: Page
+) -> tuple[bool | None, str, str, list[str]]:
     """Return whether there is something to hope for, the verdict in short and at length, and remarks."""
     lead, *remarks = page.opening or [f"Qualities by the method {result.method}."]
     if not isinstance(result, PosteriorEstimate):
-        return True, "Scores on one scale", lead, remarks
+        if lists is None:
+            return True, "Scores on one scale", lead, remarks
+        inside, out = (sum(where == name for where in lists) for name in ("in", "out"))
+        return None, f"{counted(inside, 'paper is', 'papers are')} in, {out:,} out", lead, remarks
     if selection is None:
         return *headline(result), lead, remarks
     # The decision first, then what the correction is worth.

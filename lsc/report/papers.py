@@ -82,7 +82,7 @@ def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
     shown = "All papers" if order.size == ranks.size else f"Papers of rank {first + 1:,} to {first + order.size:,}"
     words = [f"{shown} from the best on, each with its 90 % interval."]
     if line is not None:
-        words.append(f"The funding line at {line:.2f} lies below the best {selection.n:,}.")
+        words.append(f"The funding line at {line:.2f} parts the best {selection.n:,} from the others.")
     words.append(
         f"Random-selection group: the {counted(drawn.size, 'paper')} with a chance between "
         f"{percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)} of being among them, which the "

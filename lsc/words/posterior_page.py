@@ -48,7 +48,7 @@ def opening(result: PosteriorEstimate) -> list[str]:
     if (groups := int((sizes > 0).sum())) > 1:
         lines.append(
             f"Papers of different groups cannot be compared: no review connects the {groups} groups; the largest has "
-            f"{sizes.max()} of {scored.sum()} papers. Ranks are within a group."
+            f"{sizes.max():,} of {scored.sum():,} papers. Ranks are within a group."
         )
     if known := result.beliefs.reference_item.size:
         lines.append(measured_line(known))

@@ -143,7 +143,9 @@ def test_every_paper_opens_to_scores_that_add_up_to_its_quality(options: tuple[s
 
 
 def test_methods_without_accounts_open_papers_to_their_scores() -> None:
-    every = folds(report("--method", "average", "--select", "3")[0]).values()
+    html = report("--method", "average", "--select", "3")[0]
+    assert "3 papers are in, 17 out" in html
+    every = folds(html).values()
     who = {line.split(" gave ")[0] for _, lines in every for line in lines}
     assert who == {row[0] for row in calibratable()}
 

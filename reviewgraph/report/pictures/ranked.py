@@ -101,7 +101,7 @@ def ranked(
         drawing.box(start, top, end - start, HEIGHT, "zone", zone[2])
         drawing.text((start + end) / 2, top + 14, zone[2], "tick", "middle")
     upward(drawing, y, left, right, up, logarithmic=logarithmic)
-    across(drawing, x, bottom, bottom, along, width // 90, whole=True)
+    across(drawing, x, bottom, bottom, along, max(4, width // 90), whole=True)
     height = _heights(y, found.value, logarithmic=logarithmic)
     draw_intervals(drawing, found, x, y, logarithmic=logarithmic, first=first)
     if line is not None:
