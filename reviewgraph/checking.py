@@ -134,7 +134,8 @@ class Report(Pictured):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the command's ``--json`` prints it."""
-        found = self.structure.to_dict()
+        found, unlisted = self.structure.to_dict(), self.reviews.origin.unlisted
+        found["unlisted"] = None if unlisted is None else {"papers": unlisted.which, "listed_in": unlisted.beside}
         found["expected_error"] = self.expected.to_dict() if self.reviews.n_items else None
         found |= self.losses.to_dict()
         if self.as_of_now is not None:
@@ -155,11 +156,16 @@ class Report(Pictured):
         return self.structure.headline()
 
     def page(self) -> str:
-        """Return the check as a page for people, the verdict first."""
+        """Return the check as a page for people: what is missing, then the verdict."""
         return "\n".join(
             [
-                page(self.structure, self.as_of_now, self.scored, certain=self.scored_recovery_resilient),
-                *(["", *self.violations.lines()] if self.violations else []),
+                page(
+                    self.structure,
+                    self.as_of_now,
+                    self.scored,
+                    self.violations,
+                    certain=self.scored_recovery_resilient,
+                ),
                 *expectations(self.expected),
                 *losses(self.losses),
             ]

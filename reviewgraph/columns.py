@@ -2,12 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import re
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.labels import Label
 from reviewgraph.words import counted
+
+
+class Unlisted(NamedTuple):
+    """Papers that an export cannot hold, and the download of its system that lists all papers.
+
+    Parameters
+    ----------
+    which
+        "papers that nobody reviews".
+    download
+        The download that lists all, as messages call it.
+    names
+        How the name of the export ends, as a regular expression, and in its place that of the other download.
+    file
+        The export; nothing until it is read.
+    """
+
+    which: str
+    download: str
+    names: tuple[str, str]
+    file: str = ""
+
+    @property
+    def beside(self) -> str:
+        """The name that the other download has beside this file.
+
+        >>> Unlisted("", "", ("scores.csv", "data.csv"), "may/conf-scores.csv").beside
+        'may/conf-data.csv'
+        """
+        own, other = self.names
+        start, replaced = re.subn(f"{own}$", "", self.file)
+        return (start if replaced else os.path.join(os.path.dirname(self.file), "")) + other
+
+    @property
+    def words(self) -> str:
+        """What a chair has to know first."""
+        return (
+            f"{self.file} cannot hold {self.which}. {self.download} lists all papers: add --items "
+            f"{shlex.quote(self.beside)}"
+        )
+
+
+class Origin(NamedTuple):
+    """What the system that reviews come from says beyond their rows.
+
+    Parameters
+    ----------
+    unlisted
+        Which papers cannot be among the items, since its export holds reviewed papers only; None where the items are
+        all there are, or nobody knows.
+    outsiders
+        Reviewers who are not of the committee; None where nobody knows who is.
+    """
+
+    unlisted: Unlisted | None = None
+    outsiders: Collection[Label] | None = None
+
+
+#: Reviews that come from no system that is known.
+UNKNOWN = Origin()
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +92,8 @@ class Columns:
         Title by the label of an item, where known; none by default.
     lower_is_better
         1 is the best score; false by default.
+    origin
+        What the system that they come from says beyond them; nothing by default.
     row_name
         Says where row number r (from 0) came from, for messages; by default "row r".
     """
@@ -40,6 +106,7 @@ class Columns:
     scored: BoolArray | None = None
     titles: Mapping[Label, str] = field(default_factory=dict)
     lower_is_better: bool = False
+    origin: Origin = UNKNOWN
     row_name: Callable[[int], str] = "row {}".format
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The check as a page for people: the verdict first, in a chair's words, where items are papers."""
+"""The check as a page for people: what is missing today, then the verdict, in a chair's words; items are papers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,22 @@ if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
     from reviewgraph.components import Components
     from reviewgraph.labels import Label
+    from reviewgraph.reviews import Reviews
     from reviewgraph.structure import Structure
+    from reviewgraph.violations import Violations
+
+
+#: What no verdict says.
+PRECISE = "Comparable does not mean precise: noisy scores still need enough reviews per paper."
 
 
 def page(
-    structure: Structure, as_of_now: Structure | None = None, scored: Components | None = None, *, certain: bool = False
+    structure: Structure,
+    as_of_now: Structure | None = None,
+    scored: Components | None = None,
+    violations: Violations | None = None,
+    *,
+    certain: bool = False,
 ) -> str:
     """Return the whole page.
 
@@ -31,56 +42,107 @@ def page(
         The same for the reviews that have scores, where some have and some have not.
     scored
         Doubly connected components by the scores themselves, where there are scores.
+    violations
+        What is broken of conflicts, loads and demands, where that was looked at.
     certain
-        Whether those make all papers comparable for certain; false by default.
+        Whether the scores themselves make all papers comparable for certain; false by default.
     """
-    lines = opening(structure, as_of_now, scored, certain=certain)
-    return "\n".join(
-        [*lines, "", *facts(structure.reviews, int(structure.reviews.scored.sum())), "", *groups(structure)]
-    )
+    lines = [
+        *unlisted(structure.reviews),
+        *(f"{words}." for words in today(structure, as_of_now, violations)),
+        *verdicts(structure, as_of_now),
+        PRECISE,
+        *by_scores(scored, certain=certain),
+        *("", *facts(structure.reviews, int(structure.reviews.scored.sum()))),
+        *("", *groups(structure)),
+        *(["", *violations.lines()] if violations else []),
+    ]
+    return "\n".join(lines)
 
 
-def opening(
-    structure: Structure, as_of_now: Structure | None = None, scored: Components | None = None, *, certain: bool = False
-) -> list[str]:
-    """Return the verdict, and what belongs beside it, a line each; takes what :func:`page` takes."""
-    lines = [verdict(structure)]
+def unlisted(reviews: Reviews) -> list[str]:
+    """Return which papers a file cannot hold, and where they are listed, as a sentence; nothing where none is known."""
+    return [f"{reviews.origin.unlisted.words}."] if reviews.origin.unlisted else []
+
+
+def today(structure: Structure, as_of_now: Structure | None, violations: Violations | None) -> list[str]:
+    """Return what is missing, a sentence each without its point; nothing where every review is in and no rule broken.
+
+    Takes what :func:`page` takes.
+    """
+    reviews, later, found = structure.reviews, "", list[str]()
+    unread = int((reviews.reviews_per_item == 0).sum())
     if as_of_now is not None:
-        # Two verdicts: what holds today stands below what the planned reviews will make of it.
-        lines[0] = f"If all {counted(structure.reviews.n_reviews, 'review')} arrive: {lines[0]}"
-        lines.append(f"As of now, with {counted(as_of_now.reviews.n_reviews, 'score')}: {verdict(as_of_now)}")
-    lines.append("Comparable does not mean precise: noisy scores still need enough reviews a paper.")
-    if scored is not None:
-        lines.append(_by_scores(scored, certain))
-    return lines
+        there, later = as_of_now.reviews, ", even when all are in"
+        empty = int((there.reviews_per_item == 0).sum())
+        of = f"{there.n_reviews:,} of {counted(reviews.n_reviews, 'review')} {noun(there.n_reviews, 'is', 'are')} in"
+        none = counted(empty, "paper has none", "papers have none") if empty else "every paper has one or more"
+        nobody = f", {unread:,} of them no reviewer" if empty > unread > 0 else ""
+        found.append(f"{of}; {none}{nobody}")
+        unread = unread if unread == empty else 0
+    if unread:
+        of = f"{unread:,} of {counted(reviews.n_items, 'paper')} {noun(unread, 'has', 'have')}"
+        found.append(f"{of} no {reviewer_or_review(reviews)}")
+    return [*found, *([] if violations is None else violations.sentences(later))]
 
 
-def verdict(structure: Structure) -> str:
-    """Return what a chair may say of these reviews, in one or two sentences."""
-    n_items = structure.reviews.n_items
+def reviewer_or_review(reviews: Reviews) -> str:
+    """Return what papers without a review lack: files of scores alone do not say who has reviewers."""
+    return "review" if reviews.scored.all() else "reviewer"
+
+
+def verdicts(structure: Structure, as_of_now: Structure | None = None) -> list[str]:
+    """Return the verdict; where scores are missing, that for when all are in, and that of today."""
+    if as_of_now is None:
+        return [verdict(structure)]
+    return [
+        f"If all {counted(structure.reviews.n_reviews, 'review')} arrive: {verdict(structure)}",
+        f"As of now, with {counted(as_of_now.reviews.n_reviews, 'score')}: {verdict(as_of_now, late=True)}",
+    ]
+
+
+def verdict(structure: Structure, *, late: bool = False) -> str:
+    """Return what a chair may say of these reviews, in one or two sentences.
+
+    Parameters
+    ----------
+    structure
+        Of the reviews.
+    late
+        Whether others are still to come, so that papers without a review may have reviewers; false by default.
+    """
+    n_items, of = structure.reviews.n_items, of_this_file(structure.reviews)
     missing = f"{counted(structure.degrees_of_freedom, 'link')} missing (degrees of freedom)"
     if structure.level is not None:
-        papers = f"All {n_items:,} papers are" if n_items != 1 else "The one paper is"
+        papers = f"All {n_items:,} papers{of} are" if n_items != 1 else f"The one paper{of} is"
         groups = f"{counted(len(structure.doubly_connected), 'group')} (doubly connected components)"
         return level_named(structure.level).verdict(papers, groups, missing)
     unreviewed = int((structure.reviews.reviews_per_item == 0).sum())
-    nobody = f" {counted(unreviewed, 'paper')} nobody reviews." if unreviewed else ""
+    nobody = f" {counted(unreviewed, 'paper')} nobody reviews." if unreviewed and not late else ""
     pieces = len(structure.connected)
     if pieces > 1:
         return (
-            f"The {n_items:,} papers cannot all be compared: they fall into {pieces:,} pieces "
+            f"The {n_items:,} papers{of} cannot all be compared: they fall into {pieces:,} pieces "
             f"without a common reviewer (connected components); {missing}.{nobody}"
         )
     return f"The papers cannot be compared.{nobody}"
 
 
-def _by_scores(scored: Components, certain: bool) -> str:
+def of_this_file(reviews: Reviews) -> str:
+    """Return what is said behind "papers" where there may be others, which the file cannot hold."""
+    return " of this file" if reviews.origin.unlisted else ""
+
+
+def by_scores(scored: Components | None, *, certain: bool) -> list[str]:
+    """Return what the scores themselves say, a line where there are scores; takes what :func:`page` takes."""
+    if scored is None:
+        return []
     if certain:
-        return "Going by the scores themselves, too: all papers are comparable for certain."
-    return (
+        return ["Going by the scores themselves, too: all papers are comparable for certain."]
+    return [
         f"Going by the scores themselves: {counted(len(scored), 'group')}, the largest of "
         f"{counted(scored.largest_cover, 'paper')} (equal scores do not show how widely a reviewer spreads them)."
-    )
+    ]
 
 
 class Table(Protocol):

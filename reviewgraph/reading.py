@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from reviewgraph.arguments import checked
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
-from reviewgraph.columns import Columns
+from reviewgraph.columns import Columns, Origin, Unlisted
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import (
     ITEM,
@@ -28,16 +29,20 @@ from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, cut, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
+from reviewgraph.formats.spellings import Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
+from reviewgraph.formats.systems.export import of_rows
 from reviewgraph.formats.systems.people import STUDENT
-from reviewgraph.formats.tables import Column, Path, Rows, Table
+from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table
 from reviewgraph.formats.values import ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
-from reviewgraph.labels import Label, inverse, natural_order
+from reviewgraph.labels import Label, inverse, natural_key, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.rows import say_fulfilled
 from reviewgraph.sides.matching import resemblance
+from reviewgraph.words import LISTED, counted, listed, noun
 
 if TYPE_CHECKING:
+    from reviewgraph.formats.side import Listing
     from reviewgraph.formats.values import Scores
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
@@ -56,6 +61,7 @@ def read_reviews(
     format: str | None = None,  # noqa: A002 (as the option is called)
     note: Callable[[str], object] | None = None,
     opened: Callable[[Table], object] | None = None,
+    spellings: Spellings | None = None,
 ) -> Reviews:
     r"""Read reviews from one or more files, as one table.
 
@@ -85,11 +91,14 @@ def read_reviews(
         Called with each thing a person should know, such as a guessed encoding; by default nothing is said.
     opened
         Called with each table when it is open; its ``source`` says what it was taken for. By default nobody is.
+    spellings
+        How addresses were spelled in files read before; by default there were none.
 
     Returns
     -------
     Reviews
-        Labels are text exactly as written. The order of rows and files does not matter.
+        Labels are text exactly as written, but for addresses that differ from one read before in letter case alone:
+        they are taken for it, and a note counts them. The order of rows does not matter, nor that of files otherwise.
 
     Raises
     ------
@@ -126,29 +135,32 @@ def read_reviews(
     given = [columns_of(wanted, table.name) for table in tables]
     # Malformed rows of all files gather in one message.
     problems = Problems()
-    parts = [_read_part(table, file, given[file], grades, problems, say) for file, table in enumerate(tables)]
+    known = spellings or Spellings()
+    parts: Sequence[_Part] = [
+        _read_part(table, file, given[file], grades, problems, say, known) for file, table in enumerate(tables)
+    ]
     problems.raise_any()
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
     if not any("reviewer" in own for own in given):
         refuse_aliases([(part.table.name, part.reviewer) for part in parts])
-    if not sum(len(part.lines) for part in parts):
+    parts, papers = _settled(parts, declared, say)
+    if not sum(len(part.lines) for part in parts) and not papers:
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
         raise InputError(message)
     # Each file has codes of its own until here; now one label has one code over all files.
     _note_scores(parts, say)
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
-    # Papers that a file lists though nobody reviews them are papers, unless all are given.
-    listed = [paper for part in parts for paper in part.idle] if declared is None else declared
-    item, found = _joined([part.item for part in parts], listed)
-    if declared is not None and len(found) > len(declared):
-        _refuse_undeclared(found, declared, item, place)
+    item, found = _joined([part.item for part in parts], papers)
+    if declared is not None and len(found) > len(papers):
+        _refuse_undeclared(found, papers, item, place)
     columns_read = Columns(
         *(reviewer, item, reviewers, found),
         np.concatenate([part.score for part in parts]),
         np.concatenate([part.scored for part in parts]),
-        titles=_titles(parts) | {item: title for item, title in (declared or {}).items() if title},
+        titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
+        origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers)),
         row_name=place,
     )
     reviews = Reviews.from_columns(columns_read, duplicates=duplicates)
@@ -168,7 +180,7 @@ class _Part(NamedTuple):
     title: Column | None
     has_scores: bool
     spelled: Mapping[str, int]
-    idle: Sequence[str]
+    aside: Aside
 
 
 def _say_nothing(message: str) -> None:
@@ -182,11 +194,13 @@ def _read_part(
     scale: Sequence[str],
     problems: Problems,
     note: Callable[[str], object],
+    spellings: Spellings,
 ) -> _Part:
     _point_out_gradebook(table, columns, note)
     found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, note)
     if "score" not in found and "score" not in columns:
         _ask_score(table)
+    table = Respelled(table, [found["reviewer"]], spellings, note)
     rows = table.read(list(found.values()), problems, file)
     # From here on a cell is looked at once for each distinct text, and rows are reached through codes.
     column = dict(zip(found, rows.columns, strict=True))
@@ -201,10 +215,74 @@ def _read_part(
         _note_bad_scores(table, file, rows, column["score"], meaning, scale, problems)
         score, scored = meaning.number[codes], meaning.scored[codes]
         spelled = _count_spelled(column["score"], meaning)
+    place = {role: number for number, role in enumerate(found)}
+    aside = table.aside(place["reviewer"], place["item"], place.get("title"))
     return _Part(
         *(table, rows.lines, column["reviewer"], column["item"], score, scored),
-        *(column.get("title"), "score" in column, spelled, table.idle(list(found).index("item"))),
+        *(column.get("title"), "score" in column, spelled, aside),
     )
+
+
+def _settled(
+    parts: Sequence[_Part], declared: Listing | None, note: Callable[[str], object]
+) -> tuple[Sequence[_Part], dict[str, str]]:
+    """Return the reviews of papers that are papers, and those papers that files list, with their titles.
+
+    What one file says of a paper or a review holds for the rows of all: a paper that is withdrawn is none, a meta
+    review is no review.
+    """
+    asides = [part.aside for part in parts] + ([declared.aside] if declared else [])
+    out = {paper for aside in asides for paper in aside.out}
+    meta = {pair for aside in asides for pair in aside.meta if pair[1] not in out}
+    live = [_without(part, lambda _, paper: paper in out) for part in parts] if out else parts
+    kept = [_without(part, lambda *pair: pair in meta) for part in live] if meta else live
+    lost = sum(len(part.lines) for part in parts) - sum(len(part.lines) for part in live)
+    if lost:
+        note(f"{counted(lost, 'review')} of papers that are withdrawn or not submitted left out")
+    if meta:
+        note(f"{counted(len(meta), 'meta review')} left out")
+    # What one file hides another may show.
+    shown = {paper for part in kept for paper in part.item.values}
+    hidden = {paper for aside in asides for paper in aside.unseen} - out
+    unseen = hidden - shown
+    if unseen:
+        which = f"{counted(len(unseen), 'paper')} ({listed(sorted(unseen, key=natural_key), LISTED)})"
+        note(
+            f"{which} left out: whoever downloaded the files may not see who reviews {noun(len(unseen), 'it', 'them')}"
+        )
+    papers = {paper: title for aside in asides for paper, title in aside.listed.items()}
+    if declared is not None:
+        papers = dict.fromkeys(hidden, "") | {paper: item.title for paper, item in declared.items.items()}
+    return kept, {paper: title for paper, title in papers.items() if paper not in out | unseen}
+
+
+def _without(part: _Part, drops: Callable[[str, str], bool]) -> _Part:
+    """Return a part without the rows of some pairs of a reviewer and a paper."""
+    columns = (map(column.values.__getitem__, column.codes.tolist()) for column in (part.reviewer, part.item))
+    rows = np.array([row for row, pair in enumerate(zip(*columns, strict=True)) if not drops(*pair)], np.int64)
+    return part._replace(
+        lines=[part.lines[row] for row in rows.tolist()],
+        reviewer=of_rows(part.reviewer, rows),
+        item=of_rows(part.item, rows),
+        score=part.score[rows],
+        scored=part.scored[rows],
+        title=part.title and of_rows(part.title, rows),
+    )
+
+
+def _outsiders(parts: Sequence[_Part], reviewers: Sequence[Label]) -> frozenset[Label] | None:
+    """Return who is not of the committee, where a file says who is."""
+    members = frozenset(chain.from_iterable(part.aside.members for part in parts))
+    return frozenset(reviewers) - members if any(part.aside.tells for part in parts) else None
+
+
+def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | None:
+    """Return which papers cannot be among the items: what none of the files can hold."""
+    if declared is not None:
+        return declared.unlisted
+    known = [(table.name, table.source.unlisted) for table in tables if table.source]
+    name, first = known[0] if known else ("", None)
+    return first._replace(file=name) if first and all(one for _, one in known) else None
 
 
 def _point_out_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
@@ -274,7 +352,9 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
             words = quote_all(sorted(part.spelled))
             total = sum(part.spelled.values())
             note(f"{part.table.name}: {total:,} scores read as missing ({words}): these reviews count as planned")
-        if not part.lines:
+        if not part.lines and part.aside.listed:
+            note(f"{part.table.name}: papers, but no reviews of them yet")
+        elif not part.lines:
             note(f"{part.table.name}: a header but no reviews below it")
     if any(part.has_scores for part in parts):
         return
@@ -340,13 +420,13 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
     return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
 
 
-def _declared(items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object]) -> dict[str, str]:
-    """Return title by item, empty where there is none."""
-    if isinstance(items, str | os.PathLike):
-        from reviewgraph.formats.side import read_items
+def _declared(items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object]) -> Listing:
+    """Return all items."""
+    from reviewgraph.formats.side import Item, Listing, read_listing
 
-        return {label: entry.title for label, entry in read_items(items, columns=columns, note=note).items()}
-    return dict.fromkeys(items, "")
+    if isinstance(items, str | os.PathLike):
+        return read_listing(items, columns=columns, note=note)
+    return Listing({item: Item(None, "") for item in items})
 
 
 def _refuse_undeclared(

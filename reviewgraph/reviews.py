@@ -14,6 +14,7 @@ from reviewgraph.arguments import PAIRS, as_numbers, checked, listed
 from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
 from reviewgraph.arrays import frozen, starts
+from reviewgraph.columns import UNKNOWN, Origin
 from reviewgraph.errors import DuplicateReview
 from reviewgraph.labels import IntArray, Label, encode, extended, plain_label, typed_codes
 from reviewgraph.plots import Pictured
@@ -64,6 +65,8 @@ class Reviews(Pictured):
         The scores came with 1 as the best and were negated on the way in; printing negates them back.
     backend
         The kind of data frame that they came in, which :meth:`to_frame` returns; None where they came otherwise.
+    origin
+        What the system that they come from says beyond them, such as which papers cannot be among the items.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class Reviews(Pictured):
     titles: Mapping[Label, str] = field(default_factory=dict)
     lower_is_better: bool = False
     backend: Backend | None = None
+    origin: Origin = UNKNOWN
 
     pictured_by: ClassVar[str] = "reviewgraph.report.check.loads"
 
@@ -237,7 +241,7 @@ class Reviews(Pictured):
             titles=self.titles,
             lower_is_better=self.lower_is_better,
         )
-        return replace(table, backend=self.backend)
+        return replace(table, backend=self.backend, origin=self.origin)
 
     @checked
     def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
@@ -393,18 +397,9 @@ class Reviews(Pictured):
     @checked
     def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error") -> Reviews:
         """Build from what a format read; raises as :meth:`from_codes`."""
-        return cls.from_codes(
-            columns.reviewer,
-            columns.item,
-            columns.score,
-            scored=columns.scored,
-            reviewers=columns.reviewers,
-            items=columns.items,
-            duplicates=duplicates,
-            row_name=columns.row_name,
-            titles=columns.titles,
-            lower_is_better=columns.lower_is_better,
-        )
+        known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
+        origin = known.pop("origin")
+        return replace(cls.from_codes(**known, duplicates=duplicates), origin=origin)
 
     @classmethod
     @checked

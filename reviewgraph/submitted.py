@@ -14,6 +14,7 @@ from reviewgraph.formats.headers import ITEM, REVIEWER, columns_of, locate
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.side.fields import ASKED_AT, SUBMITTED_AT
+from reviewgraph.formats.spellings import Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, resolved
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def read_dates(
     *paths: Path,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 (as the option is called)
+    spellings: Spellings | None = None,
 ) -> Dates:
     """Read when reviews were asked for and submitted, from the files that :func:`reviewgraph.read_reviews` reads.
 
@@ -71,7 +73,8 @@ def read_dates(
     given = {path: columns_of(wanted, path) for path in paths}
     files = [open_table(path, _ROLES, own, _quiet, kind="reviews", format=format) for path, own in given.items()]
     tables, names = read_names(files)
-    parts = [_read(table, columns_of(wanted, table.name), names, problems) for table in tables]
+    known = spellings or Spellings()
+    parts = [_read(table, columns_of(wanted, table.name), names, problems, known) for table in tables]
     problems.raise_any()
     people, papers, submitted, asked, knows = zip(*parts, strict=True)
     found = Dates([*chain(*people)], [*chain(*papers)], *map(np.concatenate, (submitted, asked, knows)))
@@ -85,9 +88,12 @@ def read_dates(
     return found
 
 
-def _read(table: Table, columns: Mapping[str, str], names: Mapping[str, str], problems: Problems) -> Dates:
+def _read(
+    table: Table, columns: Mapping[str, str], names: Mapping[str, str], problems: Problems, spellings: Spellings
+) -> Dates:
     places = locate(table.header, _ROLES, {**table.columns, **columns}, table.name, _quiet)
-    rows = table.read(list(places.values()), problems)
+    spelled = Respelled(table, [places[REVIEWER.name]], spellings, _quiet)
+    rows = spelled.read(list(places.values()), problems)
     column = dict(zip(places, rows.columns, strict=True))
     submitted, asked = (
         _seconds(table, rows, column.get(role.name), role.name, problems) for role in (SUBMITTED_AT, ASKED_AT)

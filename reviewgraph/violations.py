@@ -68,18 +68,31 @@ class Violations:
             "short": _objects(self.short, "item", "demand"),
         }
 
+    def sentences(self, later: str = "") -> list[str]:
+        """Say for each of the rules that is broken how often, without the point; ``later`` follows what is missing."""
+        found = []
+        if self.conflicts:
+            found.append(counted(len(self.conflicts), "review is a conflict", "reviews are conflicts"))
+        if self.over_load:
+            who = counted(len(self.over_load), "reviewer is above their load", "reviewers are above their load")
+            found.append(f"{who}, by {counted(_beyond(self.over_load), 'review')}")
+        if self.short:
+            what = counted(len(self.short), "paper is short of its demand", "papers are short of their demand")
+            found.append(f"{what}, by {counted(_beyond(self.short), 'review')}{later}")
+        return found
+
     def lines(self) -> list[str]:
-        """Say for each of the rules how many break it, and which first."""
+        """Say for each of the rules how many break it, and which first: those that break it most."""
         lines = []
         if self.conflicts is not None:
             pairs = [f"{reviewer} on {item}" for reviewer, item in self.conflicts[: LISTED + 1]]
             lines.append(f"Conflicts violated: {_some(len(self.conflicts), pairs)}")
         if self.over_load is not None:
-            over = sum(one.reviews - one.limit for one in self.over_load)
-            lines.append(f"Reviewers above their load: {_some(len(self.over_load), _named(self.over_load), over)}")
+            named = told(self.over_load)
+            lines.append(f"Reviewers above their load: {_some(len(named), named, _beyond(self.over_load))}")
         if self.short is not None:
-            missing = sum(one.limit - one.reviews for one in self.short)
-            lines.append(f"Papers short of their demand: {_some(len(self.short), _named(self.short), missing)}")
+            named = told(self.short)
+            lines.append(f"Papers short of their demand: {_some(len(named), named, _beyond(self.short))}")
         return lines
 
 
@@ -87,8 +100,21 @@ def _objects(found: Sequence[Violated] | None, role: str, limit: str) -> list[di
     return found if found is None else [{role: one.label, "reviews": one.reviews, limit: one.limit} for one in found]
 
 
-def _named(found: Sequence[Violated]) -> list[str]:
-    return [f"{one.label} has {one.reviews} of {one.limit}" for one in found[: LISTED + 1]]
+def told(found: Sequence[Violated]) -> list[str]:
+    """Return each as words, those farthest from their limit first.
+
+    >>> told([Violated("p1", 2, 3), Violated("p2", 0, 3)])
+    ['p2 has 0 of 3', 'p1 has 2 of 3']
+    """
+    return [f"{one.label} has {one.reviews} of {one.limit}" for one in sorted(found, key=_nearness)]
+
+
+def _nearness(one: Violated) -> int:
+    return -abs(one.reviews - one.limit)
+
+
+def _beyond(found: Sequence[Violated]) -> int:
+    return sum(abs(one.reviews - one.limit) for one in found)
 
 
 def _some(count: int, named: Sequence[str], reviews: int | None = None) -> str:

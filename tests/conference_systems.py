@@ -81,7 +81,7 @@ class Conference:
 
 
 class HotCRP(Conference):
-    """Its list of assignments has all papers, one that nobody reviews among them."""
+    """A model of what ``tests/live`` tries for real: short rows, and PC assignments without papers nobody reviews."""
 
     members = COMMITTEE
     papers: ClassVar[list[str]] = [*PAPERS, "99"]
@@ -89,10 +89,11 @@ class HotCRP(Conference):
     def files(self) -> Mapping[str, bytes]:
         assigned: list[list[Any]] = []
         for paper in self.papers:
-            assigned.append([paper, "clearreview", "#pc", "any", f"On {paper}"])
-            assigned += [
-                [paper, "primaryreview", who, "R1", ""] for who, of in self.reviews if of == paper and who in COMMITTEE
-            ]
+            who_reviews = [who for who, of in self.reviews if of == paper and who in COMMITTEE]
+            if who_reviews:
+                assigned.append([paper, "clearreview", "#pc", "any", f"On {paper}"])
+            assigned += [[paper, "primaryreview", who, "R1"] for who in who_reviews]
+        listed = [[paper, f"On {paper}", "Submitted", "", "0/2"] for paper in self.papers]
         scores = [
             [paper, f"On {paper}", "", f"{paper}A", "A Name", who, score, 2]
             for (who, paper), score in self.written.items()
@@ -107,6 +108,7 @@ class HotCRP(Conference):
         conflicts = [[paper, "", "A", "Name", who, "Institutional"] for who, paper in barred()]
         return {
             "pcassignments.csv": as_csv(["paper", "action", "email", "round", "title"], assigned),
+            "data.csv": as_csv(["ID", "Title", "Status", "Review", "# Reviews"], listed),
             "scores.csv": as_csv(head, scores),
             "allprefs.csv": as_csv(named, preferences),
             "pcconflicts.csv": as_csv(
@@ -115,14 +117,15 @@ class HotCRP(Conference):
         }
 
     def take(self, upload: bytes) -> None:
-        """Apply all rows or none; a ``none:`` before a type leaves what is there, other rows take it away."""
+        """Apply all rows or none: each makes a primary review on the papers that its search finds."""
         before = dict(self.reviews)
         try:
             for row in rows_of(upload):
-                old, _, new = row["reviewtype"].partition(":")
-                if (row["action"], old, new) != ("review", "none", "primary"):
-                    self.reviews = {pair: score for pair, score in self.reviews.items() if pair[1] != row["paper"]}
-                self.add(row["email"], row["paper"])
+                paper, _, without = row["paper"].partition(" -re:")
+                if (row["action"], row["reviewtype"]) != ("review", "primary"):
+                    self.reviews = {pair: score for pair, score in self.reviews.items() if pair[1] != paper}
+                if (without, paper) not in self.reviews:
+                    self.add(row["email"], paper)
         except ValueError:
             self.reviews = before
             raise

@@ -145,5 +145,5 @@ def test_commands_that_pages_tell_to_type_exist_with_their_options(page: Path) -
 
 def test_commands_on_pages_are_found() -> None:
     found = typed(ROOT / "README.md")
-    assert ["check", "pcassignments.csv", "upload.csv", "--require", "double"] in found
+    assert ["check", "pcassignments.csv", "upload.csv", "--items", "data.csv", "--require", "double"] in found
     assert len([words for page in PAGES for words in typed(page)]) > 80

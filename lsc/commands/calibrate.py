@@ -18,7 +18,7 @@ from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.folders import expect_folder
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import examples, given_table, output_option, table_options
-from reviewgraph.cli.output import csv_text, offer, offered, print_json, say, show, write_whole
+from reviewgraph.cli.output import Refusal, csv_text, offer, offered, print_json, say, show, write_whole
 from reviewgraph.cli.progress import telling
 from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
@@ -26,6 +26,7 @@ from reviewgraph.cli.streaming import stream_option
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
+from reviewgraph.uploads.registry import RESULTS
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -98,7 +99,12 @@ MORE = 100
     metavar="DIR",
     help="Write a page a paper (or those of --explain alone) that its authors may see, and index.csv, to a new folder.",
 )
-@output_option("Write all papers as CSV, one row each.")
+@output_option("Write all papers as CSV, one row each, or as --to says.")
+@click.option(
+    "--to",
+    type=click.Choice(list(RESULTS)),
+    help="Who takes the file of -o: hotcrp, tags of qualities and lists that chairs see, as a bulk assignment.",
+)
 @report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def calibrate(
@@ -113,6 +119,7 @@ def calibrate(
     sheet: str | None,
     on_scale_of: str | None,
     output: str | None,
+    to: str | None,
     reporting: Reporting,
     as_json: bool,
     **options: Any,
@@ -127,6 +134,9 @@ def calibrate(
 
     name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain, "sheet": sheet})
     expect_number_to_draw(lottery, select)
+    if to and output is None:
+        message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o tags.csv"
+        raise Refusal(message)
     explain = tuple(dict.fromkeys(explain))
     for paper in explain:
         _expect_scored(reviews, paper)
@@ -144,7 +154,8 @@ def calibrate(
         page = Page([], [], []) if short else page_of(result, choice.selection)
     given = () if choice.selection is None else (choice.selection,)
     if output:
-        write_whole(output, csv_text({**result.to_columns(*given), **extras.columns(choice)}))
+        columns = {**result.to_columns(*given), **extras.columns(choice)}
+        write_whole(output, RESULTS[to](columns) if to else csv_text(columns))
     if sheet:
         extras.lines += write_sheets(result, sheet, explain)
     if reporting.path:

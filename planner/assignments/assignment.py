@@ -168,7 +168,7 @@ class Assignment(Pictured):
         from reviewgraph.uploads.upload import Outgoing
 
         columns = self.to_columns()
-        return Outgoing(columns, self.reviews.titles, columns["affinity"])
+        return Outgoing(columns, self.reviews.titles, columns["affinity"], people=self.reviews.reviewers)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the assignment as the command's ``--json`` prints it."""

@@ -136,8 +136,7 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
     write_probabilities(chosen, options["probabilities"])
     if output and empty:
         say(f"{output}: not written, since there is no assignment")
-    else:
-        destination.write(chosen.outgoing())
+    whole = empty or destination.write(chosen.outgoing())
     write_alternates(chosen, options["alternates_file"])
     kept = None if empty or not destination.upload.read_back else output
     following = _next(chosen, kept, options["phase_one"])
@@ -158,9 +157,10 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
         from planner.assignments.words.page import page
 
         show(page(chosen))
+        destination.advise(() if empty else chosen.reviews.reviewer)
         for each in following:
             offer(*each)
-    if not chosen.status.reached:
+    if not (chosen.status.reached and whole):
         ctx.exit(1)
 
 

@@ -22,13 +22,15 @@ from reviewgraph.cli.options import (
     output_option,
     read_side,
     table_options,
+    whole_table,
 )
 from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
 from reviewgraph.cli.progress import say_progress
-from reviewgraph.cli.reporting import Reporting, report_options
+from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.levels import ALL, ALL_NAMES, Double
 from reviewgraph.uploads.registry import CSV
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.commands.uploading import Destination
@@ -46,7 +48,7 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
 @click.command(
     epilog=examples(
         ("The fewest reviews, one a reviewer:", "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv"),
-        ("For HotCRP's bulk assignment:", "plan pcassignments.csv --to hotcrp -o upload.csv"),
+        ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
         ("Letters to who is asked:", "plan reviews.csv --to mail -o letters.csv"),
         ("Six reviews that make the selection surer:", "plan reviews.csv --for decision --select 10% --max-reviews 6"),
     )
@@ -177,30 +179,38 @@ def plan(
         **given,
     )
     # A file is written for what can be acted on, a part of the way included.
-    if output and found.status == "infeasible":
+    none = found.status == "infeasible"
+    if output and none:
         say(f"{output}: not written, since there is no plan")
-    else:
-        destination.write(found.outgoing())
+    whole = none or destination.write(found.outgoing())
     following = _next(found, destination)
-    if reporting.path:
-        from planner.report.coded import coded_plan
-        from planner.report.plan import document
-
-        subject, closing = given_table(), [offered(*following)]
-        reporting.write(
-            found,
-            found.constraints.reviews,
-            lambda shown, codes: document(shown if codes is None else coded_plan(shown), subject, closing),
-        )
+    _report(reporting, found, following)
     if as_json:
         print_json(found.to_dict())
     else:
         from planner.plans.words.page import page
 
         show(page(found))
+        destination.advise(found.reviews, reviews.origin)
         offer(*following)
-    if not found.attained:
+    if not (found.attained and whole):
         ctx.exit(1)
+
+
+def _report(reporting: Reporting, found: Plan, following: tuple[str, str]) -> None:
+    """Write the report, where one is asked for."""
+    if not reporting.path:
+        return
+    load_igraph()
+    from planner.report.coded import coded_plan
+    from planner.report.plan import document
+
+    subject, closing = given_table(), [offered(*following)]
+    reporting.write(
+        found,
+        found.constraints.reviews,
+        lambda shown, codes: document(shown if codes is None else coded_plan(shown), subject, closing),
+    )
 
 
 def _side_files(
@@ -228,6 +238,9 @@ def _side_files(
     given |= read_people(known, **people)
     told = {reviewers: read_side(side.read_roster, reviewers).attributes} if reviewers else {}
     known |= dict.fromkeys(given.get("willing", ()))
+    if reviews.origin.outsiders and "willing" not in given:
+        who = counted(len(reviews.origin.outsiders), "reviewer is", "reviewers are")
+        say(f"{who} not of the committee and not asked; --willing FILE asks everybody whom it lists")
     given |= read_rules(told, known, REVIEWS, attributes, at_most, at_least)
     if conflicts:
         given["conflicts"] = read_side(side.read_conflicts, conflicts)
@@ -240,18 +253,18 @@ def _side_files(
 
 def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     """Return the next command to type, and what for."""
-    table, lower = given_table(), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
+    table, lower = whole_table(found.constraints.reviews), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
-        return _again(lower[0]), "to ask for less"
+        return _again(table, lower[0]), "to ask for less"
     if not found.reviews:
         return f"reviewgraph check {table}", ""
     output = destination.output
     if output is None and destination.upload is not CSV:
         upload = destination.upload
-        return f"{_again()} -o upload{upload.suffix}", f"to write {upload.words}; {INSTEAD}"
+        return f"{_again(table)} -o upload{upload.suffix}", f"to write {upload.words}; {INSTEAD}"
     if output is None or not destination.upload.read_back:
-        return f"{_again()} -o plan.csv", KEEP
+        return f"{_again(table)} -o plan.csv", KEEP
     require = f" --require {found.target}" if found.status.reaches else ""
     gone = gone_words()
     left = f" {shlex.join(gone)}" if gone else ""
@@ -261,7 +274,7 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     return f"reviewgraph check {_with(table, output)}{require}{left}", ""
 
 
-def _again(target: str | None = None) -> str:
+def _again(table: str, target: str | None = None) -> str:
     """Return the running command with its options, as a shell would take them, perhaps for another target.
 
     A lower target goes by who reviews what alone, so scores are left aside with it.
@@ -269,7 +282,7 @@ def _again(target: str | None = None) -> str:
     words = given_options(NOT_AGAIN)
     if target:
         words = [*given_options({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES), "--target", target]
-    return f"reviewgraph plan {given_table()} {shlex.join(words)}".rstrip()
+    return f"reviewgraph plan {table} {shlex.join(words)}".rstrip()
 
 
 def _with(table: str, output: str) -> str:

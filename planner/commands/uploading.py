@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewgraph.cli.options import given_system
-from reviewgraph.cli.output import Refusal, say, write_whole
+from reviewgraph.cli.output import Refusal, say, show, write_whole
+from reviewgraph.columns import UNKNOWN
 from reviewgraph.errors import InputError
 from reviewgraph.uploads.registry import CSV, UPLOADS
 from reviewgraph.uploads.upload import Outgoing
+from reviewgraph.words import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Sequence, Sized
 
+    from reviewgraph.columns import Origin
     from reviewgraph.labels import Label
     from reviewgraph.uploads.upload import Upload
 
@@ -32,6 +35,9 @@ OPTIONS = (
     click.option("--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
     click.option("--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
 )
+
+#: Reviews that a message names.
+NAMED = 10
 
 #: Parameters that say where reviews go.
 DESTINATION = ("output", "to", "label", "invitation")
@@ -60,23 +66,23 @@ class Destination:
     invitation: str | None
 
     def settled(self, reviewers: Sequence[Label], items: Sequence[Label]) -> Destination:
-        """Return the destination for these labels, before the work begins: each is written once, to nowhere.
+        """Return the destination for these labels, before the work begins.
 
-        Where nobody said who takes the file, it is the system that the input came from, if that takes these labels.
+        Where nobody said who takes the file, it is the system that the input came from.
 
         Raises
         ------
         InputError
-            If who was asked for does not take them.
+            If it takes none of the reviewers, or none of the papers, and a file is asked for.
         Refusal
-            If their form has no place for a setting.
+            If its form has no place for a setting.
         """
         system = UPLOADS.get(given_system() or "", CSV)
         chosen = self if self.asked else replace(self, upload=system)
         try:
             chosen.try_out(reviewers, items)
         except InputError:
-            if self.asked or self.settings:
+            if self.output:
                 raise
             return self
         chosen.expect_settings_fit()
@@ -106,24 +112,54 @@ class Destination:
                 raise Refusal(message)
 
     def try_out(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
-        """Write each label once, to nowhere.
+        """Write a review to nowhere.
 
         Raises
         ------
         InputError
-            If the upload does not take one of them.
+            If the upload takes none of the reviewers, or none of the items, or not the settings.
         """
         if reviewers and items:
-            pairs = {
-                "reviewer": [*reviewers, *[reviewers[0]] * len(items)],
-                "item": [*[items[0]] * len(reviewers), *items],
-            }
-            self._text(Outgoing(pairs))
+            shown = [
+                [label for label in labels if accepted.fits(str(label))][:1] or labels
+                for labels, accepted in ((reviewers, self.upload.reviewers), (items, self.upload.items))
+            ]
+            self.upload.expect_taken(Outgoing({"reviewer": shown[0], "item": shown[1]}))
+            self._text(Outgoing({"reviewer": shown[0][:1], "item": shown[1][:1]}))
 
-    def write(self, outgoing: Outgoing) -> None:
-        """Write reviews as the upload takes them, if a file is asked for."""
-        if self.output:
-            write_whole(self.output, self._text(outgoing))
+    def write(self, outgoing: Outgoing) -> bool:
+        """Write the reviews that the upload takes, if a file is asked for; names the others.
+
+        Returns
+        -------
+        bool
+            Whether all were written.
+        """
+        if not self.output:
+            return True
+        taken, left = self.upload.parted(outgoing)
+        write_whole(self.output, self._text(taken))
+        if left:
+            pairs = listed((f"{item} by {reviewer}" for reviewer, item in left), NAMED)
+            enter = f"{self.upload.name} takes {self.upload.reviewers.words} and {self.upload.items.words}"
+            say(f"{self.output}: {counted(len(left), 'review')} left out, to be entered by hand ({pairs}): {enter}")
+        return not left
+
+    def advise(self, written: Sized, origin: Origin = UNKNOWN) -> None:
+        """Print what people have to know before they hand the file over, but for what options or REVIEWS settle.
+
+        Parameters
+        ----------
+        written
+            The reviews in the file.
+        origin
+            What REVIEWS say of the committee: who is known not to be of it is not asked.
+        """
+        given = click.get_current_context().params
+        settled = () if origin.outsiders is None else ("willing",)
+        open_ones = [name for name in self.upload.advice if name in given and not given[name] and name not in settled]
+        if self.output and open_ones and len(written):
+            show("\n".join(["", *(self.upload.advice[name] for name in open_ones)]))
 
     def _text(self, outgoing: Outgoing) -> str:
         return self.upload.write(replace(outgoing, label=self.label, invitation=self.invitation))

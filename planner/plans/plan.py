@@ -277,6 +277,8 @@ class Plan(Pictured):
             None if self.affinity is None else [review.affinity or 0.0 for review in self.reviews],
             COMPARE if chosen is None else chosen.helps,
             {(table.reviewers[j], table.items[i]) for j, i in self.constraints.fixed.tolist()},
+            people=table.reviewers,
+            outsiders=table.origin.outsiders or (),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The report of an assignment: loads, affinities, who is served worst, who reviews what."""
+"""The report of an assignment: whether all is filled, level and price, loads, affinities, who reviews what."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.assignments.words.page import page, sentences
+from planner.assignments.words.page import headline, opening, page, sentences
 from reviewgraph.labels import natural_key, places
+from reviewgraph.report.charts import chart, worth_seeing
 from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Section, parts_of, pictures_among
-from reviewgraph.report.pictures.bars import Bar, bars, tally
+from reviewgraph.report.pictures.bars import Bar, tally
 from reviewgraph.report.pictures.ranked import Ranked, ranked
 from reviewgraph.report.tables import Column, Table
 from reviewgraph.words import counted
@@ -39,19 +40,19 @@ def document(found: Assignment, subject: str, closing: Sequence[str] = ()) -> Do
     closing
         What to type next.
     """
-    reached, empty = found.status.reached, not found.reviews.n_reviews
-    lead = f"{found.status.text[0].upper()}{found.status.text[1:]}."
+    empty, proof = not found.reviews.n_reviews, f"{found.status.text[0].upper()}{found.status.text[1:]}."
+    loads, level, *affinity = opening(found) if not empty else ["", ""]
     return Document(
         "Assignment of reviewers",
         subject,
-        reached,
-        "No assignment" if empty else "Every paper has its reviewers" if reached else "The level is missed",
-        lead,
-        [found.explanation] if empty and found.explanation else [],
+        found.status.reached,
+        headline(found),
+        proof if empty else f"{level} {loads}",
+        ([found.explanation] if found.explanation else []) if empty else [" ".join(affinity), proof],
         closing,
         _facts(found, found.reviews),
         [
-            *([] if empty else _sections(found, found.reviews, sentences(found))),
+            *([] if empty else _sections(found, found.reviews)),
             Section("text", "As the terminal prints it", [_printed(found, closing)]),
         ],
     )
@@ -74,18 +75,21 @@ def _facts(found: Assignment, table: Reviews) -> list[Fact]:
         Fact("Level", found.target),
     ]
     if table.n_reviews:
+        most, busiest = int(found.loads.max()), int((found.loads == found.loads.max()).sum())
         facts += [
+            Fact("Most for one", f"{most:,}", f"by {counted(busiest, 'reviewer')}"),
             Fact("Affinity", f"{found.affinity:.6g}", f"best without a level: {found.affinity_unconstrained:.6g}"),
-            Fact("Price", f"{found.price:.3f} %", "of the affinity"),
+            Fact("Affinity lost", f"{found.price:.3f} %", "for the level and all else"),
         ]
     return facts
 
 
-def _sections(found: Assignment, table: Reviews, said: Sequence[str]) -> list[Section]:
+def _sections(found: Assignment, table: Reviews) -> list[Section]:
     tables = [_paper_table(found, table), _reviewer_table(found, table), _pair_table(found, table)]
+    said = parts_of(sentences(found))
     return [
-        Section("level", "Level and price", parts_of(said)),
-        Section("loads-section", "Loads and affinities", _pictured(found, table)),
+        *([Section("level", "Rules, errors and losses", said)] if said else []),
+        Section("loads-section", "Loads and affinities", worth_seeing(_pictured(found, table))),
         Section("tables", "Tables", tables),
     ]
 
@@ -93,17 +97,19 @@ def _sections(found: Assignment, table: Reviews, said: Sequence[str]) -> list[Se
 def _pictured(found: Assignment, table: Reviews) -> list[Part]:
     loads, per_item = found.loads, table.reviews_per_item
     return [
-        Picture(
+        chart(
             "loads",
-            "Reviews a reviewer",
+            "Reviews per reviewer",
             f"How many of {counted(loads.size, 'reviewer')} have how many reviews.",
-            lambda width: bars(tally(loads), width, "reviews"),
+            tally(loads),
+            "reviews",
         ),
-        Picture(
+        chart(
             "demands",
-            "Reviews a paper",
+            "Reviews per paper",
             f"How many of {counted(per_item.size, 'paper')} have how many reviews.",
-            lambda width: bars(tally(per_item, low=1), width, "reviews"),
+            tally(per_item, low=1),
+            "reviews",
         ),
         _affinities(found),
         _served(found, table),
@@ -118,7 +124,7 @@ def _affinities(found: Assignment) -> Picture:
     shown = [Bar(name, number) for name, number in zip(names, count.tolist(), strict=True)]
     mean, least = found.mean_affinity, found.minimum_affinity
     words = f"How many reviews have which affinity: {mean:.4g} on average, {least:.4g} at least."
-    return Picture("affinities", "Affinity of the reviews", words, lambda width: bars(shown, width, "affinity"))
+    return chart("affinities", "Affinity of the reviews", words, shown, "affinity")
 
 
 def _served(found: Assignment, table: Reviews) -> Picture:
@@ -136,6 +142,7 @@ def _served(found: Assignment, table: Reviews) -> Picture:
         "How papers are served",
         words,
         lambda width: ranked(shown, width, "sum of affinities", "papers, the worst served first", [("dot", "paper")]),
+        "" if total.min() < total.max() else f"The affinities of each paper's reviewers add up to {total.min():.4g}.",
     )
 
 

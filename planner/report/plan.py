@@ -1,19 +1,24 @@
-"""The report of a plan: what is proved, how the largest group grows step by step, the reviews."""
+"""The report of a plan: how many reviews, by whom and for which papers, what there is then, what they join."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from planner.plans.model.status import PlanStatus
 from planner.plans.words.page import page, verdict
-from planner.report.groups import groups_left
-from reviewgraph.report.page import Document, Fact, Part, Picture, Printed, Prose, Section, parts_of, pictures_among
-from reviewgraph.report.pictures.bars import bars, tally
+from planner.report.asked import Asked
+from planner.report.groups import growth
+from planner.report.once import numbers_alone, said_once
+from reviewgraph.pages import unlisted
+from reviewgraph.report.charts import worth_seeing
+from reviewgraph.report.check.grouping import grouping_of
+from reviewgraph.report.page import Document, Fact, Listed, Part, Picture, Printed, Section, pictures_among
+from reviewgraph.report.pictures.groups import group_map
 from reviewgraph.report.pictures.steps import steps
 from reviewgraph.report.tables import Column, Table
+from reviewgraph.structure import structure_of
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
@@ -32,25 +37,28 @@ def document(found: Plan, subject: str, closing: Sequence[str] = ()) -> Document
     closing
         What to type next.
     """
+    asked = Asked(found) if found.reviews else None
+    proof, other = " ".join(verdict(found)), unlisted(found.constraints.reviews)
+    lead = " ".join([*other, *filter(None, [asked.outcome(), asked.most()] if asked is not None else [proof])])
     return Document(
         "Plan of extra reviews",
         subject,
-        found.attained,
-        _headline(found),
-        " ".join(verdict(found)),
-        [_sentence(words) for words in found.explanation],
+        None if found.attained and other else found.attained,
+        _headline(found, asked),
+        lead,
+        [*([proof] if asked is not None else []), *map(_sentence, found.explanation)],
         closing,
-        _facts(found),
+        _facts(found, asked),
         [
-            *(_sections(found) if found.reviews else []),
+            *(_sections(found, asked) if asked is not None else []),
             Section("text", "As the terminal prints it", [_printed(found, closing)]),
         ],
     )
 
 
 def pictures(found: Plan) -> list[Picture]:
-    """Return the pictures of a plan that holds reviews: how far each gets, and who is asked."""
-    return pictures_among(_pictured(found)) if found.reviews else []
+    """Return the pictures of a plan that holds reviews: who is asked, what that joins, how far each gets."""
+    return pictures_among([*_pictured(found), Asked(found).loads()]) if found.reviews else []
 
 
 def _sentence(words: str) -> str:
@@ -61,23 +69,27 @@ def _printed(found: Plan, closing: Sequence[str]) -> Printed:
     return Printed([*page(found).splitlines(), "", *closing])
 
 
-def _headline(found: Plan) -> str:
+def _headline(found: Plan, asked: Asked | None) -> str:
     if found.status == PlanStatus.INFEASIBLE:
         return "There is no plan"
-    if not found.reviews:
+    if asked is None:
         return "Nothing is missing" if found.attained else "A part of the way"
     whole = f" of {found.lower_bound:,} or more" if found.count < found.lower_bound else ""
-    return f"{counted(found.count, 'extra review')}{'' if found.attained else f'{whole}: a part of the way'}"
+    by = f", by {counted(asked.codes.size, 'reviewer')} for {counted(asked.n_papers, 'paper')}"
+    return f"{counted(found.count, 'extra review')}{by if found.attained else f'{whole}: a part of the way'}"
 
 
-def _facts(found: Plan) -> list[Fact]:
+def _facts(found: Plan, asked: Asked | None) -> list[Fact]:
     rules, deal = found.constraints, found.purchase
     facts = [
-        Fact("Extra reviews", f"{found.count:,}"),
-        Fact("Needed at least", f"{found.lower_bound:,}", "proved"),
+        Fact("Extra reviews", f"{found.count:,}", f"proved: at least {found.lower_bound:,}"),
         Fact("Most for one", f"{found.largest_load:,}", noun(found.largest_load, "review")),
-        Fact("Level", found.target),
     ]
+    if asked is not None:
+        after, before = asked.per_paper()
+        facts.append(Fact("Reviewers asked", f"{asked.codes.size:,}", f"of {rules.reviews.n_reviewers:,}"))
+        facts.append(Fact("Reviews per paper", after, f"{before} before"))
+    facts.append(Fact("Level", found.target))
     if found.affinity is not None:
         facts.append(Fact("Affinity", f"{found.affinity:g}"))
     elif rules.cost:
@@ -87,56 +99,91 @@ def _facts(found: Plan) -> list[Fact]:
     return facts
 
 
-def _pictured(found: Plan) -> list[Part]:
-    parts: list[Part] = []
-    table = found.constraints.reviews
-    names = [f"{table.reviewers[j]} reads {table.items[i]}" for j, i in found.pairs.tolist()]
-    if found.status != PlanStatus.CHOSEN:
-        parts += _steps(found, names)
-    loads = np.unique(found.pairs[:, 0], return_counts=True)[1].astype(np.int64)
-    words_of_loads = (
-        f"How many reviewers are asked for how many extra reviews: {counted(loads.size, 'reviewer')}, at most "
-        f"{found.largest_load} each."
-    )
-    parts.append(Picture("loads", "Who is asked", words_of_loads, lambda width: bars(tally(loads), width, "reviews")))
-    return parts
-
-
-def _sections(found: Plan) -> list[Section]:
+def _sections(found: Plan, asked: Asked) -> list[Section]:
+    letters = [*found.mail().values()]
+    mail = [Listed("A letter to each reviewer; they differ in names and papers alone:", letters, 1)] if letters else []
     return [
-        Section("plan", "The plan", [*_pictured(found), _table(found)]),
-        Section("mail", "Mail to reviewers", [Prose(["To mail:"]), *parts_of([*found.mail().values()])]),
+        Section("who", "Who is asked for which papers", worth_seeing([asked.to_table(), asked.loads()])),
+        Section("plan", "What the reviews join", [*worth_seeing(_pictured(found)), *_reviews(found)]),
+        *([Section("mail", "Mail to reviewers", mail)] if mail else []),
     ]
 
 
-def _steps(found: Plan, names: Sequence[str]) -> list[Part]:
+def _pictured(found: Plan) -> list[Part]:
+    """Return pictures of what the reviews join; nothing where they were not chosen to join anything."""
+    if found.status == PlanStatus.CHOSEN:
+        return []
+    return [*([] if found.use_scores else _map(found)), *_steps(found)]
+
+
+def _map(found: Plan) -> list[Part]:
+    """Return the map of groups with the reviews of the plan; nothing where it holds one group, or no line."""
+    grouping = grouping_of(structure_of(found.constraints.reviews))
+    groups = grouping.map(found.pairs)
+    if len(grouping) < 2 or not groups.extra.size:
+        return []
+    words = (
+        "Groups before the plan, as the report of a check shows them: circles as large as their papers, and lines for "
+        "papers that two groups share. A dashed line is an extra review, from the group of its reviewer to the paper, "
+        "or to the group that has it alone."
+    )
+    return [Picture("map", "Which groups the reviews join", words, partial(group_map, groups))]
+
+
+def _steps(found: Plan) -> list[Part]:
     """Return pictures of what the reviews move: the largest group, and the number of groups."""
-    covers, groups = [review.covers for review in found.reviews], groups_left(found)
-    papers, before = found.constraints.reviews.n_items, groups[0]
+    table, (largest, left) = found.constraints.reviews, growth(found)
+    names = [f"{table.reviewers[j]} reads {table.items[i]}" for j, i in found.pairs.tolist()]
+    papers = table.n_items
     first = (
-        "Papers in the largest group after each extra review, in the order in which they help most: from "
-        f"{covers[0]:,} after the first to {covers[-1]:,} of {papers:,} after the last."
+        "Papers in the largest group after each extra review, in the order in which they help most: "
+        f"{largest[0]:,} before the first, {largest[-1]:,} of {papers:,} after the last."
     )
     second = (
-        f"Groups that are left after each extra review: {before:,} before the first, {groups[-1]:,} after the last. "
+        f"Groups that are left after each extra review: {left[0]:,} before the first, {left[-1]:,} after the last. "
         "Groups may become fewer long before the largest grows."
     )
-    largest = Picture(
-        "steps",
-        "The plan step by step: the largest group",
-        first,
-        lambda width: steps(covers, names, papers, width, "papers in the largest group", "papers"),
-    )
-    left = Picture(
-        "groups",
-        "The plan step by step: groups left",
-        second,
-        lambda width: steps(groups[1:], names, before, width, "groups left", "groups"),
-    )
-    return [largest, *([left] if groups[-1] < before else [])]
+    return [
+        Picture(
+            "steps",
+            "The plan step by step: the largest group",
+            first,
+            lambda width: steps(largest[0], largest[1:], names, papers, width, "papers in the largest group", "papers"),
+            _in_words("Papers in the largest group", largest, f" of {papers:,}"),
+        ),
+        Picture(
+            "groups",
+            "The plan step by step: groups left",
+            second,
+            lambda width: steps(left[0], left[1:], names, max(left), width, "groups left", "groups"),
+            _in_words("Groups", left, ""),
+        ),
+    ]
 
 
-def _table(found: Plan) -> Table:
+def _in_words(what: str, numbers: Sequence[int], of: str) -> str:
+    """Return a sentence in place of stairs that have one step or none."""
+    if len(set(numbers)) > 2:
+        return ""
+    if numbers[0] == numbers[-1]:
+        return f"{what}: {numbers[0]:,}{of}, before the plan and with it."
+    return f"{what}: {numbers[0]:,} before the plan, {numbers[-1]:,}{of} with it."
+
+
+def _reviews(found: Plan) -> list[Part]:
+    """Return the table of all reviews, and above it what several of its rows would say alike."""
+    parts: list[Part] = []
+    joins = [review.joins.partition(": ")[2] for review in found.reviews]
+    joined = said_once(joins, [review.short for review in found.reviews])
+    if joined.once and found.status != PlanStatus.CHOSEN:
+        parts.append(Listed("What several of them join, in short:", joined.once))
+    bought = numbers_alone([review.buys.removeprefix(f"{review.item} ") for review in found.reviews])
+    if found.purchase is not None and bought.once:
+        parts.append(Listed("What a review buys for its paper, by the numbers in the table:", bought.once))
+    return [*parts, _table(found, joined.rows, bought.rows)]
+
+
+def _table(found: Plan, joined: Sequence[str], bought: Sequence[str]) -> Table:
     table = found.constraints.reviews
     prices, alone = found.constraints.cost, found.status == PlanStatus.CHOSEN
     priced = "affinity" if prices.best is not None else "cost" if prices else ""
@@ -155,7 +202,7 @@ def _table(found: Plan) -> Table:
     if found.purchase is not None:
         columns.append(Column("gain", [review.gain for review in found.reviews], "number", 3))
     if not alone:
-        columns.append(Column("what it joins", [review.joins.partition(": ")[2] for review in found.reviews]))
+        columns.append(Column("what it joins", joined))
     if found.purchase is not None:
-        columns.append(Column("what it buys", [review.buys for review in found.reviews]))
+        columns.append(Column("what it buys", bought))
     return Table("reviews", "Extra reviews, those that help most first", columns, "reviews")

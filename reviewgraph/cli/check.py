@@ -10,13 +10,21 @@ import click
 from reviewgraph.cli.assuming import assumption_options
 from reviewgraph.cli.duties import duty_options, gone_options, gone_words, read_duties, read_gone_and_late
 from reviewgraph.cli.losing import losing_options
-from reviewgraph.cli.options import examples, expect_columns_used, given_table, output_option, table_options
+from reviewgraph.cli.options import (
+    examples,
+    expect_columns_used,
+    given_table,
+    output_option,
+    table_options,
+    whole_table,
+)
 from reviewgraph.cli.output import csv_parts, csv_text, offer, offered, print_json, show, write_whole
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.cli.streaming import stream_option
 from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, NAMES, Double, described, level_named
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -121,11 +129,13 @@ def check(
         from reviewgraph.report.check.coded import coded
         from reviewgraph.report.check.document import document
 
-        closing = [*verdict, offered(*following)]
+        closing, kept = [*verdict, offered(*following)], reached or not require
         reporting.write(
             report,
             reviews,
-            lambda shown, codes: document(shown if codes is None else coded(shown, codes), given_table(), closing),
+            lambda shown, codes: document(
+                shown if codes is None else coded(shown, codes), given_table(), closing, reached=kept
+            ),
         )
     if as_json:
         print_json(report.to_dict())
@@ -143,17 +153,25 @@ def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[s
 
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str, str]:
-    """Return the next command to type, and what for: a plan for the level required and missed, or for ``double``."""
-    table, gone, conflicts = given_table(), gone_words(), click.get_current_context().params.get("conflicts")
-    if missed or not report.recovery_resilient:
+    """Return the next command to type, and what for: a plan for what is missed or short, or else to calibrate."""
+    table, gone, given = whole_table(report.reviews), gone_words(), click.get_current_context().params
+    conflicts = given.get("conflicts")
+    least = given.get("demand") if report.violations and report.violations.short else None
+    if missed or least or not report.recovery_resilient:
         level = level_named(missed or Double.name)
         options = [f" --target {missed}"] if missed else []
+        options += [f" --min-reviews {least}"] if least else []
         options += [" --use-scores"] if missed and use_scores and level.heeds_ties else []
         options += [f" --conflicts {shlex.quote(conflicts)}"] if conflicts else []
         options += [f" {shlex.join(gone)}"] if gone else []
         why = f"the fewest extra reviews that make all papers {level.words}"
+        why += f", with {counted(least, 'review')} each" if least else ""
         return f"reviewgraph plan {table}{''.join(options)}", why
-    return (
-        f"reviewgraph calibrate {table}",
-        "when the scores are in, here or in a file beside" if report.scored is None else "",
-    )
+    if report.reviews.origin.unlisted:
+        return f"reviewgraph check {table}", "with all papers"
+    late = report.reviews.n_reviews - int(report.reviews.scored.sum())
+    those = "the missing review is" if late == 1 else f"the {late:,} missing reviews are"
+    why = f"once {those} in; if some will not come, check --gone FILE"
+    if report.scored is None:
+        why = "when the scores are in, here or in a file beside"
+    return f"reviewgraph calibrate {table}", why if late else ""

@@ -13,14 +13,15 @@ from reviewgraph.cli.output import Refusal, refusing, say
 from reviewgraph.cli.targets import writable
 
 if TYPE_CHECKING:
+    from reviewgraph.formats.spellings import Spellings
     from reviewgraph.formats.tables import Table
     from reviewgraph.reviews import Reviews
     from reviewgraph.submitted import Dates
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 R = TypeVar("R")
-_KEY, _READER, _SYSTEM, _COLUMNS, _DATED, _HEADERS = (
-    f"reviewgraph.{name}" for name in ("table", "reader", "system", "columns", "dated", "headers")
+_KEY, _READER, _SYSTEM, _COLUMNS, _DATED, _HEADERS, _SPELLINGS = (
+    f"reviewgraph.{name}" for name in ("table", "reader", "system", "columns", "dated", "headers", "spellings")
 )
 
 
@@ -102,7 +103,15 @@ def given_columns() -> dict[str, str]:
 
 def read_side(read: Callable[..., R], path: str, *more: Any) -> R:
     """Read a side file with the columns that ``--columns`` names; what a person should know goes to stderr."""
-    return read(path, *more, columns=given_columns(), note=say, opened=keep_system)
+    return read(path, *more, columns=given_columns(), note=say, opened=keep_system, spellings=given_spellings())
+
+
+def given_spellings() -> Spellings:
+    """Return how addresses are spelled in the files that the running command has read."""
+    from reviewgraph.formats.spellings import Spellings
+
+    known: Spellings = click.get_current_context().meta.setdefault(_SPELLINGS, Spellings())
+    return known
 
 
 def _scale(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -177,6 +186,7 @@ def table_options(command: Command) -> Command:
             lower_is_better=lower_is_better,
             duplicates=duplicates,
             note=say,
+            spellings=given_spellings(),
         )
         click.get_current_context().meta[_READER] = read
         click.get_current_context().meta[_DATED] = paths, columns, format
@@ -215,6 +225,12 @@ def given_table() -> str:
     except KeyError as error:
         message = "this command reads no REVIEWS"
         raise Refusal(message) from error
+
+
+def whole_table(reviews: Reviews) -> str:
+    """Return :func:`given_table` with the download that lists all papers, where REVIEWS cannot hold them all."""
+    items = ["--items", reviews.origin.unlisted.beside] if reviews.origin.unlisted else []
+    return " ".join(filter(None, (given_table(), shlex.join(items))))
 
 
 def keep_system(table: Table) -> None:
@@ -275,7 +291,7 @@ def read_when() -> Dates:
     from reviewgraph.submitted import read_dates
 
     paths, columns, name = click.get_current_context().meta[_DATED]
-    return read_dates(*paths, columns=columns, format=name)
+    return read_dates(*paths, columns=columns, format=name, spellings=given_spellings())
 
 
 def read_likewise(path: str) -> Reviews:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from reviewgraph.cli.duties import read_duties, read_gone
-from reviewgraph.cli.options import keep_system, read_side
+from reviewgraph.cli.options import given_spellings, keep_system, read_side
 from reviewgraph.cli.output import Refusal, say
 from reviewgraph.formats import side
 from reviewgraph.reading import read_reviews
@@ -58,7 +58,9 @@ def left_aside(made: click.Context, heeded: frozenset[str]) -> list[str]:
 def _read(params: Mapping[str, Any]) -> Reviews:
     """Read REVIEWS as the command does."""
     options = {name: params[name] for name in TABLE - {"paths"}}
-    reviews: Reviews = read_reviews(*params["paths"], opened=keep_system, note=say, **options)
+    reviews: Reviews = read_reviews(
+        *params["paths"], opened=keep_system, note=say, spellings=given_spellings(), **options
+    )
     return reviews
 
 

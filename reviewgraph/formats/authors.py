@@ -9,6 +9,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import Role
 from reviewgraph.formats.side.fields import PAPER, Field
 from reviewgraph.formats.side.reading import Options, read_columns
+from reviewgraph.formats.spellings import Spellings
 from reviewgraph.labels import encode
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     if not named:
         message = f"{path}: a header but no authors below it; expected a row for each paper and author"
         raise InputError(message)
-    author, authors = encode([author for author, _ in named])
+    known, say = options.get("spellings") or Spellings(), options.get("note") or (lambda message: None)
+    author, authors = encode(known.respelled([author for author, _ in named], str(path), say))
     item, items = encode([item for _, item in named])
     return Columns(author, item, authors, items)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -62,9 +63,17 @@ class Delimited(Table):
         """Return how a message names a line."""
         return f"{self.name}:{line}"
 
+    def leniently(self) -> Self:
+        """Return the table with empty cells at the end of rows that are too short, and no blanks before cells."""
+        found = super().leniently()
+        if found._has_blanks:
+            with contextlib.suppress(csv.Error):
+                found.header = next(row for row in found._reader() if row)
+        return found
+
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         """Return the columns at these positions; ragged rows are left out and noted as problems."""
-        if len(self.data) >= LARGE and b'"' not in self.data and not _GUARD.search(self.data):
+        if len(self.data) >= LARGE and not self._has_blanks and b'"' not in self.data and not _GUARD.search(self.data):
             from reviewgraph.formats.arrow import read_plain
 
             data = self.data if self.encoding == "utf-8-sig" else self.data.decode(self.encoding).encode()
@@ -82,6 +91,8 @@ class Delimited(Table):
         codes: list[list[IntArray]] = [[] for _ in positions]
         ragged: list[tuple[int, int]] = []
         while rows := list(islice(numbered, CHUNK)):
+            if self.lenient:
+                rows = [(line, row + [""] * (width - len(row))) for line, row in rows]
             if any(len(row) != width for _, row in rows):
                 ragged += [(line, len(row)) for line, row in rows if len(row) != width]
                 rows = [(line, row) for line, row in rows if len(row) == width]
@@ -105,8 +116,7 @@ class Delimited(Table):
         return Rows(columns, lines)
 
     def _rows_after_header(self, problems: Problems, file: int) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader(self._text(), delimiter=self.delimiter, strict=True)
-        last = 0
+        reader, last = self._reader(), 0
         try:
             for row in reader:
                 if row and last >= self.header_lines:
@@ -133,6 +143,14 @@ class Delimited(Table):
             message = f"{self.place(1)}: the header cannot be read: {failure}"
             raise InputError(message)
         return best[1:]
+
+    @property
+    def _has_blanks(self) -> bool:
+        """Whether blanks stand before cells where they do not count."""
+        return self.lenient and f"{self.delimiter} ".encode() in self.data
+
+    def _reader(self) -> Any:
+        return csv.reader(self._text(), delimiter=self.delimiter, strict=True, skipinitialspace=self.lenient)
 
     def _text(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(io.BytesIO(self.data), encoding=self.encoding, newline="")

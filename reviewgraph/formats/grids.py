@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import normalise
 from reviewgraph.formats.limits import COLUMNS
 from reviewgraph.formats.problems import Problems, quote
-from reviewgraph.formats.tables import Column, Rows, Table
+from reviewgraph.formats.tables import Column, Rows, Table, recoded
 
 
 class Line(NamedTuple):
@@ -123,6 +123,37 @@ class Grid(Table):
         texts = (row[place] if place < len(row) else "" for row in cells)
         codes = np.fromiter((known.setdefault(text, len(known)) for text in texts), np.int64, len(kept))
         return Column(codes, list(known))
+
+
+class Changed(Table):
+    """A table in some of whose columns each cell is another, which depends on what stands there.
+
+    Parameters
+    ----------
+    table
+        The table.
+    places
+        The positions of the columns.
+    change
+        Returns the new cell.
+    """
+
+    def __init__(self, table: Table, places: Collection[int], change: Callable[[str], str]) -> None:
+        self.table, self.places, self.change = table, places, change
+        self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
+
+    def place(self, line: int) -> str:
+        """Return how a message names a line."""
+        return self.table.place(line)
+
+    def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
+        """Return the columns at these positions, the changed ones among them; each distinct cell is changed once."""
+        rows = self.table.read(positions, problems, file)
+        columns = [
+            recoded(column, list(map(self.change, column.values))) if place in self.places else column
+            for place, column in zip(positions, rows.columns, strict=True)
+        ]
+        return Rows(columns, rows.lines)
 
 
 class Combined(Table):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+
+import numpy as np
 
 from reviewgraph.arrays import IntArray
+from reviewgraph.columns import Unlisted
 
 if TYPE_CHECKING:
     from reviewgraph.formats.problems import Problems
@@ -20,6 +24,17 @@ class Column(NamedTuple):
 
     codes: IntArray
     values: list[str]
+
+
+def recoded(column: Column, values: Sequence[str]) -> Column:
+    """Return a column with other values in the places of its own; equal ones become one.
+
+    >>> recoded(Column(np.array([0, 1, 0]), ["a", "b"]), ["c", "c"]).values
+    ['c']
+    """
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(value, len(known)) for value in values], np.int64)
+    return Column(codes[column.codes], list(known))
 
 
 class Rows(NamedTuple):
@@ -44,6 +59,8 @@ class Source(NamedTuple):
         Normalised names of its columns that hold no scores.
     explained
         What stands behind short names of columns that may hold scores; where there are any, no others do.
+    unlisted
+        Which papers cannot be in it, and which download holds them; nothing where it lists all papers, or nobody knows.
     """
 
     system: str
@@ -51,16 +68,49 @@ class Source(NamedTuple):
     kind: str
     extras: Collection[str] = ()
     explained: Mapping[str, str] = MappingProxyType({})
+    unlisted: Unlisted | None = None
+
+
+class Aside(NamedTuple):
+    """What a file says of papers in rows that are no reviews.
+
+    Parameters
+    ----------
+    listed
+        Papers that it lists, with their titles where it has any.
+    out
+        What is no paper any more, or not yet: withdrawn, a draft.
+    unseen
+        Papers that whoever downloaded the file may not see.
+    meta
+        Pairs of a reviewer and a paper that are meta reviews.
+    members
+        Who is known to be of the committee.
+    tells
+        Whether the others are known not to be.
+    """
+
+    listed: Mapping[str, str] = MappingProxyType({})
+    out: Collection[str] = ()
+    unseen: Collection[str] = ()
+    meta: Collection[tuple[str, str]] = ()
+    members: Collection[str] = ()
+    tells: bool = False
 
 
 class Table(Protocol):
-    """An open table; where its system is known, ``source`` says it and ``columns`` names columns by role."""
+    """An open table; where its system is known, ``source`` says it and ``columns`` names columns by role.
+
+    A row with fewer cells than the header is malformed, but for systems that leave out empty cells at the end of a row
+    or put blanks behind delimiters (``lenient``).
+    """
 
     name: str
     header: list[str]
     decimal_comma: bool
     columns: Mapping[str, str] = MappingProxyType({})
     source: Source | None = None
+    lenient: bool = False
 
     def place(self, line: int) -> str:
         """Return how a message names a line."""
@@ -70,6 +120,12 @@ class Table(Protocol):
         """Return the columns at these positions; ragged rows are left out and noted as problems."""
         ...
 
-    def idle(self, position: int) -> list[str]:
-        """Return the papers that were listed in rows left out, from the column that was read at a position."""
-        return []
+    def leniently(self) -> Self:
+        """Return the table with empty cells at the end of rows that are too short, and no blanks before cells."""
+        found = copy.copy(self)
+        found.lenient = True
+        return found
+
+    def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
+        """Return what rows left out say of papers, given the places of the columns among those that were read."""
+        return Aside()

@@ -35,8 +35,10 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
-def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
+def csv_text(columns: Mapping[str, Sequence[Any]], *, guard: bool = True) -> str:
     r"""Return columns as CSV with a header; None and NaN are empty cells, and no text is a formula (:func:`guarded`).
+
+    Without ``guard`` text goes out as it is, for programs that would take an apostrophe for a part of it.
 
     >>> csv_text({"item": ["p,1", "p2"], "quality": [0.5, None], "title": ["=1+1", ""]})
     'item,quality,title\n"p,1",0.5,\'=1+1\np2,,\n'
@@ -45,7 +47,7 @@ def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
     # The end of a line decides what is quoted: carriage returns are, in cells, and lines end without them.
     writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
     writer.writerow(columns)
-    writer.writerows(zip(*(map(_cell, column) for column in columns.values()), strict=True))
+    writer.writerows(zip(*(map(_cell if guard else plain, column) for column in columns.values()), strict=True))
     return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
 
 

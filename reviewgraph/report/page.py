@@ -36,12 +36,15 @@ class Picture(Plot):
         What it shows, for those who do not see it and as its caption.
     draw
         Draws it at a width in pixels.
+    instead
+        What a report says in its place, where there is nothing to see.
     """
 
     name: str
     title: str
     words: str
     draw: Callable[[int], Drawing]
+    instead: str = ""
     template: ClassVar[str] = "picture"
 
     @property
@@ -68,13 +71,44 @@ class Prose:
     template: ClassVar[str] = "prose"
 
 
+#: Lines up to which a list is one column, and characters up to which lines are short.
+MANY, SHORT = 6, 16
+
+
 @dataclass(frozen=True)
 class Listed:
-    """Short lines under a line that introduces them."""
+    """Short lines under a line that introduces them.
+
+    Parameters
+    ----------
+    opening
+        The line above.
+    lines
+        The lines, the most important first.
+    shown
+        How many of them are seen at once; the others unfold. All by default.
+    """
 
     opening: str
     lines: Sequence[str]
+    shown: int | None = None
     template: ClassVar[str] = "listed"
+
+    @property
+    def folded(self) -> Sequence[str]:
+        """The lines that unfold."""
+        return [] if self.shown is None else self.lines[self.shown :]
+
+    @property
+    def seen(self) -> Sequence[str]:
+        """The lines that are seen at once."""
+        return self.lines[: self.shown]
+
+    def columns(self, lines: Sequence[str]) -> str:
+        """Return the class of some of the lines: many stand in columns, short ones in more of them."""
+        if len(lines) <= MANY:
+            return ""
+        return "many short" if max(map(len, self.lines)) <= SHORT else "many"
 
 
 @dataclass(frozen=True)
@@ -228,7 +262,7 @@ class Document:
     def acts(self) -> bool:
         """Whether there is anything for a script to do: tables that answer, text that unfolds for printing."""
         parts = [part for section in self.sections for part in section.parts]
-        return any(getattr(part, "live", isinstance(part, Printed)) for part in parts)
+        return any(isinstance(part, Printed) or getattr(part, "live", getattr(part, "folded", False)) for part in parts)
 
 
 def html(document: Document) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
         return reviews
     kept = reviews.subset(~lost)
     stays = (kept.loads > 0) | (reviews.loads == 0)
-    return Reviews.from_codes(
+    table = Reviews.from_codes(
         (np.cumsum(stays) - 1)[kept.reviewer],
         kept.item,
         kept.printed(kept.score),
@@ -95,6 +96,7 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
         titles=kept.titles,
         lower_is_better=kept.lower_is_better,
     )
+    return replace(table, backend=kept.backend, origin=kept.origin)
 
 
 def _lost(reviews: Reviews, gone: Gone) -> BoolArray:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from reviewgraph.levels import level_named
-from reviewgraph.pages import facts
+from reviewgraph.pages import PRECISE, facts
 from reviewgraph.streams.connection import Connection
 from reviewgraph.words import counted, listed
 
 
 def page(connection: Connection) -> str:
     """Return the page."""
-    return "\n".join([*opening(connection), "", *facts(connection.stream, connection.stream.n_scored)])
+    stream = connection.stream
+    late = 0 < stream.n_scored < stream.n_reviews
+    state = [f"{stream.n_scored:,} of {counted(stream.n_reviews, 'review')} are in."] if late else []
+    return "\n".join([*state, *opening(connection), "", *facts(stream, stream.n_scored)])
 
 
 def opening(connection: Connection) -> list[str]:
@@ -28,7 +31,7 @@ def opening(connection: Connection) -> list[str]:
         lines = [f"{papers} {level.words} ({level.term})."]
         if missing:
             lines.append(f"If reviewers also stretch or compress the scale they are not: {links}.")
-    lines.append("Comparable does not mean precise: noisy scores still need enough reviews a paper.")
+    lines.append(PRECISE)
     if connection.undecided:
         lines.append(
             f"Of {listed(connection.undecided)} it is not decided whether they hold: that takes memory that grows with "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviewgraph.uploads.upload import Outgoing, Upload, expect_emails
+from reviewgraph.uploads.upload import Outgoing, Upload, emails
 
 
 def write(outgoing: Outgoing) -> str:
@@ -25,7 +25,7 @@ def write(outgoing: Outgoing) -> str:
     """
     from xml.sax.saxutils import quoteattr  # brings much of the network library along
 
-    expect_emails(outgoing, "cmt")
+    CMT.expect_taken(outgoing)
     lines = ["<assignments>"]
     for item, reviewers in outgoing.by_item().items():
         lines.append(f"  <submission submissionId={quoteattr(str(item))}>")
@@ -34,4 +34,4 @@ def write(outgoing: Outgoing) -> str:
     return "\n".join([*lines, "</assignments>", ""])
 
 
-CMT = Upload("cmt", "Microsoft CMT's assignments, as XML", ".xml", write)
+CMT = Upload("cmt", "Microsoft CMT's assignments, as XML", ".xml", write, reviewers=emails("cmt"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from reviewgraph.uploads.upload import Outgoing, Upload, expect
+from reviewgraph.uploads.upload import Accepted, Outgoing, Upload
 
 #: What parts names on a line, or ends it.
 _PART = re.compile(r"[^:\s]+")
@@ -23,10 +23,13 @@ def write(outgoing: Outgoing) -> str:
     >>> write(Outgoing({"item": [4, 7, 4], "reviewer": ["ann", "ann", "bob"]}))
     '4:ann:bob\n7:ann\n'
     """
-    remedy = "name submissions by their numbers and reviewers by their user names, or write another form"
-    labels = [*outgoing.columns["item"], *outgoing.columns["reviewer"]]
-    expect(_PART.fullmatch, labels, "start", "names without colons and spaces", remedy)
+    START.expect_taken(outgoing)
     return "".join(f"{item}:{':'.join(map(str, who))}\n" for item, who in outgoing.by_item().items())
 
 
-START = Upload("start", "START's lines, submission:user:user", ".txt", write)
+_NAMES = Accepted(
+    _PART.fullmatch,
+    "names without colons and spaces",
+    "name submissions by their numbers and reviewers by their user names, or write another form",
+)
+START = Upload("start", "START's lines, submission:user:user", ".txt", write, reviewers=_NAMES, items=_NAMES)

@@ -3,18 +3,24 @@ from __future__ import annotations
 import csv
 import random
 import re
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from planner import plan_extra_reviews
 from planner.report.coded import coded_plan
-from planner.report.groups import groups_left
+from planner.report.groups import growth
+from planner.report.plan import document, pictures
 from reviewgraph import Reviews
 from reviewgraph.cli import main
+from reviewgraph.report.check.grouping import grouping_of
+from reviewgraph.report.page import html as html_of
+from reviewgraph.structure import structure_of
 from tests.reviewgraph.report.browsing import chromium, expect_good_looks
-from tests.reviewgraph.report.reading_pages import Page, numbers
+from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 
 PLANS = [
@@ -89,7 +95,7 @@ def test_every_number_of_the_terminal_stands_in_the_report(run, options) -> None
 @every_run
 def test_anonymous_reports_hold_no_name(run, options) -> None:
     html, printed = run("--anonymous", *options)
-    assert not re.search("Zq|Xw|Yv|Uni|alert", html)
+    assert not re.search("Zq|Xw|Yv|Uni|alert", without_hashes(html))
     page, labels = Page(html), re.compile(r"(?:Label|Reviewer|Title|L|R)-?\d+(?=-Zq|-Xw)|Title \d+ Yv")
     assert numbers(labels.sub("", printed)) <= numbers(page.text) | numbers(" ".join(page.printed))
     with Path("out.html.key.csv").open(newline="") as file:
@@ -119,10 +125,102 @@ def test_the_table_of_a_plan_holds_what_the_file_does() -> None:
     html, _ = plan("-o", "plan.csv")
     with Path("plan.csv").open(newline="") as file:
         written = [(row["item"], row["reviewer"]) for row in csv.DictReader(file)]
-    (data,) = Page(html).data
+    data = Page(html).data[-1]
     cells = {column["name"]: cell for column, cell in zip(data["columns"], data["cells"], strict=True)}
     assert list(zip(cells["paper"], cells["reviewer"], strict=True)) == written
     assert cells["largest group"][-1] == len({row[1] for row in rows(papers=16, reviewers=8)})
+
+
+def test_who_is_asked_stands_there_with_loads_and_papers_those_for_most_first() -> None:
+    html, _ = plan("--min-reviews", "4", "-o", "plan.csv")
+    page = Page(html)
+    with Path("plan.csv").open(newline="") as file:
+        written = [(row["reviewer"], row["item"]) for row in csv.DictReader(file)]
+    before = Counter(row[0] for row in rows(papers=16, reviewers=8))
+    extra = Counter(reviewer for reviewer, _ in written)
+    assert (
+        f"{len(written)} extra reviews, by {len(extra)} reviewers for {len({i for _, i in written})} papers"
+        in page.text
+    )
+    most = max(extra.values())
+    assert [who for who, number in extra.items() if number == most and who in page.text.split("This is")[0]]
+    assert f", {most}" in page.text.split("Next:")[0]
+    lines = re.findall(r'<th scope="row" class="text">([^<]*-Zq)</th>((?:<td class="\w+">[^<]*</td>)+)', html)
+    shown = {who: re.findall(r">([^<]+)<", cells) for who, cells in lines}
+    assert {who: [int(cells[0]), int(cells[2]), int(cells[3])] for who, cells in shown.items()} == {
+        who: [number, before[who], before[who] + number] for who, number in extra.items()
+    }
+    assert {(who, paper) for who, cells in shown.items() for paper in cells[1].split(", ")} == set(written)
+    numbers_asked = [int(cells[0]) for cells in shown.values()]
+    assert numbers_asked == sorted(numbers_asked, reverse=True)
+
+
+def test_what_many_reviews_join_is_said_once() -> None:
+    html, _ = plan("--min-reviews", "5")
+    page = Page(html)
+    (cells,) = [data["cells"] for data in page.data if data["columns"][-1]["name"] == "what it joins"]
+    said = Counter(cells[-1])
+    reserve = [(words, number) for words, number in said.items() if "reserve" in words]
+    assert sum(number for _, number in reserve) > 10
+    for words, number in reserve:
+        assert number == 1 or (len(words) < 40 and f"{words} ({number} reviews): it is in the" in page.text)
+    # Nothing that several rows hold is longer than what stands for it.
+    assert max(len(words) for words, number in said.items() if number > 1) < 40
+
+
+def test_charts_that_tell_nothing_are_sentences() -> None:
+    # One review joins two groups of two papers: one step, one bar.
+    table = Reviews.from_pairs(
+        [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(2) for j in range(2) for i in range(2)]
+    )
+    found = plan_extra_reviews(table, "connected")
+    text = html_of(document(found, "r.csv"))
+    drawn = set(re.findall(r'aria-labelledby="(\w+)-wide-title', text))
+    assert drawn == {"map"}
+    assert "Groups: 2 before the plan, 1 with it." in text
+    assert {picture.name for picture in pictures(found)} == {"map", "steps", "groups", "loads"}  # for who asks
+
+
+def test_the_map_links_the_groups_of_reviewers_to_those_of_their_papers() -> None:
+    rows = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(3) for j in range(2) for i in range(2)]
+    table = Reviews.from_pairs([*rows, ("r0", "p2", 1.0)])  # groups 0 and 1 share p2
+    grouping = grouping_of(structure_of(table))
+    where = {name.split(": ")[1].split(",")[0]: place for place, name in enumerate(grouping.map().names)}
+    pairs = [("r4", "p0"), ("r2", "p5"), ("r5", "p2"), ("r4", "p5")]
+    codes = np.array([(table.reviewers.index(j), table.items.index(i)) for j, i in pairs])
+    drawn = grouping.map(codes)
+    shared = len(drawn.names) + list(drawn.papers).index("p2")
+    assert drawn.extra.tolist() == [
+        [where["r4"], where["r0"]],
+        [where["r2"], where["r4"]],
+        [where["r4"], shared],
+    ]
+    assert not drawn.hanging.any()
+
+
+@pytest.mark.parametrize(
+    ("options", "headline"),
+    [
+        (("--demand", "2"), "Every paper has its reviewers"),
+        (("--load", "1"), "No assignment"),
+    ],
+    ids=["filled", "too few"],
+)
+def test_an_assignment_opens_with_whether_all_is_filled(options: tuple[str, ...], headline: str) -> None:
+    html, printed = assign(*options)
+    page = Page(html)
+    assert printed.startswith(headline)
+    first = page.text[: page.text.index("Next:") if "Next:" in page.text else len(page.text)]
+    assert headline in first
+    (shown,) = [attributes["class"] for tag, attributes in page.tags if "verdict" in str(attributes.get("class"))]
+    assert shown == f"verdict {'good' if headline.startswith('Every') else 'open'}"
+    if headline != "No assignment":
+        loads, level, *_ = printed.splitlines()[1:]
+        assert loads in first
+        assert level in first
+        # All papers have as many reviews, so no bars are drawn of them.
+        assert "demands-wide-title" not in page.ids
+        assert "Reviews per paper: " in page.text[len(first) :]
 
 
 def test_the_tables_of_an_assignment_hold_what_the_file_does() -> None:
@@ -151,12 +249,14 @@ def test_groups_become_fewer_as_reviews_arrive(target: str) -> None:
     # Groups of two papers and two reviewers each.
     pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(6) for j in range(2) for i in range(2)]
     found = plan_extra_reviews(Reviews.from_pairs(pairs), target)
-    left = groups_left(found)
+    largest, left = growth(found)
     assert (left[0], left[-1], len(left)) == (6, 1, found.count + 1)
     assert left == sorted(left, reverse=True)
+    assert (largest[0], largest[-1], len(largest)) == (2, 12, found.count + 1)
+    assert largest == sorted(largest)
 
 
 def test_who_reviews_nothing_yet_is_a_group_from_the_first_review_on() -> None:
     pairs = [(f"r{2 * g + j}", f"p{2 * g + i}", 1.0) for g in range(2) for j in range(2) for i in range(2)]
     found = plan_extra_reviews(Reviews.from_pairs(pairs), spare=0, capacity={"new": 9})
-    assert groups_left(found) == [2, 3, 2, 2, 1]
+    assert growth(found).left == [2, 3, 2, 2, 1]

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from reviewgraph import InputError, Reviews, check
+from reviewgraph.report.check.document import document
 from tests.strategies import Rows, fano, tables, to_reviews
 
 ORDER = [None, "connected", "recoverable", "double"]
@@ -37,9 +39,39 @@ def test_two_states_while_scores_are_missing() -> None:
     assert report.as_of_now is not None
     assert not report.as_of_now.recovery_resilient or report.as_of_now.reviews.n_reviews == 3
     page = report.page()
-    assert page.startswith("If all 4 reviews arrive: All 2 papers are comparable for certain")
-    assert "As of now, with 3 scores:" in page
+    assert page.startswith(
+        "3 of 4 reviews are in; every paper has one or more.\nIf all 4 reviews arrive: All 2 papers are comparable for"
+    )
+    assert "\nAs of now, with 3 scores:" in page
     assert report.to_dict()["as_of_now"]["reviews"] == 3
+
+
+@given(tables(), st.sets(st.integers(0, 3)), st.integers(0, 4))
+def test_what_is_missing_stands_before_the_verdict(table: tuple[Rows, int], late: set[int], demand: int) -> None:
+    rows, n_items = table
+    pairs = [
+        (f"r{j}", f"p{i}", None if (i + j) % 4 in late else y) for j, row in enumerate(rows) for i, y in row.items()
+    ]
+    papers = [f"p{i}" for i in range(n_items)]
+    report = check(Reviews.from_pairs(pairs, items=papers), demand=demand)
+    due = {paper: sum(of == paper for _, of, _ in pairs) for paper in papers}
+    there = {paper: sum(of == paper and score is not None for _, of, score in pairs) for paper in papers}
+    first = report.page().split("\n")[0]
+    empty, nobody = list(there.values()).count(0), list(due.values()).count(0)
+    short = [demand - number for number in due.values() if number < demand]
+    if 0 < sum(there.values()) < len(pairs):
+        assert first.startswith(f"{sum(there.values())} of {len(pairs)} review")
+        assert (f"; {empty} paper" in first) == (empty > 0)
+        assert (f"{nobody} of them no reviewer" in first) == (0 < nobody < empty)
+    elif nobody:
+        assert first.startswith(f"{nobody} of {n_items} paper")
+    elif short:
+        assert first.startswith(f"{len(short)} paper")
+    else:
+        assert first.split()[0] in ("All", "The")
+    assert (f"of their demand, by {sum(short)} review" in report.page()) == (len(short) > 1)
+    late_ones = any(there.values()) and any(score is None for *_, score in pairs)
+    assert not (document(report, "").good and (short or nobody or late_ones))
 
 
 def test_scores_decide_when_asked() -> None:

@@ -44,9 +44,11 @@ def test_rows_of_hotcrp_that_assign_no_review_are_left_out_and_counted(write):
     assert reviews.reviewers == ("r1@example.org", "r2@example.org")
     pairs = [("r1@example.org", "3"), ("r1@example.org", "4"), ("r1@example.org", "5"), ("r2@example.org", "3")]
     assert rows(reviews) == [(*pair, None) for pair in pairs]
-    assert notes[0] == "reviews.csv: 3 rows left out, whose action assigns no review ('clearreview', 'conflict')"
-    message = refused(write("paper,action,email\n3,clearreview,#pc\n"))
-    assert "a header but no reviews below it" in message
+    assert notes[0] == "reviews.csv: 1 row left out, whose action assigns no review ('conflict')"
+    alone = read_reviews(write("paper,action,email\n3,clearreview,#pc\n"), note=notes.append)
+    assert (alone.items, alone.n_reviews) == (("3",), 0)
+    assert notes[-1] == "reviews.csv: papers, but no reviews of them yet"
+    assert "a header but no reviews below it" in refused(write("paper,action,email\n"))
 
 
 def test_papers_that_hotcrp_lists_and_nobody_reviews_are_papers(write):

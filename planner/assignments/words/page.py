@@ -15,7 +15,7 @@ from planner.assignments.words.changes import concerned, concerns
 from planner.assignments.words.fair import fair_lines, why_below
 from planner.assignments.words.lots import lot_lines
 from planner.assignments.words.rules import rule_lines
-from reviewgraph.words import counted, noun
+from reviewgraph.words import counted, noun, ranging
 
 if TYPE_CHECKING:
     from planner.assignments.assignment import Assignment
@@ -34,29 +34,59 @@ def page(assignment: Assignment) -> str:
     # What there is none of has no figures, only a reason.
     if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
         return f"No assignment ({assignment.status}). {assignment.explanation}"
-    reviews = assignment.reviews
+    charts = [
+        *_chart("Reviews per paper", _counts(assignment.reviews.reviews_per_item)),
+        *_chart("Reviews per reviewer", _counts(assignment.loads)),
+        *_chart("Affinity of the reviews", _histogram(assignment.affinities)),
+    ]
     lines = [
-        f"{counted(reviews.n_items, 'paper')}, {counted(reviews.n_reviewers, 'reviewer')}, "
-        f"{counted(reviews.n_reviews, 'review')} ({assignment.status})",
-        "",
-        "Reviews a paper",
-        *_counts(reviews.reviews_per_item),
-        "Reviews a reviewer",
-        *_counts(assignment.loads),
-        "Affinity of the reviews",
-        *_histogram(assignment.affinities),
-        "",
-        *sentences(assignment),
+        f"{headline(assignment)}: {sizes(assignment)}",
+        *opening(assignment),
+        *(["", *charts] if charts else []),
+        *(["", *rest] if (rest := sentences(assignment)) else []),
     ]
     return "\n".join(lines)
+
+
+def headline(assignment: Assignment) -> str:
+    """Return whether papers have what was asked for, in a few words."""
+    if assignment.status is AssignmentStatus.INFEASIBLE or not assignment.reviews.n_reviews:
+        return "No assignment"
+    if assignment.status.reached:
+        return "Every paper has its reviewers"
+    if _only_floor(assignment):
+        return "Some papers stay below their floor"
+    return "Not all that was asked for" if aim_named(assignment.target).level is None else "The level is missed"
+
+
+def sizes(assignment: Assignment) -> str:
+    """Return how many papers, reviewers and reviews there are, and how the search ended."""
+    reviews = assignment.reviews
+    return (
+        f"{counted(reviews.n_items, 'paper')}, {counted(reviews.n_reviewers, 'reviewer')}, "
+        f"{counted(reviews.n_reviews, 'review')} ({assignment.status})."
+    )
+
+
+def opening(assignment: Assignment) -> list[str]:
+    """Return the loads, the level, and the affinity that it cost, a line each."""
+    per_paper, loads = assignment.reviews.reviews_per_item, assignment.loads
+    return [
+        f"Reviews per paper: {_spread(per_paper)}; per reviewer: {_spread(loads)}.",
+        f"Level: {_level(assignment)}.",
+        *figures(assignment)[:2],
+    ]
+
+
+def _spread(numbers: IntArray) -> str:
+    least, most = int(numbers.min()), int(numbers.max())
+    return f"{ranging(least, most)}, median {np.median(numbers):g}" if least < most else f"{most}"
 
 
 def sentences(assignment: Assignment) -> list[str]:
     """Return what is said below the bars, a line each."""
     return [
-        *figures(assignment)[:2],
         *rule_lines(assignment),
-        f"Level: {_level(assignment)}.",
         *authors_lines(assignment),
         *fair_lines(assignment.fairness),
         *_exchanges(assignment),
@@ -117,11 +147,16 @@ def _exchanges(assignment: Assignment) -> list[str]:
 
 
 def _level(assignment: Assignment) -> str:
-    aim, fairness = aim_named(assignment.target), assignment.fairness
-    only_floor = fairness is not None and fairness.below and assignment.explanation == why_below(fairness)
-    if assignment.status is AssignmentStatus.LEVEL_MISSED and not only_floor:
+    aim = aim_named(assignment.target)
+    if assignment.status is AssignmentStatus.LEVEL_MISSED and not _only_floor(assignment):
         return f"{aim.name} missed. {assignment.explanation}".rstrip(".")
     return aim.words if aim.level is None else f"all papers are {aim.words}"
+
+
+def _only_floor(assignment: Assignment) -> bool:
+    """Whether a floor is all that is missed."""
+    fairness = assignment.fairness
+    return fairness is not None and bool(fairness.below) and assignment.explanation == why_below(fairness)
 
 
 def _critical(assignment: Assignment) -> list[str]:
@@ -134,6 +169,11 @@ def _critical(assignment: Assignment) -> list[str]:
     who = counted(len(assignment.critical), "reviewer is", "reviewers are")
     without = noun(len(assignment.critical), "without this one", "without any one of them")
     return [f"{who} critical: {without} the level would not hold ({named}{more})."]
+
+
+def _chart(title: str, bars: list[str]) -> list[str]:
+    """Return bars below their title; nothing of a single one, which shows nothing."""
+    return [title, *bars] if len(bars) > 1 else []
 
 
 def _counts(numbers: IntArray) -> list[str]:

@@ -168,7 +168,9 @@ def constrain(
     table = with_reviewers(left, [*away, *(label for label in (*given, *(asked or ())) if label not in lost.reviewers)])
     N = table.n_items
     loads = np.full(table.n_reviewers, least, np.int64)
-    loads[codes_among([label for label in away if label not in (asked or ())], table.reviewers)] = 0
+    # Nor are those who are not of the committee.
+    unasked = [*away, *(label for label in table.origin.outsiders or () if label in table.reviewer_code)]
+    loads[codes_among([label for label in unasked if label not in (asked or ())], table.reviewers)] = 0
     for label, load in given.items():
         if label in table.reviewer_code:
             loads[table.reviewer_code[label]] = min(load, UNLIMITED)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from planner.plans.model.status import PlanStatus
 from reviewgraph import terminal
+from reviewgraph.pages import of_this_file
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ NAMED = 5
 
 def page(found: Plan) -> str:
     """Return the whole page."""
-    lines = _table(found) if found.reviews else []
+    unlisted = found.constraints.reviews.origin.unlisted
+    lines = [f"{unlisted.words}.", ""] if unlisted else []
+    lines += _table(found) if found.reviews else []
     lines.append(" ".join(verdict(found)))
     lines += rule_lines(found)
     lines += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found.explanation]
@@ -45,7 +48,8 @@ def verdict(found: Plan) -> list[str]:
     if found.status == PlanStatus.INFEASIBLE:
         return [PlanStatus.INFEASIBLE.text]
     if not found.reviews and found.status == PlanStatus.OPTIMAL and found.attained:
-        return ["Nothing is missing: no extra review is needed."]
+        few = " for the papers of this file" if found.constraints.reviews.origin.unlisted else ""
+        return [f"Nothing is missing: no extra review is needed{few}."]
     if found.status == PlanStatus.CHOSEN:
         return [found.status.text, f"Reviews: {found.count}."]
     said = [_how_it_ended(found), f"Reviews: {found.count}; needed at least: {found.lower_bound}."]
@@ -92,7 +96,8 @@ def _table(found: Plan) -> list[str]:
 
 def _head(found: Plan, alone: bool) -> list[str]:
     """Say what the table lists, and what its columns are."""
-    of = counted(found.constraints.reviews.n_items, "paper")
+    table = found.constraints.reviews
+    of = counted(table.n_items, "paper") + of_this_file(table)
     lines = [counted(found.count, "extra review") + (", those that help most first." if found.count > 1 else ".")]
     if not alone:
         lines.append(f"joins: papers of the groups that become one. largest: those of the largest group then, of {of}.")

@@ -16,7 +16,9 @@ from reviewgraph.formats.side.pairs import read_gone as read_gone
 from reviewgraph.formats.side.pairs import read_probabilities as read_probabilities
 from reviewgraph.formats.side.pairs import read_weights as read_weights
 from reviewgraph.formats.side.papers import Item as Item
+from reviewgraph.formats.side.papers import Listing as Listing
 from reviewgraph.formats.side.papers import read_items as read_items
+from reviewgraph.formats.side.papers import read_listing as read_listing
 from reviewgraph.formats.side.papers import read_references as read_references
 from reviewgraph.formats.side.papers import read_truth as read_truth
 from reviewgraph.formats.side.reviewers import Reviewer as Reviewer

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import TITLE
 from reviewgraph.formats.problems import quote
 from reviewgraph.formats.side.fields import DEMAND, PAPER, QUALITY, TRUTH, Field
-from reviewgraph.formats.side.reading import Options, by_label, expect_rows, read_columns
+from reviewgraph.formats.side.reading import Options, by_label, coded_of, decoded, expect_papers, expect_rows, open_side
+from reviewgraph.formats.tables import Aside
 
 if TYPE_CHECKING:
+    from reviewgraph.columns import Unlisted
     from reviewgraph.formats.tables import Path
 
 
@@ -21,18 +25,41 @@ class Item(NamedTuple):
     title: str
 
 
+class Listing(NamedTuple):
+    """The items of a file, what it says of papers that are none, and which it cannot hold."""
+
+    items: dict[str, Item]
+    aside: Aside = Aside()
+    unlisted: Unlisted | None = None
+
+
 def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:
     """Return the items of a file ``item[,demand,title]``, or of any export that lists papers.
 
     A paper may stand in many rows, as in an export of reviews; of several titles the first in the alphabet counts.
+    What the export of a system says of papers decides: those that are withdrawn are no items.
 
     Raises
     ------
     InputError
         As :func:`read_columns`; also if rows of an item disagree on its demand, or there is no item.
     """
+    return read_listing(path, **options).items
+
+
+def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
+    """Return the items of :func:`read_items`, and what else the file says of papers."""
     fields = (PAPER, DEMAND, Field(TITLE, str.strip, "text"))
-    rows = read_columns(path, fields, key=("item",), kind="papers", unique=None, **options)
+    table, found = open_side(path, [field.role for field in fields], "papers", options)
+    check = partial(expect_papers, path, table, found, ("item",), options)
+    rows = decoded(coded_of(table, found, fields, key=("item",), kind="papers", unique=None, check=check))
+    place = list(found).index("item")
+    unlisted = table.source.unlisted if table.source else None
+    return Listing(_items(path, rows), table.aside(place, place, None), unlisted and unlisted._replace(file=table.name))
+
+
+def _items(path: Path, rows: Mapping[str, list[Any]]) -> dict[str, Item]:
+    """Return the item of each label."""
     expect_rows(path, rows["item"], "item")
     found: dict[str, Item] = {}
     for item, demand, title in sorted(set(zip(*rows.values(), strict=True)), key=_first):

@@ -14,6 +14,7 @@ from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import PAPER, PERSON, Field
+from reviewgraph.formats.spellings import Respelled, Spellings
 from reviewgraph.formats.values import missing_labels
 
 if TYPE_CHECKING:
@@ -38,11 +39,14 @@ class Options(TypedDict, total=False):
         Told what a person should know; by default nothing is said.
     opened
         Called with the table when it is open; its ``source`` says what it was taken for.
+    spellings
+        How addresses were spelled in files read before; by default there were none.
     """
 
     columns: Mapping[str, str]
     note: Note
     opened: Callable[[Table], object]
+    spellings: Spellings
 
 
 class Coded(NamedTuple):
@@ -103,7 +107,7 @@ def read_coded(
 ) -> dict[str, Coded]:
     """Return the columns of :func:`read_columns` as codes of distinct values."""
     table, found = open_side(path, [field.role for field in fields], kind, options)
-    check = functools.partial(_expect_papers, path, table, found, key, options)
+    check = functools.partial(expect_papers, path, table, found, key, options)
     return coded_of(table, found, fields, key=key, kind=kind, unique=unique, check=check)
 
 
@@ -159,10 +163,12 @@ def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Opti
         opened(table)
     for role in roles:
         _expect_named(table, role, given, own=f"{path}{FILE}{role.name}" in options.get("columns", {}))
-    return table, locate(table.header, roles, {**table.columns, **given}, table.name, say, prefix=f"{path}{FILE}")
+    found = locate(table.header, roles, {**table.columns, **given}, table.name, say, prefix=f"{path}{FILE}")
+    people = [place for role, place in found.items() if role == PERSON.role.name]
+    return Respelled(table, people, options.get("spellings") or Spellings(), say), found
 
 
-def _expect_papers(
+def expect_papers(
     path: Path,
     table: Table,
     found: Mapping[str, int],

@@ -6,11 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from reviewgraph.errors import InputError
 from reviewgraph.formats.problems import Problems, quote
-from reviewgraph.formats.tables import Column
+from reviewgraph.formats.tables import Column, recoded
 from reviewgraph.words import counted, listed
 
 if TYPE_CHECKING:
@@ -61,9 +59,7 @@ def resolved(column: Column, names: Mapping[str, str]) -> Column:
     """Return a column of labels with people in the place of their aliases."""
     if not any(value in names for value in column.values):
         return column
-    known: dict[str, int] = {}
-    codes = [known.setdefault(names.get(value, value), len(known)) for value in column.values]
-    return Column(np.array(codes, np.int64)[column.codes], list(known))
+    return recoded(column, [names.get(value, value) for value in column.values])
 
 
 def refuse_aliases(columns: Sequence[tuple[str, Column]]) -> None:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from reviewgraph.columns import Unlisted
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import named, normalise
 from reviewgraph.formats.problems import cut, quote, quote_all
-from reviewgraph.formats.tables import Column, Rows, Source, Table
+from reviewgraph.formats.tables import Aside, Column, Rows, Source, Table
 from reviewgraph.words import counted, shortened
 
 if TYPE_CHECKING:
-    from reviewgraph.arrays import IntArray
+    from reviewgraph.arrays import BoolArray, IntArray
     from reviewgraph.formats.problems import Problems
 
 Note = Callable[[str], object]
@@ -46,11 +47,15 @@ class Rule(NamedTuple):
     why
         What is said of the rows left out: "rows left out, whose action assigns no review". By default nothing: they
         are no odd ones, but what else the file is for.
+    means
+        What a row left out says of its paper, a field of :class:`~reviewgraph.formats.tables.Aside`: by default that
+        it is one, where its export lists papers.
     """
 
     column: str
     keeps: Callable[[str], bool]
     why: str = ""
+    means: Literal["listed", "out", "unseen", "meta"] = "listed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +76,10 @@ class Use:
         Returns such names for one table, where they are not always the same.
     reshape
         Makes the table that is read of the one in the file, where they are not the same.
+    members
+        The rows whose reviewers are of the committee, where it says of some.
+    tells
+        Whether reviewers without such a row are not of it.
     """
 
     kind: str
@@ -79,6 +88,8 @@ class Use:
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
     find: Callable[[Table], Mapping[str, Sequence[str]]] | None = None
     reshape: Callable[[Table], Table] | None = None
+    members: Rule | None = None
+    tells: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +103,7 @@ class Export:
     what
         What messages call it.
     uses
-        What it serves for, its own purpose first.
+        What it serves for, its own purpose first; nothing where it is known only to be told from others.
     needs
         Normalised names of columns by which a table is recognised, as regular expressions: each stands in its header.
     lacks
@@ -109,6 +120,10 @@ class Export:
     lists
         The papers that it lists in rows that are no reviews, as a regular expression; they are papers all the same. By
         default it lists none.
+    unlisted
+        Which papers cannot be in it; None by default.
+    lenient
+        Whether its rows leave out empty cells at their ends, or have blanks before cells.
     shy
         Other tables look like it, so that it is recognised only where its system is named, or, if this is "kind",
         where just what it serves for is wanted; "" where nothing else looks like it.
@@ -124,6 +139,8 @@ class Export:
     say: str = ""
     extras: Collection[str] = ()
     lists: str = ""
+    unlisted: Unlisted | None = None
+    lenient: bool = False
     shy: Literal["", "kind", "name"] = ""
 
     def fits(self, header: Sequence[str]) -> bool:
@@ -135,7 +152,7 @@ class Export:
     def use(self, kind: str | None) -> Use | None:
         """Return what serves for a kind, the best first; its own purpose where no kind is given."""
         if kind is None:
-            return self.uses[0]
+            return next(iter(self.uses), None)
         by_kind = {use.kind: use for use in self.uses}
         return next((by_kind[accepted] for accepted in ACCEPTED[kind] if accepted in by_kind), None)
 
@@ -183,7 +200,7 @@ class Recognised(Table):
         self.table, self.export, self.use, self.note = table, export, use, note
         self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
         explained: Mapping[str, str] = getattr(table, "explained", {})
-        self.source = Source(export.system, export.what, use.kind, export.extras, explained)
+        self.source = Source(export.system, export.what, use.kind, export.extras, explained, export.unlisted)
         seen = use.find(table) if use.find else {}
         choices = {**use.choices, **seen}
         found = {role: _present(self.header, names) for role, names in {**use.columns, **choices}.items()}
@@ -197,7 +214,8 @@ class Recognised(Table):
                 )
                 raise InputError(message)
         chosen = {role: self.columns[role] for role in seen if role in self.columns and role not in given}
-        self.left: list[list[Column]] = []
+        self.left: list[tuple[str, list[Column]]] = []
+        self.members: list[Column] = []
         self.found = [f"the {role} is read from {_explained(name, explained)}" for role, name in chosen.items()]
 
     def place(self, line: int) -> str:
@@ -206,33 +224,53 @@ class Recognised(Table):
 
     def read(self, positions: Sequence[int], problems: Problems, file: int = 0) -> Rows:
         """Return the columns at these positions, in the rows that count."""
-        rules = [(rule, places[0]) for rule in self.use.rules if (places := named(self.header, rule.column))]
+        asked = [*self.use.rules, *([self.use.members] if self.use.members else [])]
+        rules = [(rule, places[0]) for rule in asked if (places := named(self.header, rule.column))]
         rows = self.table.read([*positions, *(place for _, place in rules)], problems, file)
-        for rule, _ in reversed(rules):
-            rows = self._without(rule, rows)
+        if rules and rules[-1][0] is self.use.members:
+            inside = _passing(rules.pop()[0], rows.columns[-1])
+            self.members = [of_rows(column, np.flatnonzero(inside)) for column in rows.columns[: len(positions)]]
+        # The first rule that a row does not pass says what it means.
+        for number, (rule, _) in enumerate(rules, len(positions)):
+            rows = self._without(rule, number, rows)
         self.note("; ".join(filter(None, (f"{self.name}: read as {self.export.what}", *self.found, self.export.say))))
         for more in getattr(self.table, "notes", ()):
             self.note(f"{self.name}: {more}")
-        return rows
+        return Rows(rows.columns[: len(positions)], rows.lines)
 
-    def idle(self, position: int) -> list[str]:
-        """Return the papers that were listed in rows left out, from the column that was read at a position."""
-        cells = [cell.strip() for columns in self.left for cell in columns[position].values]
-        return [cell for cell in cells if self.export.lists and re.fullmatch(self.export.lists, cell)]
+    def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
+        """Return what rows left out say of papers, given the places of the columns among those that were read."""
+        said: dict[str, dict[tuple[str, ...], None]] = {}
+        for means, columns in self.left:
+            wanted = [columns[place] for place in (reviewer, item, item if title is None else title)]
+            cells = (map(column.values.__getitem__, column.codes.tolist()) for column in wanted)
+            said.setdefault(means, {}).update(dict.fromkeys(zip(*cells, strict=True)))
+        shape = re.compile(self.export.lists or "(?!)")
+        listed = {paper: name for _, paper, name in said.get("listed", ()) if shape.fullmatch(paper.strip())}
+        out, unseen = ([paper for _, paper, _ in said.get(means, ())] for means in ("out", "unseen"))
+        meta = [(who, paper) for who, paper, _ in said.get("meta", ())]
+        members = self.members[reviewer].values if self.members else ()
+        listed = dict.fromkeys(listed, "") if title is None else listed
+        return Aside(listed, out, unseen, meta, members, self.use.tells and bool(self.members))
 
-    def _without(self, rule: Rule, rows: Rows) -> Rows:
-        """Leave out the rows whose cell in the last column does not pass, but for the papers they list; say so."""
-        *columns, last = rows.columns
-        other = np.array([not rule.keeps(value) for value in last.values], np.bool_)[last.codes]
+    def _without(self, rule: Rule, place: int, rows: Rows) -> Rows:
+        """Leave out the rows whose cell in the column at a place does not pass; say so, and keep what they mean."""
+        columns, judged = rows.columns, rows.columns[place]
+        other = ~_passing(rule, judged)
         if not other.any():
-            return Rows(columns, rows.lines)
+            return rows
         if rule.why:
-            left = sorted({last.values[code] for code in np.unique(last.codes[other])})
+            left = sorted({judged.values[code] for code in np.unique(judged.codes[other])})
             count = counted(int(other.sum()), "row")
             self.note(f"{self.name}: {count} left out, whose {rule.why} ({quote_all(left)})")
-        self.left.append([of_rows(column, np.flatnonzero(other)) for column in columns])
+        self.left.append((rule.means, [of_rows(column, np.flatnonzero(other)) for column in columns]))
         kept = np.flatnonzero(~other)
         return Rows([of_rows(column, kept) for column in columns], [rows.lines[row] for row in kept.tolist()])
+
+
+def _passing(rule: Rule, column: Column) -> BoolArray:
+    """Return which rows pass."""
+    return np.array([rule.keeps(value) for value in column.values], np.bool_)[column.codes]
 
 
 def _explained(name: str, explained: Mapping[str, str]) -> str:

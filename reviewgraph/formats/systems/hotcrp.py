@@ -1,12 +1,18 @@
-"""HotCRP: what a chair downloads from a search, the tables of its site administrators, and JSON of reviews."""
+"""HotCRP: what a chair downloads from a search, the tables of its site administrators, and JSON.
+
+Tried with files that HotCRP 3.2, 3.3.1 and 3.4 wrote themselves. Their rows leave out empty cells at the end, a
+preference or topic score of 0 is an empty cell, and only some downloads tell which papers are withdrawn or drafts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from reviewgraph.columns import Unlisted
 from reviewgraph.errors import InputError
-from reviewgraph.formats.grids import Combined, Grid, Line, as_text, from_records, to_grid
+from reviewgraph.formats.grids import Changed, Combined, Grid, Line, as_text, from_records, to_grid
 from reviewgraph.formats.headers import Role, locate, normalise
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
@@ -16,16 +22,26 @@ from reviewgraph.words import counted
 
 NAME = "hotcrp"
 _PAPER = "paper|pid|paperid|paper_id"
+#: The column of papers of a bulk assignment, and a search that finds a paper unless somebody reviews it already.
+_PAPER_CELL = f"{_PAPER}|id|search|item|submission"
+_ADD_ONLY = re.compile(r"\s*([0-9]+)\s+-re:\S+\s*")
 _PERSON = ("given_name", "family_name", "first", "last", "reviewername", "reviewer")
 _PREFERENCE, _CONFLICT = Role("preference"), Role("conflict", required=False)
+#: Columns of preferences in which an empty cell is 0.
+_ZERO = ("preference", "topic_score")
+#: The column that says what has become of a paper, in the tables that we make of JSON.
+_STATE = "paper_status"
 #: Columns of reviews that are no fields of the review form.
 _NO_FIELDS = (
     *("sitename", "siteclass", "pid", "paper", "title", "decision", "review", "email", "round", "submitted_at", "vtag"),
-    *("status", "rid", "rtype", "ordinal", "object", *_PERSON),
+    *("status", "rid", "rtype", "ordinal", "object", "version", "draft", "blind", "editable", "modified_at"),
+    *("modified_at_text", "user_rating", "ghost", "review_token", _STATE, *_PERSON),
 )
 _EXTRAS = (*_NO_FIELDS, "revexp", "reviewer_expertise")
 #: States of a review whose scores count; tables without the column hold submitted reviews only.
 _SUBMITTED = frozenset({"approved", "complete", "submitted"})
+#: The type of a meta review in JSON.
+_META = "5"
 
 
 def _is_conflict(cell: str) -> bool:
@@ -36,13 +52,32 @@ def _says_conflict(cell: str) -> bool:
     return cell.strip().casefold() not in {"", "no", "none", "0", "false"}
 
 
-def _with_bids(table: Table) -> Table:
+def _is_out(status: str) -> bool:
+    """Return whether a paper of this status is none: withdrawn, not submitted, or rejected without review."""
+    plain = status.strip().casefold()
+    return plain in {"withdrawn", "draft", "no submission"} or "desk reject" in plain
+
+
+def _with_zeros(table: Table) -> Table:
+    """Return preferences whose empty cells are 0, as HotCRP means them."""
+    zero = [place for place, name in enumerate(table.header) if normalise(name) in _ZERO]
+    return Changed(table, zero, lambda cell: cell.strip() or "0")
+
+
+def _with_bids(given: Table) -> Table:
     """Return preferences with a column of bids, which says conflict where the column of conflicts does."""
+    table = _with_zeros(given)
     places = locate(table.header, (_PREFERENCE, _CONFLICT), {}, table.name, lambda note: None)
     both = places[_PREFERENCE.name], places.get(_CONFLICT.name)
     if both[1] is None:
         return table
     return Combined(table, "bid", (both[0], both[1]), lambda bid, cell: "conflict" if _says_conflict(cell) else bid)
+
+
+def _without_searches(table: Table) -> Table:
+    """Return a bulk assignment with ``6`` in the place of ``6 -re:EMAIL``, which is paper 6 unless EMAIL reviews it."""
+    papers = [place for place, name in enumerate(table.header) if re.fullmatch(_PAPER_CELL, normalise(name))]
+    return Changed(table, papers, lambda cell: _ADD_ONLY.sub(r"\1", cell))
 
 
 def _of_submitted(table: Table) -> Grid:
@@ -54,14 +89,21 @@ def _of_submitted(table: Table) -> Grid:
         draft = [not cell.strip() for cell in grid.column("submitted_at")]
     else:
         return grid
+    empty = [""] * len(grid.lines)
+    types, states = (empty if grid.position(name) is None else grid.column(name) for name in ("rtype", _STATE))
+    counted_ones = [
+        blank and bool(who.strip()) and kind != _META and not _is_out(state)
+        for blank, who, kind, state in zip(draft, grid.column("email"), types, states, strict=True)
+    ]
     own = {number for number, name in enumerate(grid.header) if normalise(name) in _NO_FIELDS}
     lines = [
         Line([cell if number in own else "" for number, cell in enumerate(line.cells)], line.place) if blank else line
         for line, blank in zip(grid.lines, draft, strict=True)
     ]
     found = grid.with_lines(lines)
-    if any(draft):
-        found.notes = [f"{counted(sum(draft), 'review')} not submitted, read as planned"]
+    found.notes = list(getattr(table, "notes", ()))
+    if any(counted_ones):
+        found.notes.append(f"{counted(sum(counted_ones), 'review')} not submitted, read as planned")
     return found
 
 
@@ -91,22 +133,89 @@ def _widened(table: Table) -> Grid:
 
 
 def _from_json(name: str, content: Any) -> Grid | None:
-    """Return the reviews of ``GET /reviews``, or of the file for reviewqualitycollector.org."""
-    form: Mapping[str, Any] = {}
-    if isinstance(content, dict) and "hotcrp_version" in content:
-        form = content["reviewform"] if isinstance(content.get("reviewform"), dict) else {}
-        reviews = [
-            {**review, "pid": paper.get("pid"), "title": paper.get("title")}
-            for paper in objects(content.get("papers"))
-            for review in objects(paper.get("reviews"))
-        ]
-    else:
-        reviews = objects(content.get("reviews") if isinstance(content, dict) else content)
+    """Return the reviews of ``GET /reviews``."""
+    if _papers_in(content) is not None:
+        return None
+    reviews = objects(content.get("reviews") if isinstance(content, dict) else content)
     if not reviews or not all("pid" in one and _is_review(one) for one in reviews):
         return None
-    names = {uid: field["name"] for uid, field in form.items() if isinstance(field, dict) and field.get("name")}
-    records = [{_role(key, names): value for key, value in review.items()} for review in reviews]
-    return _of_submitted(from_records(name, records, "review"))
+    return _of_submitted(from_records(name, [_record(review, {}) for review in reviews], "review"))
+
+
+def _from_rqc(name: str, content: Any) -> Grid | None:
+    """Return the reviews of the file for reviewqualitycollector.org, and a row for each paper without any."""
+    papers = _papers_in(content)
+    if papers is None or not isinstance(content, dict):
+        return None
+    form = content["reviewform"] if isinstance(content.get("reviewform"), dict) else {}
+    fields = {uid: field for uid, field in form.items() if isinstance(field, dict)}
+    texts = {uid for uid, field in fields.items() if field.get("type") == "text"}
+    names = {uid: field["name"] for uid, field in fields.items() if field.get("name")}
+    records = []
+    for paper in papers:
+        reviews = [
+            {uid: value for uid, value in one.items() if uid not in texts} for one in objects(paper.get("reviews"))
+        ]
+        records += [{**_paper(paper), **_record(review, names)} for review in reviews] or [_paper(paper)]
+    return _of_submitted(_noting_state(from_records(name, records, "entry"), papers))
+
+
+def _papers_from_json(name: str, content: Any) -> Grid | None:
+    """Return a row for each paper."""
+    papers = _papers_in(content)
+    return None if papers is None else _noting_state(from_records(name, list(map(_paper, papers)), "paper"), papers)
+
+
+def _conflicts_from_json(name: str, content: Any) -> Grid | None:
+    """Return a row for each conflict of a paper with a member of the PC."""
+    return _people(name, content, lambda paper: paper.get("pc_conflicts") or {})
+
+
+def _authors_from_json(name: str, content: Any) -> Grid | None:
+    """Return a row for each author of a paper, called by the address or else by the name."""
+
+    def authors(paper: Mapping[str, Any]) -> list[str]:
+        names = ("given_name", "family_name")
+        return [
+            as_text(one.get("email")) or " ".join(filter(None, (as_text(one.get(part)) for part in names)))
+            for one in objects(paper.get("authors"))
+        ]
+
+    return _people(name, content, authors)
+
+
+def _people(name: str, content: Any, of: Callable[[Mapping[str, Any]], Iterable[str]]) -> Grid | None:
+    papers = _papers_in(content)
+    records = [{**_paper(paper), "email": who} for paper in papers or () for who in of(paper)]
+    return from_records(name, records, "entry") if records else None
+
+
+def _papers_in(content: Any) -> Sequence[Mapping[str, Any]] | None:
+    """Return the papers of a list of papers, or of the file for reviewqualitycollector.org; None in other JSON."""
+    collected = isinstance(content, dict) and "hotcrp_version" in content
+    papers = objects(content.get("papers") if collected else content)
+    known = all("pid" in one and (collected or one.get("object") == "paper" or "error" in one) for one in papers)
+    return papers if papers and known else None
+
+
+def _paper(paper: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns on a paper; one that whoever downloads may not see has an error instead of a status."""
+    state = "unseen" if "error" in paper else as_text(paper.get("status"))
+    return {"paper": paper.get("pid"), "title": paper.get("title"), _STATE: state, "email": None}
+
+
+def _noting_state(grid: Grid, papers: Sequence[Mapping[str, Any]]) -> Grid:
+    out = sum(_is_out(as_text(paper.get("status"))) for paper in papers)
+    if out:
+        grid.notes.append(f"{counted(out, 'paper is', 'papers are')} withdrawn or not submitted, and left out")
+    return grid
+
+
+def _record(review: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a review by the names of its fields; it was submitted when it was last modified, if it is."""
+    record = {_role(key, names): value for key, value in review.items()}
+    submitted = as_text(review.get("status", "complete")).casefold() in _SUBMITTED
+    return record | {"submitted_at": review.get("modified_at") if submitted else None}
 
 
 def _is_review(one: Mapping[str, Any]) -> bool:
@@ -117,17 +226,47 @@ def _role(key: str, names: Mapping[str, Any]) -> str:
     return {"pid": "paper", "reviewer_email": "email"}.get(key) or as_text(names.get(key, key))
 
 
+def _unlisted(which: str) -> Unlisted:
+    names = r"(pcassignments|scores|reviews)[.]csv", "data.csv"
+    return Unlisted(which, 'HotCRP\'s download "Paper information, CSV"', names)
+
+
 def _table(what: str, needs: Collection[str], *uses: Use, **options: Any) -> Export:
-    return Export(NAME, what, uses, needs, extras=_EXTRAS, **options)
+    return Export(NAME, what, uses, needs, extras=_EXTRAS, lenient=True, **options)
+
+
+def _json(what: str, extract: Callable[[str, Any], Grid | None], *uses: Use, **options: Any) -> Export:
+    return Export(NAME, what, uses, container="json", extract=extract, extras=_EXTRAS, **options)
+
+
+def _before_any(name: str, table: Table) -> Table | None:
+    """Return a table of two columns that has no rows."""
+    return table if len(table.header) == 2 and not to_grid(table).lines else None
 
 
 _EMAIL = {"reviewer": ("email",)}
 _PAPERS, _REVIEWERS = Use("papers"), Use("reviewers")
-_ASSIGNED = Rule("action", lambda action: not is_no_review(action), "action assigns no review")
 _CONFLICTED = Rule("action", _is_conflict)
 _BARRED = Rule("conflict", _says_conflict)
-_ACTIONS = ("action", f"{_PAPER}|id|search|item|submission", "email|user|name|reviewer|reviewer_email")
-_ASSIGNMENTS = (Use("assignments", rules=(_ASSIGNED,)), Use("conflicts", rules=(_CONFLICTED,)), _PAPERS)
+_ACTIONS = ("action", _PAPER_CELL, "email|user|name|reviewer|reviewer_email")
+#: What pcassignments says of a paper for whose administrator it was not made.
+_SEEN = Rule("action", lambda action: action.strip().casefold() != "none", means="unseen")
+_NO_META = Rule("action", lambda action: not re.fullmatch("meta(review)?", action.strip(), re.I), means="meta")
+_CLEARED = Rule("action", lambda action: action.strip().casefold() != "clearreview")
+_ASSIGNED = Rule("action", lambda action: not is_no_review(action), "action assigns no review")
+#: The same of JSON and of lists of papers.
+_REVIEWED = Rule("email", lambda email: bool(email.strip()))
+_NO_META_TYPE = Rule("rtype", lambda kind: kind != _META, means="meta")
+_THERE = Rule(_STATE, lambda state: not _is_out(state), means="out")
+_SHOWN = Rule(_STATE, lambda state: state != "unseen", means="unseen")
+_LIVE = Rule("status", lambda status: not _is_out(status), "status says they are no submissions", means="out")
+#: Where the number of reviews may not be seen it is empty, not 0.
+_COUNTED = Rule("# Reviews", lambda count: bool(count.strip()), means="unseen")
+#: Who has a review that only members of the PC can have.
+_INSIDE = Rule("action", lambda action: bool(re.fullmatch("(primary|secondary|pc|meta)review", action.strip(), re.I)))
+_INSIDE_ROW = Rule("reviewtype", lambda kind: kind.strip().casefold() in {"primary", "secondary", "pcreview", "meta"})
+_INSIDE_TYPE = Rule("rtype", lambda kind: kind in {"2", "3", "4", _META})
+_NUMBER = "[0-9]+"
 
 HOTCRP = System(
     NAME,
@@ -136,21 +275,27 @@ HOTCRP = System(
         _table(
             "HotCRP's bulk assignment",
             (*_ACTIONS, "reviewtype"),
-            *_ASSIGNMENTS,
-            lists="[0-9]+",
+            Use("assignments", rules=(_NO_META, _CLEARED, _ASSIGNED), reshape=_without_searches, members=_INSIDE_ROW),
+            Use("conflicts", rules=(_CONFLICTED,)),
+            _PAPERS,
+            lists=_NUMBER,
+            unlisted=_unlisted("papers that nobody reviews"),
         ),
         _table(
             "HotCRP's PC assignments",
             _ACTIONS,
-            *_ASSIGNMENTS,
+            Use("assignments", rules=(_SEEN, _NO_META, _CLEARED, _ASSIGNED), members=_INSIDE, tells=True),
+            Use("conflicts", rules=(_CONFLICTED,)),
+            Use("papers", rules=(_SEEN,)),
             say="external reviewers are not in it",
-            lists="[0-9]+",
+            lists=_NUMBER,
+            unlisted=_unlisted("papers that no PC member reviews"),
         ),
         _table(
             "HotCRP's review preferences",
             ("paper", "title", "email", "preference"),
             Use("bids", {"bid": ("bid", "preference")}, reshape=_with_bids),
-            Use("affinities", choices={"affinity": ("preference", "topic_score")}),
+            Use("affinities", choices={"affinity": _ZERO}, reshape=_with_zeros),
             Use("conflicts", rules=(_BARRED,)),
             _PAPERS,
             _REVIEWERS,
@@ -162,16 +307,24 @@ HOTCRP = System(
             _PAPERS,
         ),
         _table(
+            "HotCRP's list of papers", ("id", "title", "status"), Use("papers", {"item": ("ID",)}, (_LIVE, _COUNTED))
+        ),
+        _table("HotCRP's authors", ("paper", "title", "email", "iscontact"), Use("authors"), _PAPERS),
+        _table("HotCRP's topics", ("paper", "title", "topic"), _PAPERS, lacks=("email",)),
+        _table("HotCRP's discussion leads or shepherds", ("paper", "title", "leademail|shepherdemail")),
+        _table(
             "HotCRP's reviews, a row for each field",
             (_PAPER, "email", "field", "data"),
             Use("reviews", _EMAIL, reshape=_widened),
             _PAPERS,
+            unlisted=_unlisted("papers without a review"),
         ),
         _table(
             "HotCRP's reviews",
             ("pid", "email", "submitted_at|status|vtag"),
             Use("reviews", _EMAIL, reshape=_of_submitted),
             _PAPERS,
+            unlisted=_unlisted("papers without a review"),
         ),
         _table(
             "HotCRP's review scores",
@@ -179,7 +332,31 @@ HOTCRP = System(
             Use("reviews", _EMAIL),
             _PAPERS,
             lacks=("action", "preference", "conflicttype"),
+            unlisted=_unlisted("papers without a submitted review"),
         ),
-        _table("HotCRP's reviews", (), Use("reviews", _EMAIL), _PAPERS, container="json", extract=_from_json),
+        _table(
+            "HotCRP's reviews as authors see them, without reviewers",
+            ("paper", "title", "review"),
+            _PAPERS,
+            lacks=("email", "reviewer", "reviewername", "action", "preference", "conflicttype"),
+        ),
+        _table("HotCRP's reviews before the first is submitted", ("paper", "title"), extract=_before_any),
+        _json(
+            "HotCRP's reviews",
+            _from_json,
+            Use("reviews", _EMAIL, (_NO_META_TYPE,), members=_INSIDE_TYPE, tells=True),
+            _PAPERS,
+            lists=_NUMBER,
+            unlisted=_unlisted("papers that nobody reviews"),
+        ),
+        _json(
+            "HotCRP's papers and submitted reviews",
+            _from_rqc,
+            Use("reviews", _EMAIL, (_THERE, _SHOWN, _NO_META_TYPE, _REVIEWED), members=_INSIDE_TYPE, tells=True),
+            lists=_NUMBER,
+        ),
+        _json("HotCRP's papers", _papers_from_json, Use("papers", rules=(_THERE, _SHOWN))),
+        _json("HotCRP's conflicts", _conflicts_from_json, Use("conflicts", _EMAIL)),
+        _json("HotCRP's authors", _authors_from_json, Use("authors", {"author": ("email",)})),
     ),
 )

@@ -97,7 +97,8 @@ def recognise(table: Table, wanted: Wanted) -> Table:
         return table
     for export in wanted.exports("table"):
         if export.fits(table.header):
-            changed = export.extract(table.name, table) if export.extract else table
+            whole = table.leniently() if export.lenient else table
+            changed = export.extract(whole.name, whole) if export.extract else whole
             if changed is not None:
                 found[export] = changed
     if found:
@@ -113,9 +114,10 @@ def recognise(table: Table, wanted: Wanted) -> Table:
 
 
 def _lines(table: Table) -> list[Line] | None:
-    """Return the header and the rows as rows; None where they are ragged."""
+    """Return the header and the rows as rows, short ones filled up; None where a row is longer than the first."""
+    whole = table.leniently()
     try:
-        return [Line(table.header, f"{table.name}, first row"), *to_grid(table).lines]
+        return [Line(whole.header, f"{table.name}, first row"), *to_grid(whole).lines]
     except InputError:
         return None
 
@@ -147,7 +149,8 @@ def _chosen(name: str, fitting: Sequence[Export], wanted: Wanted) -> tuple[Expor
         if use is not None:
             return export, use
     held = " or ".join(dict.fromkeys(use.kind for use in fitting[0].uses))
-    message = f"{name}: this is {fitting[0].what}, which holds {held}; expected a file of {wanted.kind}"
+    holds = f", which holds {held}" if held else ""
+    message = f"{name}: this is {fitting[0].what}{holds}; expected a file of {wanted.kind or 'a kind that is read'}"
     # Only reviews have an option for their format.
     advice = f" (if it is one all the same, say --format {PLAIN})" if wanted.kind in (None, "reviews") else ""
     raise InputError(message + advice)

@@ -32,7 +32,7 @@ def _assignments(name: str, rows: Sequence[Line]) -> Grid | None:
 
 def _matrix(name: str, rows: Sequence[Line]) -> Grid | None:
     """Return a row for each bid of the matrix, submissions down and users across."""
-    users, *below = rows
+    users, *below = rows  # the last column may have no name, since each line ends in a comma
     bids = [cell.strip() for line in below for cell in line.cells[1:]]
     if len(users.cells) < 2 or not any(bids) or not set(bids) <= {"", *_BIDS} or _BIDS.keys() & set(users.cells[1:]):
         return None
@@ -40,7 +40,7 @@ def _matrix(name: str, rows: Sequence[Line]) -> Grid | None:
         name,
         ["submission", "user", "bid"],
         (
-            Line([line.cells[0], user, _BIDS[cell.strip()]], line.place)
+            Line([line.cells[0].strip(), user.strip(), _BIDS[cell.strip()]], line.place)
             for line in below
             for user, cell in zip(users.cells[1:], line.cells[1:], strict=True)
             if cell.strip() and user.strip()
@@ -65,6 +65,7 @@ START = System(
             "START's quotas",
             (Use("reviewers", {"reviewer": ("Username",), "load": ("Quota for Review",)}),),
             ("username", "quota_for_review"),
+            lenient=True,
         ),
         Export(
             NAME,

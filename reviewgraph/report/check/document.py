@@ -1,9 +1,10 @@
-"""The report of a check: the verdict, the map of groups, loads and overlaps, expected errors, losses, tables."""
+"""The report of a check: what is missing, the verdict, groups, loads and overlaps, expected errors, losses, tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +12,12 @@ import numpy as np
 from reviewgraph.fragility.words import kept, losses, single
 from reviewgraph.labels import first_labels
 from reviewgraph.levels import level_named
-from reviewgraph.pages import groups, opening
+from reviewgraph.pages import PRECISE, by_scores, groups, today, unlisted, verdicts
 from reviewgraph.precision.words import disagreement, errors, selection, weakest
+from reviewgraph.report.charts import worth_seeing
 from reviewgraph.report.check.grouping import MOST, Grouping, grouping_of
 from reviewgraph.report.check.loads import loads
+from reviewgraph.report.check.missing import missing
 from reviewgraph.report.check.tables import group_table, paper_table, reviewer_table, weakest_first
 from reviewgraph.report.page import Document, Fact, Listed, Part, Picture, Printed, Prose, Section, pictures_among
 from reviewgraph.report.pictures.errors import shares, sorted_errors
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from reviewgraph.precision.outlook import Outlook
 
 
-def document(report: Report, subject: str, closing: Sequence[str] = ()) -> Document:
+def document(report: Report, subject: str, closing: Sequence[str] = (), *, reached: bool = True) -> Document:
     """Return the report of a check.
 
     Parameters
@@ -37,32 +40,61 @@ def document(report: Report, subject: str, closing: Sequence[str] = ()) -> Docum
         What was checked: the files.
     closing
         What the command adds to the page: the verdict on a required level, the next command.
+    reached
+        Whether a level that is required is reached; true by default.
     """
     structure, reviews = report.structure, report.reviews
-    level = None if report.level is None else level_named(report.level)
-    lead, *remarks = opening(structure, report.as_of_now, report.scored, certain=report.scored_recovery_resilient)
+    lead, *others = verdicts(structure, report.as_of_now)
+    state = today(structure, report.as_of_now, report.violations)
+    headline = _headline(report, state)
     grouping = grouping_of(structure)
     sections = [
-        _map(grouping),
-        Section("loads-section", "Loads and overlaps", loads(reviews)),
+        *missing(report),
+        _map(report, grouping),
+        Section("loads-section", "Loads and overlaps", worth_seeing(loads(reviews))),
         *([_errors(report.expected)] if reviews.n_items else []),
         *_losses(report),
-        *_violations(report),
         Section("tables", "Tables", [paper_table(report), reviewer_table(report, grouping), group_table(grouping)]),
         Section("text", "As the terminal prints it", [Printed([*report.page().splitlines(), "", *closing])]),
     ]
-    headline = "Not comparable" if level is None else f"{level.words[0].upper()}{level.words[1:]}"
     return Document(
-        "Check of reviews", subject, report.recovery_resilient, headline, lead, remarks, closing,
-        _facts(report), sections,
-    )  # fmt: skip
+        "Check of reviews",
+        subject,
+        _good(report, state) if reached else False,
+        headline,
+        " ".join([*unlisted(reviews), *(f"{words}." for words in state if words != headline), lead]),
+        others,
+        closing,
+        _facts(report),
+        sections,
+    )
+
+
+def _good(report: Report, state: Sequence[str]) -> bool | None:
+    """Return whether all is well; None where it will be once all reviews are in, or for the papers of the file only."""
+    late = report.as_of_now is not None
+    if not report.recovery_resilient or len(state) > late:
+        return False
+    return None if late or report.reviews.origin.unlisted else True
+
+
+def _headline(report: Report, state: Sequence[str]) -> str:
+    other = report.reviews.origin.unlisted
+    if other is not None:
+        return f"{other.which[:1].upper()}{other.which[1:]} are not in this file"
+    if state:
+        return state[0]
+    if report.level is None:
+        return "Not comparable"
+    words = level_named(report.level).words
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def pictures(report: Report) -> list[Picture]:
     """Return the pictures of a check: the map where there are several groups, loads and overlaps, expected errors."""
     if not report.reviews.n_reviews:
         return []
-    grouped, erring = _map(grouping_of(report.structure)), _errors(report.expected)
+    grouped, erring = _map(report, grouping_of(report.structure)), _errors(report.expected)
     return pictures_among([*grouped.parts, *loads(report.reviews), *erring.parts])
 
 
@@ -84,13 +116,14 @@ def _facts(report: Report) -> list[Fact]:
     return found
 
 
-def _map(grouping: Grouping) -> Section:
+def _map(report: Report, grouping: Grouping) -> Section:
     heading, *lines = groups(grouping.structure)
     parts: list[Part] = []
     if len(grouping) > 1:
         words = _map_words(grouping)
         parts.append(Picture("groups", "The map of groups", words, partial(group_map, grouping.map())))
-    parts.append(Listed(heading, lines))
+    scored = by_scores(report.scored, certain=report.scored_recovery_resilient)
+    parts += [Listed(heading, lines), *([Prose(scored)] if scored else [])]
     return Section("map", "Groups", parts)
 
 
@@ -130,7 +163,9 @@ def _errors(outlook: Outlook) -> Section:
     unit = "points" if points else "in spreads of quality"
     names = [str(items[i]) for i in order.tolist()]
     error, more, average = outlook.error[order], outlook.with_one_more[order], outlook.average[order]
-    heading, *weak = weakest(outlook)
+    heading, *_ = weakest(outlook)
+    rows = zip(names, error.tolist(), more.tolist(), strict=True)
+    weak = [f"{name}: {now:.2f}, with one more {then:.2f}" for name, now, then in islice(rows, LISTED)]
     first, *later = selection(outlook)
     about = " ".join(map(str.strip, errors(outlook)))
     words = (
@@ -139,7 +174,7 @@ def _errors(outlook: Outlook) -> Section:
     )
     counts, right = [step.added for step in outlook.curve], [step.right for step in outlook.curve]
     parts: list[Part] = [
-        Prose([f"{about}."]),
+        Prose([PRECISE, f"{about}."]),
         Picture(
             "errors",
             "Expected error by paper",
@@ -157,11 +192,6 @@ def _errors(outlook: Outlook) -> Section:
     if doubt := disagreement(outlook):
         parts.append(Prose([" ".join(map(str.strip, doubt))]))
     return Section("errors-section", "Expected error", parts)
-
-
-def _violations(report: Report) -> list[Section]:
-    found = report.violations
-    return [] if found is None else [Section("violations", "Conflicts, loads and demands", [Prose(found.lines())])]
 
 
 def _losses(report: Report) -> list[Section]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -107,8 +107,15 @@ class Grouping:
 
         return igraph.Graph(len(self) + papers, np.column_stack([group, len(self) + paper]).tolist())
 
-    def map(self) -> Groups:
-        """Return what the map shows: the largest groups, as many as it holds."""
+    def map(self, extra: IntArray | None = None) -> Groups:
+        """Return what the map shows: the largest groups, as many as it holds.
+
+        Parameters
+        ----------
+        extra
+            Shape (P, 2): reviewers and items of reviews that are not there yet, with whose links weak spots are not
+            marked; none by default.
+        """
         reviews, components = self.structure.reviews, self.structure.doubly_connected
         group, item = self._shares
         shown = group < MOST
@@ -120,7 +127,7 @@ class Grouping:
         for number, component in enumerate(self.order[:MOST].tolist(), 1):
             members = np.flatnonzero(components.labels == component)
             names.append(f"{number}: {listed(first_labels(reviews.reviewers, members, TOLD + 1), TOLD)}")
-        return Groups(
+        found = Groups(
             sizes=self.sizes[:MOST],
             names=names,
             links=np.column_stack([group, place]),
@@ -129,6 +136,25 @@ class Grouping:
             hanging=self.hanging[:MOST],
             cut=np.isin(papers, self.cut),
         )
+        if extra is None:
+            return found
+        none, joined = np.zeros(len(names), np.bool_), self._joined(extra, papers, len(names))
+        return replace(found, hanging=none, cut=np.zeros_like(found.cut), extra=joined)
+
+    def _joined(self, extra: IntArray, papers: IntArray, n: int) -> IntArray:
+        """Return the groups of reviewers with the nodes of their papers, where both are shown and apart.
+
+        That of a paper which several groups share is its own, that of another the group that covers it.
+        """
+        reviews, components = self.structure.reviews, self.structure.doubly_connected
+        group = self.number[np.repeat(np.arange(len(components)), components.cover_sizes)] - 1
+        shown = (group >= 0) & (group < n)
+        node = np.full(reviews.n_items, -1)
+        node[components.cover_item[shown]] = group[shown]
+        node[papers] = n + np.arange(papers.size)
+        pairs = np.column_stack([self.number[components.labels[extra[:, 0]]] - 1, node[extra[:, 1]]])
+        there = (pairs[:, 0] >= 0) & (pairs[:, 0] < n) & (pairs[:, 1] >= 0) & (pairs[:, 0] != pairs[:, 1])
+        return np.asarray(pairs[there])
 
     @property
     def linked(self) -> list[str]:

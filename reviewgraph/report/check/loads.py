@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reviewgraph.pages import facts
+from reviewgraph.report.charts import chart
 from reviewgraph.report.check.sharing import shared_papers
 from reviewgraph.report.page import Listed, Part, Picture, Prose, pictures_among
 from reviewgraph.report.pictures.bars import MOST as MOST_BARS
-from reviewgraph.report.pictures.bars import Bar, bars, tally
+from reviewgraph.report.pictures.bars import Bar, tally
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -25,22 +26,24 @@ def loads(reviews: Reviews) -> list[Part]:
     """Return the sizes of a table, its loads and its overlaps."""
     sizes, *lines = facts(reviews, int(reviews.scored.sum()))
     per_item, per_reviewer = reviews.reviews_per_item, reviews.loads
-    alone = int((per_reviewer < 2).sum())
-    unread = int((per_item == 0).sum())
+    alone, unread = int((per_reviewer < 2).sum()), int((per_item == 0).sum())
+    few = counted(alone, "reviewer has fewer than two and links", "reviewers have fewer than two and link")
+    none = counted(unread, "paper has none", "papers have none")
     return [
         Listed(sizes, lines),
-        Picture(
+        chart(
             "loads",
             "Papers per reviewer",
-            f"How many reviewers have how many papers. {counted(alone, 'reviewer has', 'reviewers have')} fewer than "
-            "two and link nothing; their bars stand out.",
-            lambda width: bars(tally(per_reviewer, low=2), width, "papers"),
+            f"How many reviewers have how many papers.{f' {few} nothing; their bars stand out.' if alone else ''}",
+            tally(per_reviewer, low=2),
+            "papers",
         ),
-        Picture(
+        chart(
             "reviews",
             "Reviews per paper",
-            f"How many papers have how many reviews. {counted(unread, 'paper has', 'papers have')} none.",
-            lambda width: bars(tally(per_item, low=1), width, "reviews"),
+            f"How many papers have how many reviews.{f' {none}; their bar stands out.' if unread else ''}",
+            tally(per_item, low=1),
+            "reviews",
         ),
         *_overlaps(reviews),
     ]
@@ -59,7 +62,7 @@ def _overlaps(reviews: Reviews) -> list[Part]:
         f"{int(pairs[0]):,} share none. {counted(several, 'pair shares', 'pairs share')} two papers or more, which "
         "puts the two on one scale."
     )
-    return [Picture("overlaps", "Papers in common", words, lambda width: bars(_few(found), width, "shared"))]
+    return [chart("overlaps", "Papers in common", words, _few(found), "shared")]
 
 
 def _few(found: Sequence[Bar]) -> list[Bar]:

@@ -34,11 +34,13 @@ def paper_table(report: Report) -> Table:
     reviews, outlook, order = report.reviews, report.expected, weakest_first(report.expected)
     items = [reviews.items[i] for i in order.tolist()]
     titles = [reviews.titles.get(item, "") for item in items]
+    there = report.as_of_now
     covers = np.bincount(report.structure.doubly_connected.cover_item, minlength=reviews.n_items)
     columns = [
         Column("paper", items),
         *([Column("title", titles)] if any(titles) else []),
         Column("reviews", reviews.reviews_per_item[order].tolist(), "number"),
+        *([] if there is None else [Column("of these in", there.reviews.reviews_per_item[order].tolist(), "number")]),
         Column("groups", covers[order].tolist(), "number"),
         Column("expected error", outlook.error[order].tolist(), "number", 2),
         Column("with one more review", outlook.with_one_more[order].tolist(), "number", 2),

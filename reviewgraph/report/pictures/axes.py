@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from reviewgraph.report.pictures.svg import Drawing
 
-#: Ratios that are marked on an axis of ratios; where fewer than three of them lie on it, round numbers are.
+#: Ratios that are marked on an axis of ratios.
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+#: Those that are marked where fewer than three of these lie on it.
+FINE = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 1.8, 2.0)
 
 
 class Scale(NamedTuple):
@@ -38,15 +40,21 @@ class Scale(NamedTuple):
         return self.start + (self.end - self.start) * ((value - self.low) / span if span else 0.5)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Return round values, at most so many.
+        """Return round values, about so many at most, and two at least: one alone gives no scale.
 
         >>> Scale(0.0, 10.0, 0.0, 1.0).ticks(6)
         [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+        >>> Scale(0.9, 1.9, 0.0, 1.0).ticks(1)
+        [1.0, 1.5]
         """
         span = (self.high - self.low) or 1.0
         power = 10.0 ** math.floor(math.log10(span / most))
-        steps = (factor * power for factor in (1, 2, 5, 10, 20))
-        step = next(step for step in steps if span / step <= most)
+        steps = [factor * power for factor in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)]
+        # The widest steps that leave two marks or more; there are some, since the span is ten of the narrowest.
+        place = next(place for place, step in enumerate(steps) if place > 2 and span / step <= most)
+        return next(found for step in steps[place::-1] if len(found := self._multiples(step)) > 1 or step == steps[0])
+
+    def _multiples(self, step: float) -> list[float]:
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [round(place * step, 10) + 0.0 for place in range(first, last + 1)]
 
@@ -64,9 +72,18 @@ def across(
 
 
 def upward(
-    drawing: Drawing, scale: Scale, left: float, right: float, name: str, most: int = 6, *, logarithmic: bool = False
+    drawing: Drawing,
+    scale: Scale,
+    left: float,
+    right: float,
+    name: str,
+    most: int = 6,
+    *,
+    logarithmic: bool = False,
+    whole: bool = False,
 ) -> None:
     """Draw an axis of values from the bottom up, its name above it; of ratios where the scale is of logarithms."""
+    most = max(1, min(most, int(scale.high - scale.low))) if whole else most
     marks = _ratios(scale) if logarithmic else [(value, value) for value in scale.ticks(most)]
     for at, value in marks:
         y = scale(at)
@@ -77,7 +94,10 @@ def upward(
 
 def _ratios(scale: Scale) -> list[tuple[float, float]]:
     """Return ratios to be marked on a scale of logarithms, each with its logarithm."""
-    found = [ratio for ratio in RATIOS if scale.low <= math.log(ratio) <= scale.high]
-    if len(found) < 3:
-        found = Scale(math.exp(scale.low), math.exp(scale.high), scale.start, scale.end).ticks()
-    return [(math.log(ratio), ratio) for ratio in found]
+    for ratios in (RATIOS, FINE):
+        found = [(math.log(ratio), ratio) for ratio in ratios if scale.low <= math.log(ratio) <= scale.high]
+        if len(found) > 2:
+            return found
+    # Nearly equal ratios are marked as plain values are.
+    least, most = math.exp(scale.low), math.exp(scale.high)
+    return [(math.log(ratio), ratio) for ratio in Scale(least, most, 0.0, 1.0).ticks()]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MOST = 12
 #: From one bar to the next.
 STEP = 26
+#: Part of the width that names may take.
+NAMED = 0.4
 
 
 class Bar(NamedTuple):
@@ -30,11 +32,19 @@ class Bar(NamedTuple):
         Its length.
     stands_out
         Whether it is what to look at.
+    extra
+        What is added to its length, in a part that stands out; none by default.
     """
 
     name: str
     number: int
     stands_out: bool = False
+    extra: int = 0
+
+    @property
+    def said(self) -> str:
+        """Its length in figures."""
+        return f"{self.number:,} + {self.extra:,}" if self.extra else f"{self.number:,}"
 
 
 def bars(found: Sequence[Bar], width: int, name: str) -> Drawing:
@@ -49,17 +59,21 @@ def bars(found: Sequence[Bar], width: int, name: str) -> Drawing:
     name
         What the names at the left are.
     """
-    left = max([len(bar.name) for bar in found] + [len(name)]) * LETTER + 14
-    room = width - left - 8 - LETTER * max((len(f"{bar.number:,}") for bar in found), default=1)
-    longest = max((bar.number for bar in found), default=1) or 1
+    most = int(NAMED * width / LETTER)
+    names = [bar.name if len(bar.name) <= most else f"{bar.name[: most - 1]}…" for bar in found]
+    left = max(map(len, [*names, name])) * LETTER + 14
+    room = width - left - 8 - LETTER * max((len(bar.said) for bar in found), default=1)
+    longest = max((bar.number + bar.extra for bar in found), default=1) or 1
     drawing = Drawing(width, 24 + STEP * len(found))
     drawing.text(left - 12, 12, name, "axis", "end")
     for place, bar in enumerate(found):
-        y = 22 + STEP * place
-        length = max(room * bar.number / longest, 1.0 if bar.number else 0.0)
-        drawing.text(left - 12, y + 14, bar.name, "tick", "end")
-        drawing.box(left, y, length, 18, "bar stands-out" if bar.stands_out else "bar", f"{bar.name}: {bar.number:,}")
-        drawing.text(left + length + 6, y + 14, f"{bar.number:,}", "value")
+        y, told = 22 + STEP * place, f"{bar.name}: {bar.said}"
+        length, extra = (max(room * part / longest, 1.0 if part else 0.0) for part in (bar.number, bar.extra))
+        drawing.text(left - 12, y + 14, names[place], "tick", "end")
+        drawing.box(left, y, length, 18, "bar stands-out" if bar.stands_out else "bar", told)
+        if bar.extra:
+            drawing.box(left + length, y, extra, 18, "bar stands-out", told)
+        drawing.text(left + length + extra + 6, y + 14, bar.said, "value")
     return drawing
 
 
@@ -76,8 +90,8 @@ def tally(numbers: IntArray, low: int = 0) -> list[Bar]:
     Examples
     --------
     >>> tally(np.array([3, 3, 1, 4]), low=2)
-    [Bar(name='1', number=1, stands_out=True), Bar(name='3', number=2, stands_out=False), Bar(name='4', number=1,
-    stands_out=False)]
+    [Bar(name='1', number=1, stands_out=True, extra=0), Bar(name='3', number=2, stands_out=False, extra=0),
+    Bar(name='4', number=1, stands_out=False, extra=0)]
     >>> [bar.name for bar in tally(np.arange(24))][:2]
     ['0 to 1', '2 to 3']
     """

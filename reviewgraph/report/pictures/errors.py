@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -46,12 +47,13 @@ def sorted_errors(
 
 
 def shares(counts: Sequence[int], share: Sequence[float], width: int) -> Drawing:
-    """Draw the expected share of right selections against reviews added."""
+    """Draw the expected share of right selections against reviews added, between the tens of percents around it."""
     height, left, right, top = 220, 40, width - 30, 34
     bottom = height - 44
     drawing = Drawing(width, height)
     x = Scale(0.0, float(max(counts[-1], 1)), left + 8, right)
-    y = Scale(0.0, 100.0, bottom, top)
+    low, high = math.floor(10 * min(share)), math.ceil(10 * max(share))
+    y = Scale(10.0 * low, 10.0 * max(high, low + 1), bottom, top)
     upward(drawing, y, left, right, "expected to be right, %")
     across(drawing, x, bottom, bottom, "reviews added, one each to the weakest papers", width // 90, whole=True)
     places = [(x(count), y(100 * part)) for count, part in zip(counts, share, strict=True)]

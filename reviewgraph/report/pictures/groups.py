@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,9 @@ class Groups:
         Shape (G,): groups that one paper alone links to the others.
     cut
         Shape (number of shared papers,): the papers by which groups hang.
+    extra
+        Shape (K, 2): what reviews that are not there yet would link, a group and another node, the shared papers
+        numbered after the groups; none by default.
     """
 
     sizes: IntArray
@@ -55,6 +58,7 @@ class Groups:
     piece: IntArray
     hanging: BoolArray
     cut: BoolArray
+    extra: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
 
     @cached_property
     def thin(self) -> BoolArray:
@@ -100,6 +104,7 @@ def group_map(groups: Groups, width: int) -> Drawing:
     place = layout.place + np.array([1.0, top])
     _lines(drawing, place, links[~groups.thin], "link" if len(links) < 600 else "link faint")
     _lines(drawing, place, links[groups.thin], "link weak")
+    _lines(drawing, place, groups.extra, "link extra")
     if few:
         _papers(drawing, groups, place[n:])
     _circles(drawing, groups, place[:n], size)
@@ -111,6 +116,7 @@ def _meanings(groups: Groups) -> list[tuple[str, str]]:
     entries = [("group", "group, as large as its papers")]
     entries += [("hanging", "hangs by one paper")] if groups.hanging.any() else []
     entries += [("apart", "cut off")] if groups.piece.any() else []
+    entries += [("extra", "extra review")] if groups.extra.size else []
     return entries
 
 

@@ -15,7 +15,10 @@ NAMED = 400
 
 
 def mark(drawing: Drawing, x: float, y: float, kind: str, told: str = "", size: float = 3.5) -> None:
-    """Draw a mark, ``cross``, ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``; else a circle."""
+    """Draw a mark: ``cross``, ``apart`` (a square), ``up``, ``down``, ``diamond``, ``paper``, ``extra`` (a line).
+
+    Anything else is a circle.
+    """
     if kind == "cross":
         drawing.path(f"M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0-5l-5 5", kind, told)
     elif kind in ("diamond", "paper"):
@@ -23,6 +26,8 @@ def mark(drawing: Drawing, x: float, y: float, kind: str, told: str = "", size: 
     elif kind in ("up", "down"):
         turn = 1 if kind == "up" else -1
         drawing.path(f"M{x:.1f} {y - 5 * turn:.1f}l5 {9 * turn}h-10z", kind, told)
+    elif kind == "extra":
+        drawing.line(x - 6, y, x + 7, y, "link extra", told)
     elif kind == "apart":
         side = 1.77 * size  # of equal area
         drawing.box(x - side / 2, y - side / 2, side, side, kind, told)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import assign
-from planner.assignments.words.page import page
+from planner.assignments.words.page import headline, page
 from reviewgraph.errors import InputError
 from tests.planner.assignments import naive_assignment as naive
 from tests.planner.assignments import naive_fair
@@ -107,6 +107,9 @@ def test_floors_hold_or_are_said_to_be_missed(market, part, target, again):
     below = {p for p, panel in panels.items() if sum(affinity[r, p] for r in panel) < floor - 1e-3}
     assert set(result.fairness.below) == below
     assert result.status.reached == (not below and level(pairs_of(result), set(market.demand)))
+    said = headline(result)
+    assert (said == "Every paper has its reviewers") == result.status.reached
+    assert below or said != "Some papers stay below their floor"
     if target == "none":
         assert not below
         if not again:

@@ -47,8 +47,9 @@ def test_a_plan_for_hotcrp_reaches_the_level_and_clears_nothing(run: Run) -> Non
     assert told.exit_code == 0, told.output
     rows = list(csv.DictReader(Path("upload.csv").read_text("utf-8").splitlines()))
     assert rows
-    assert {(row["action"], row["reviewtype"]) for row in rows} == {("review", "none:primary")}
-    assert "Next: reviewgraph check pcassignments.csv upload.csv --require double" in told.stdout
+    assert [row["paper"] for row in rows] == [f"{row['paper'].split()[0]} -re:{row['email']}" for row in rows]
+    assert {(row["action"], row["reviewtype"]) for row in rows} == {("review", "primary")}
+    assert "Next: reviewgraph check pcassignments.csv upload.csv --items data.csv --require double" in told.stdout
     assert run("check", "pcassignments.csv", "upload.csv", "--require", "double").exit_code == 0
     assert pairs("pcassignments.csv") < pairs("pcassignments.csv", "upload.csv")
 
@@ -76,14 +77,37 @@ def test_a_plan_is_for_the_system_that_the_reviews_came_from(run: Run) -> None:
 
 def test_a_plan_that_is_not_kept_offers_the_file_of_the_system(run: Run) -> None:
     told = run("plan", "pcassignments.csv")
-    assert "Next: reviewgraph plan pcassignments.csv -o upload.csv\n  (to write HotCRP's bulk assignment" in told.stdout
+    assert (
+        "Next: reviewgraph plan pcassignments.csv --items data.csv -o upload.csv\n  (to write HotCRP's bulk assignment"
+        in told.stdout
+    )
     assert "upload.csv" not in told.stderr
 
 
-def test_names_that_the_system_does_not_take_are_written_as_a_table(run: Run) -> None:
+def test_names_that_the_system_does_not_take_are_never_another_format_without_a_word(run: Run) -> None:
     Path("pcassignments.csv").write_text(ASSIGNMENTS.replace("@example.org", ""), "utf-8")
-    assert run("plan", "pcassignments.csv", "-o", "plan.csv").exit_code == 0
+    told = run("plan", "pcassignments.csv", "-o", "plan.csv")
+    assert told.exit_code == 2
+    assert "to hotcrp: expected email addresses of reviewers, found 4 other: ann, bob, cyd, ...; " in told.stderr
+    assert "--to csv" in told.stderr
+    assert not Path("plan.csv").exists()
+    assert run("plan", "pcassignments.csv", "--to", "csv", "-o", "plan.csv").exit_code == 0
     assert Path("plan.csv").read_text("utf-8").startswith("item,reviewer,")
+    assert run("plan", "pcassignments.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(("odd", "kept"), [("#cyd@example.org", False), ("o'cyd@example.org", True), ("cyd", False)])
+def test_one_odd_address_leaves_the_form_of_the_others(run: Run, odd: str, kept: bool) -> None:
+    Path("pcassignments.csv").write_text(ASSIGNMENTS.replace("cyd@example.org", odd), "utf-8")
+    Path("capacity.csv").write_text(f'reviewer,spare\n"{odd}",1\nann@example.org,1\n', "utf-8")
+    Path("fixed.csv").write_text(f'item,reviewer\n1,"{odd}"\n3,ann@example.org\n', "utf-8")
+    words = ["plan", "pcassignments.csv", "--capacity", "capacity.csv", "--fixed", "fixed.csv", "-o", "upload.csv"]
+    told = run(*words)
+    rows = list(csv.DictReader(Path("upload.csv").read_text("utf-8").splitlines()))
+    assert set(rows[0]) == {"paper", "action", "email", "reviewtype", "round"}
+    assert {row["email"] for row in rows} == {"ann@example.org", *([odd] if kept else [])}
+    assert told.exit_code == (0 if kept else 1), told.output
+    assert (f"1 review left out, to be entered by hand (1 by {odd})" in told.stderr) is not kept
 
 
 def test_letters_of_an_assignment_name_titles(run: Run) -> None:

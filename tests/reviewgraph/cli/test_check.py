@@ -73,7 +73,7 @@ def test_page_for_people(folder: Path) -> None:
     Path("r.csv").write_text(TABLE)
     assert run("check", "r.csv").stdout.splitlines() == [
         "All 3 papers are comparable for certain (one doubly connected component covers them all).",
-        "Comparable does not mean precise: noisy scores still need enough reviews a paper.",
+        "Comparable does not mean precise: noisy scores still need enough reviews per paper.",
         "Going by the scores themselves, too: all papers are comparable for certain.",
         "",
         "2 reviewers, 3 papers, 5 reviews (all scored)",
@@ -166,7 +166,10 @@ def test_a_plan_is_checked_with_its_reviews(folder: Path) -> None:
     assert run("check", "r.csv", "--require", "double").exit_code == 1
     result = run("check", "r.csv", "plan.csv", "--require", "double")
     assert result.exit_code == 0
-    assert result.stdout.startswith("If all 5 reviews arrive: All 3 papers are comparable for certain")
+    first, verdict, *_ = result.stdout.splitlines()
+    assert first == "4 of 5 reviews are in; every paper has one or more."
+    assert verdict.startswith("If all 5 reviews arrive: All 3 papers are comparable for certain")
+    assert "  (once the missing review is in; if some will not come, check --gone FILE)" in result.stdout
 
 
 def test_demo_writes_its_table_and_never_over_another(folder: Path) -> None:

@@ -54,13 +54,15 @@ def test_a_check_says_who_is_late_and_leads_to_a_plan_that_does_not_ask_them() -
         "--gone-after 2026-03-01: 1 reviewer owes a review and has submitted none after it; the last came on 2026-03-05"
     )
     assert said in found.stderr
-    assert "Next: reviewgraph plan reviews.csv --gone-after 2026-03-01" in found.stdout
+    assert "Next: reviewgraph plan reviews.csv --items data.csv --gone-after 2026-03-01" in found.stdout
     plan = run("plan", "reviews.csv", "--gone-after", "2026-03-01", "--to", "csv", "-o", "plan.csv")
     assert "ann@x" not in Path("plan.csv").read_text()
     line = next(line for line in plan.stdout.splitlines() if line.startswith("Next: "))
-    assert line == "Next: reviewgraph check reviews.csv plan.csv --require double --gone-after 2026-03-01"
+    assert (
+        line == "Next: reviewgraph check reviews.csv plan.csv --items data.csv --require double --gone-after 2026-03-01"
+    )
     # Whoever is asked by the plan owes nothing that was due then.
-    checked = run(*line.split()[2:])
+    checked = run(*line.replace(" --items data.csv", "").split()[2:])
     assert checked.exit_code == 0, checked.output
     assert "of files that do not say when; nobody is late by them" in checked.stderr
 

@@ -46,7 +46,7 @@ def easychair(**changed):
             "reviews.csv:3: the field 'Overall merit' stands twice in one review",
         ),
         (as_csv([*NARROW, "data"], [["1", "a", "Overall merit", "3", "4"]]), "2 columns are called 'data'"),
-        (as_csv(NARROW, [["1", "a", "Overall merit"]]), "reviews.csv:2: expected 4 cells as in the header, found 3"),
+        (as_csv(NARROW, [["1", "a", "Overall merit", "3", "4"]]), "2: expected 4 cells as in the header, found 5"),
         (as_json({"a": [], "b": []}), "JSON of another shape"),
     ],
 )

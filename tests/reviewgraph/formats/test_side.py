@@ -181,7 +181,7 @@ def test_exports_of_assignments_list_papers_reviews_and_conflicts(write):
     assert list(side.read_items(name)) == ["3", "4"]
     said = []
     side.read_assigned(name, note=said.append)
-    assert any("2 rows left out" in line or "rows left out" in line for line in said)
+    assert any("1 row left out" in line and "('conflict')" in line for line in said)
 
 
 def test_one_file_of_preferences_has_bids_conflicts_and_affinities(write):

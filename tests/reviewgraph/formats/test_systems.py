@@ -83,7 +83,7 @@ def test_preferences_of_hotcrp_are_bids_conflicts_and_affinities(write):
 
 def test_columns_made_of_others_keep_their_place(write):
     rows = table(write(HOTCRP_PREFS), "bids", "bid", "reviewer", "preference")
-    assert rows[:2] == [("conflict", "ann@x.org", ""), ("conflict", "bob@x.org", "5")]
+    assert rows[:2] == [("conflict", "ann@x.org", "0"), ("conflict", "bob@x.org", "5")]
 
 
 def test_conflicts_of_each_system(write):
@@ -425,3 +425,14 @@ def test_submissions_of_start_without_users_are_papers_that_nobody_reviews(write
     reviews = read_reviews(path)
     assert (reviews.items, reviews.n_reviews) == (("1", "2", "99"), 3)
     assert [item for (item,) in table(path, "papers", "item")] == ["1", "1", "2", "99"]
+
+
+def test_files_of_start_have_short_rows_blanks_and_a_last_column_without_a_name(write):
+    matrix = 'Submission ID, ann, "bob, jr", cyd,\n7, 1, 4\n9,, 3, 4,\n12\n'
+    rows = table(write(matrix, "bids.csv"), "bids", "reviewer", "item", "bid")
+    assert rows == [("ann", "7", "yes"), ("bob, jr", "7", "conflict"), ("bob, jr", "9", "no"), ("cyd", "9", "conflict")]
+    assert table(write(matrix, "coi.csv"), "conflicts", "reviewer", "item") == [("bob, jr", "7"), ("cyd", "9")]
+    quotas = 'Username, "Quota for Review"\nann, 4\nbob\n'
+    assert table(write(quotas, "quotas.csv"), "reviewers", "reviewer", "load") == [("ann", "4"), ("bob", "")]
+    with pytest.raises(InputError):
+        table(write(matrix.replace("12\n", "12,1,1,1,1,1\n"), "long.csv"), "bids", "reviewer", "item", "bid")

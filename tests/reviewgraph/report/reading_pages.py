@@ -53,6 +53,11 @@ class Page(HTMLParser):
         return re.sub(r"\s+", " ", " ".join(self.seen))
 
 
+def without_hashes(html: str) -> str:
+    """Return a page without the letters of the hashes in its policy, which may spell anything."""
+    return re.sub(r"'sha256-[^']*'", "", html)
+
+
 def numbers(text: str) -> set[str]:
     """Return all numbers of a text, as they are written."""
     return set(re.findall(r"\d[\d,]*(?:\.\d+)?", text))

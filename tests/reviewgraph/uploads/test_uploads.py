@@ -20,7 +20,7 @@ ANN, BOB = "ann@example.org", "bob.o-hara+pc@example.org"
 PAIRS = {"item": ["7", "12", "7"], "reviewer": [ANN, ANN, BOB], "affinity": [0.5, 0.25, 1.0]}
 OUTGOING = Outgoing(PAIRS, {"7": 'On <ties> & "chains"', "12": "=HYPERLINK(1)"}, PAIRS["affinity"])
 
-emails = st.from_regex(r"[a-z+.-]{1,5}@[a-z-]{1,5}\.org", fullmatch=True)
+emails = st.from_regex(r"[a-z+.][a-z+.-]{0,4}@[a-z-]{1,5}\.org", fullmatch=True)
 many_pairs = st.lists(st.tuples(emails, st.integers(1, 30).map(str)), min_size=1, max_size=20, unique=True)
 
 
@@ -30,9 +30,38 @@ def rows(name: str, outgoing: Outgoing = OUTGOING) -> list[dict[str, str]]:
 
 def test_hotcrp_only_ever_adds() -> None:
     found = rows("hotcrp")
-    assert [(row["email"], row["paper"]) for row in found] == OUTGOING.pairs
-    assert {(row["action"], row["reviewtype"], row["round"]) for row in found} == {("review", "none:primary", "")}
+    assert [(row["email"], row["paper"]) for row in found] == [(who, f"{of} -re:{who}") for who, of in OUTGOING.pairs]
+    assert {(row["action"], row["reviewtype"], row["round"]) for row in found} == {("review", "primary", "")}
     assert "clear" not in UPLOADS["hotcrp"].write(OUTGOING)
+    outside = Outgoing(PAIRS, outsiders={BOB})
+    assert [row["reviewtype"] for row in rows("hotcrp", outside)] == ["primary", "primary", "external"]
+
+
+@pytest.mark.parametrize(
+    ("other", "search"),
+    [
+        ("bob@u.edu", "ann@u.edu"),
+        ("ANN@U.edu", "ann@u.edu"),
+        ("xann@u.edu", "ann@u.edu"),
+        ("ann@u.edu.au", "ann@u.edu"),
+        ("ann@cs.u.edu", "ann@u.ed*u"),
+        ("ann@v.edu", "ann@u.edu"),
+    ],
+)
+def test_hotcrp_searches_for_one_person_though_it_finds_subdomains(other: str, search: str) -> None:
+    """HotCRP's own search, src/contactsearch.php: of ann@u.edu it makes ann@*u.edu, and * may be a subdomain."""
+    (row,) = rows("hotcrp", Outgoing({"item": ["7"], "reviewer": ["ann@u.edu"]}, people=[other]))
+    assert row["paper"] == f"7 -re:{search}"
+
+
+def test_hotcrp_searches_for_one_person_though_it_finds_longer_domains() -> None:
+    (longer,) = rows("hotcrp", Outgoing({"item": ["7"], "reviewer": ["ann@u.de"]}, people=["ann@u.de.example"]))
+    assert longer["paper"] == "7 -re:ann@u.*de"
+
+
+def test_addresses_go_to_hotcrp_as_they_are() -> None:
+    (row,) = rows("hotcrp", Outgoing({"item": ["7"], "reviewer": ["+o'ann@u.edu"]}))
+    assert (row["email"], row["paper"]) == ("+o'ann@u.edu", "7 -re:+o'ann@u.edu")
 
 
 @pytest.mark.parametrize("paper", ["all", "#redo", "1-5", "0", "7 OR 8", "p7", "-3"])

@@ -1,0 +1,201 @@
+"""What a chair does, against a real HotCRP: its own downloads in, its own code takes our uploads.
+
+Three variables name what is needed; without them this is skipped. ``HOTCRP_GIT`` is a git directory of kohler/hotcrp,
+``HOTCRP_KIT`` a folder of scripts that bring a conference up, fill it, export from it and upload to it
+(``up.sh GIT TAG WORK``, ``fill.py``, ``export.sh``, ``live.py``, ``upload.sh``, ``down.sh``), and ``HOTCRP_VERSIONS``
+the tags to try, ``v3.4`` by default. It needs root on a Debian machine, and a minute for each conference.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GIT, KIT = os.environ.get("HOTCRP_GIT"), os.environ.get("HOTCRP_KIT")
+VERSIONS = os.environ.get("HOTCRP_VERSIONS", "v3.4").split()
+
+pytestmark = pytest.mark.skipif(not (GIT and KIT), reason="HOTCRP_GIT and HOTCRP_KIT name no HotCRP")
+
+
+class Filled(NamedTuple):
+    """How a conference is filled: the arguments of fill.py, and whether papers have titles."""
+
+    arguments: tuple[str, ...]
+    titles: bool = True
+
+
+CONFERENCES = {
+    "as in the kit": Filled(("--seed", "1")),
+    "other seed": Filled(("--seed", "7", "--papers", "45", "--pc", "18")),
+    "no rounds": Filled(("--seed", "3", "--rounds", "0")),
+    "no titles": Filled(("--seed", "5", "--scale", "9"), titles=False),
+}
+
+
+class Site:
+    """A conference that runs, and the files of its chair."""
+
+    def __init__(self, work: Path, version: str, filled: Filled) -> None:
+        self.work, self.filled, self.files = work, filled, work / "chair"
+        self.kit("up.sh", str(GIT), version, str(work))
+
+    def kit(self, script: str, *words: str, status: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run([f"{KIT}/{script}", *words], capture_output=True, text=True, check=False)
+        assert done.returncode in status, done.stdout + done.stderr
+        return done
+
+    def sql(self, statement: str) -> None:
+        socket = f"--socket={self.work}/run/m.sock"
+        subprocess.run(["mariadb", "--no-defaults", socket, "-uroot", "labconf", "-e", statement], check=True)
+
+    def fill(self, stage: int) -> None:
+        """Fill, and download everything as a chair does, who leaves out the name of the conference."""
+        self.kit("fill.py", str(self.work), str(stage), *(self.filled.arguments if stage == 1 else ()))
+        if not self.filled.titles:
+            self.sql("update Paper set title=''")
+        shutil.rmtree(self.files, ignore_errors=True)
+        self.kit("export.sh", str(self.work), str(self.files))
+        self.kit("live.py", str(self.work), str(self.files / "truth"))
+        for path in self.files.glob("labconf-*"):
+            path.rename(path.with_name(path.name.removeprefix("labconf-")))
+
+    def truth(self, name: str) -> list[dict[str, str]]:
+        return list(csv.DictReader((self.files / "truth" / f"{name}.csv").read_text("utf-8").splitlines()))
+
+    @property
+    def hidden(self) -> set[str]:
+        """Papers that the chair may not see."""
+        return set(re.findall(r"^(\d+),none,", (self.files / "pcassignments.csv").read_text("utf-8"), re.M))
+
+    @property
+    def live(self) -> set[str]:
+        return {row["id"] for row in self.truth("papers") if row["status"] == "submitted"} - self.hidden
+
+    def run(self, line: str, status: int = 0) -> str:
+        """Type a command."""
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        words = [sys.executable, "-m", *shlex.split(line)]
+        done = subprocess.run(words, cwd=self.files, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == status, (done.stdout + done.stderr)[-3_000:]
+        return done.stdout
+
+    def uploaded(self, name: str, status: tuple[int, ...] = (0,)) -> set[tuple[str, str, str]]:
+        """Upload a file; returns the rows of reviews that it added: address, paper, type. Nothing else may change."""
+        done = self.kit("upload.sh", str(self.work), str(self.files / name), status=status)
+        rows = [] if done.stdout.strip() == "0 rows" else list(csv.DictReader(done.stdout.splitlines()))
+        assert {row["what"] for row in rows} <= {"added"}
+        assert "other tables changed" not in done.stderr
+        return {(row["email"], row["paper"], row["reviewtype"]) for row in rows}
+
+    def search(self, query: str) -> list[str]:
+        done = subprocess.run(
+            ["php", str(self.work / "hotcrp/batch/search.php"), "--", query], capture_output=True, text=True, check=True
+        )
+        return [line for line in done.stdout.split() if line.isdigit()]
+
+
+@pytest.fixture(params=[(version, name) for version in VERSIONS for name in CONFERENCES], ids=" ".join, scope="module")
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    version, name = request.param
+    # The path of the server's socket must be short.
+    work = Path(tempfile.mkdtemp(prefix="hc-"))
+    try:
+        yield Site(work, version, CONFERENCES[name])
+    finally:
+        subprocess.run([f"{KIT}/down.sh", str(work)], check=False)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def readme() -> list[str]:
+    """Return the three commands that the README shows for HotCRP."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    (block,) = re.findall(r"^```\n(reviewgraph check pcassignments.*?)^```$", text, re.M | re.S)
+    return [str(line) for line in block.splitlines()]
+
+
+def planned(site: Site, name: str) -> set[tuple[str, str]]:
+    rows = csv.DictReader((site.files / name).read_text("utf-8").splitlines())
+    return {(row["email"], row["paper"].split()[0]) for row in rows}
+
+
+def test_a_conference_before_and_after_its_reviews(site: Site) -> None:
+    # Before any score: the commands of the README, typed literally.
+    site.fill(1)
+    check, plan, again = readme()
+    found = json.loads(site.run(f"{check} --json"))
+    assert found["items"] == len(site.live)
+    site.run(plan)
+    before = planned(site, "upload.csv")
+    assert before
+    assert {(who, paper) for who, paper, _ in site.uploaded("upload.csv")} == before
+    assert site.uploaded("upload.csv") == set()
+    site.run(again)
+    # What HotCRP exports then is at the level.
+    site.kit("export.sh", str(site.work), str(site.files / "new"))
+    site.run("reviewgraph check new/labconf-pcassignments.csv --items new/labconf-data.csv --require double")
+    found = json.loads(site.run("reviewgraph check api-reviews.json --items data.csv --json"))
+    assert found["items"] == len(site.live)
+    # An assignment of all seats that are left, beside the reviews there are.
+    _assign(site)
+    # Scores come in, papers are withdrawn.
+    site.fill(2)
+    files = "scores.csv pcassignments.csv --items data.csv"
+    found = json.loads(site.run(f"reviewgraph check {files} --json"))
+    assert found["items"] == len(site.live)
+    site.run(f"reviewgraph plan {files} --conflicts pcconflicts.csv --willing allprefs.csv -o more.csv")
+    assert {(who, paper) for who, paper, _ in site.uploaded("more.csv")} == planned(site, "more.csv")
+    assert site.uploaded("more.csv") == set()
+    _tag(site, files)
+
+
+def _assign(site: Site) -> None:
+    """Assign three reviewers to each paper from scratch; what is there already is left as it is."""
+    there = {(row["email"].casefold(), row["paper"]) for row in site.truth("reviews")}
+    site.run(
+        "reviewgraph assign --items data.csv --reviewers allprefs.csv --bids allprefs.csv --conflicts pcconflicts.csv "
+        "--demand 3 --load 12 --to hotcrp -o assigned.csv"
+    )
+    rows = planned(site, "assigned.csv")
+    assert len(rows) == 3 * len(site.live)
+    site.kit("live.py", str(site.work), str(site.files / "truth"))
+    there |= {(row["email"].casefold(), row["paper"]) for row in site.truth("reviews")}
+    added = site.uploaded("assigned.csv")
+    assert {(who, paper) for who, paper, _ in added} == {
+        (who, paper) for who, paper in rows if (who.casefold(), paper) not in there
+    }
+    assert {kind for _, _, kind in added} == {"primary"}
+    assert site.uploaded("assigned.csv") == set()
+
+
+def _tag(site: Site, files: str) -> None:
+    """Results go back as tags; HotCRP sorts by them."""
+    answer = json.loads(
+        site.run(f"reviewgraph calibrate {files} --select 20% --by-group-average --to hotcrp -o tags.csv --json")
+    )
+    upload = [f"{site.work}/hotcrp/batch/assign.php", str(site.files / "tags.csv")]
+    for said in ("Assigned tag", "makes no changes"):
+        done = subprocess.run(["php", *upload], capture_output=True, text=True, check=True)
+        assert said in done.stdout + done.stderr
+    quality = {row["item"]: round(row["quality"], 3) for row in answer["items"] if row["quality"] is not None}
+    order = site.search("rorder:~~calibrated")
+    assert set(order) == set(quality)
+    assert [quality[paper] for paper in order] == sorted(quality.values(), reverse=True)
+    lists = {"in": answer["certain"], "discuss": [row["item"] for row in answer["discuss"]]}
+    lists["out"] = set(quality) - {*lists["in"], *lists["discuss"]}
+    assert lists["discuss"]
+    assert lists["out"]
+    for name, papers in lists.items():
+        assert set(site.search(f"#~~calibrated-{name}")) == set(papers)
