@@ -40,7 +40,9 @@ FAR = 1e4
 
 
 class Misfit(NamedTuple):
-    """How each reviewer's scores fit those of the others, shapes (M,); NaN for who has fewer than two scores.
+    """How each reviewer's scores fit those of the others, shapes (M,).
+
+    NaN for a reviewer of fewer than two scores that are heard, and for one who only orders papers.
 
     Parameters
     ----------
@@ -135,10 +137,10 @@ def misfit_of(posterior: Posterior, score: FloatArray, weight: FloatArray | None
         factor = np.exp(-posterior.theta[GAMMA] * (logs - logs.mean()) / logs.std())
     rows = Heard(who, unit.standardised(said), shift / precision, posterior.loops[what] / precision, factor)
     found = compared(rows, population_of(posterior, unit.rounding), posterior.slope.size)
-    # Of who only orders papers the distances between scores say nothing.
+    p_value = np.minimum(2.0 * np.minimum(found.too_large, found.too_low), 1.0)
+    # The distances between the scores of a reviewer who only orders papers say nothing, so nothing is said of them.
     orders = np.nan_to_num(posterior.reviewers.orders) > 0.5
-    by_square = np.where(orders, 1.0, found.too_large)
-    return Misfit(found.mean_square, found.agreement, np.minimum(2.0 * np.minimum(by_square, found.too_low), 1.0))
+    return Misfit(*(np.where(orders, np.nan, value) for value in (found.mean_square, found.agreement, p_value)))
 
 
 def population_of(posterior: Posterior, rounding: float) -> Population:
