@@ -30,8 +30,8 @@ from reviewgraph.reviews import BoolArray, FloatArray
 
 #: Nodes of slope and of own noise, in standard deviations.
 NODES = np.linspace(-4.0, 4.0, 11)
-#: Corrected p-value below which a reviewer is said to contradict the others. The population is an estimate, so that
-#: tables that fit the model name anybody somewhat oftener: at most 1 in 20 (tests/benchmarks/misfit.py).
+#: Corrected p-value below which a reviewer is said to contradict the others. The population is an estimate: of tables
+#: that fit the model 1 to 3 in 100 name anybody (tests/benchmarks/misfit.py).
 ALARM = 0.02
 #: Weighted mean square of differences between papers up to which they are rounding.
 TRIFLE = 1e-12
