@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc.errors import Incomparable, UndeterminedWarning
-from lsc.estimate import Estimate, plain_averages
+from lsc.errors import UndeterminedWarning
+from lsc.estimate import Estimate, best_first, comparable, plain_averages
 from lsc.evidence.optimality import Residuals, residuals, scale
 from lsc.evidence.scale import ReportingScale, reporting_scale
 from lsc.evidence.scoring_functions import ScoringFunction, fit_through
@@ -276,12 +276,14 @@ class Calibration(Estimate):
         n
             How many.
         by_group_average
-            Compare items of different groups all the same, each group placed by its plain averages.
+            Compare items of different groups all the same, each group placed by its plain averages. Otherwise ``n`` are
+            selected in the largest group, and items of others are set aside.
 
         Raises
         ------
         Incomparable
-            If the items fall into several groups and ``by_group_average`` is not set.
+            If the items fall into several groups, ``by_group_average`` is not set, and the largest holds less than 90 %
+            of the items with a score, or fewer than ``n``.
         InputError
             If ``n`` is negative or more than the number of items with a score.
 
@@ -290,21 +292,14 @@ class Calibration(Estimate):
         UndeterminedWarning
             If the reviews leave open where some items stand within their group.
         """
-        groups = np.unique(self.group[np.isfinite(self.quality)]).size
-        if groups > 1 and not by_group_average:
-            message = (
-                f"select: the papers fall into {groups} groups that no review connects, so their scores cannot be "
-                "compared across groups; add reviews that connect them (reviewgraph plan), or place each group by "
-                "its plain averages (by_group_average=True, --by-group-average)"
-            )
-            raise Incomparable(message)
+        inside = comparable(self.quality, self.group, n, across_groups=by_group_average)
         if 0 < n < np.isfinite(self.quality).sum() and (open_places := len(self.undetermined)):
             message = (
                 f"select: the reviews leave open where {open_places} of {self.reviews.n_items} papers stand within "
                 "their group; among them the selection follows the plainest fit, not the data"
             )
             warn(message, UndeterminedWarning)
-        return super().select(n)
+        return [self.items[i] for i in best_first(np.where(inside, self.quality, np.nan))[:n].tolist()]
 
 
 @checked

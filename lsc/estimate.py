@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lsc.errors import Incomparable
 from lsc.references import ReferenceLine, known_values, line_through
 from reviewgraph.arguments import checked
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
+from reviewgraph.levels import LARGEST_SHARE
 from reviewgraph.plots import Pictured
-from reviewgraph.reviews import FloatArray, Reviews
+from reviewgraph.reviews import BoolArray, FloatArray, Reviews
 from reviewgraph.sides.given import Valued
 from reviewgraph.words import counted
 
@@ -73,7 +75,7 @@ class Estimate(Pictured):
 
     def ranking(self) -> list[Label]:
         """Items that have a score, best first, ties by index."""
-        return self.select(int(np.isfinite(self.quality).sum()))
+        return [self.items[i] for i in best_first(self.quality).tolist()]
 
     @checked
     def select(self, n: int) -> list[Label]:
@@ -84,11 +86,8 @@ class Estimate(Pictured):
         InputError
             If ``n`` is negative or more than the number of items with a score.
         """
-        order = best_first(self.quality)
-        if not 0 <= n <= order.size:
-            message = f"n: expected 0 to {order.size} items to select (those with a score), found {n}"
-            raise InputError(message)
-        return [self.items[i] for i in order[:n].tolist()]
+        expect_number(n, self.quality)
+        return [self.items[i] for i in best_first(self.quality)[:n].tolist()]
 
     def on_scale_of(self, references: Valued) -> ReferenceLine:
         """Return the items' places on the scale of some references: a straight line through them, drawn afterwards.
@@ -167,6 +166,60 @@ def plain_averages(reviews: Reviews) -> FloatArray:
     total = np.bincount(item, score, reviews.n_items)
     average: FloatArray = np.divide(total, count, out=np.full(reviews.n_items, np.nan), where=count > 0)
     return average
+
+
+def expect_number(n: int, quality: FloatArray) -> None:
+    """Raise InputError unless ``n`` of the items with a quality can be selected."""
+    scored = int(np.isfinite(quality).sum())
+    if not 0 <= n <= scored:
+        message = f"n: expected 0 to {scored} items to select (those with a score), found {n}"
+        raise InputError(message)
+
+
+def comparable(quality: FloatArray, group: IntArray, n: int, *, across_groups: bool) -> BoolArray:
+    """Return the items among which ``n`` are selected, shape (N,): all with a quality, or those of the largest group.
+
+    Parameters
+    ----------
+    quality, group
+        Shape (N,): NaN without a score; connected components, from 1 for the largest.
+    n
+        How many are to be selected.
+    across_groups
+        Take all groups, though no review connects them.
+
+    Raises
+    ------
+    InputError
+        If ``n`` is negative or more than the number of items with a quality.
+    Incomparable
+        If there are several groups, ``across_groups`` is not set, and the largest holds less than
+        90 % of the items with a quality, or fewer than ``n``.
+
+    Examples
+    --------
+    >>> quality, group = np.arange(20.0), np.array([1] * 19 + [2])
+    >>> np.flatnonzero(~comparable(quality, group, 5, across_groups=False)).tolist()
+    [19]
+    """
+    expect_number(n, quality)
+    scored = np.isfinite(quality)
+    groups, size = np.unique(group[scored], return_counts=True)
+    if groups.size < 2 or across_groups:
+        return scored
+    largest, total = int(size.max()), int(size.sum())
+    most = largest >= LARGEST_SHARE * total
+    if most and largest >= n:
+        inside: BoolArray = scored & (group == groups[int(size.argmax())])
+        return inside
+    short = f"{n:,} are to be selected" if most else f"less than {100 * LARGEST_SHARE:.0f} %"
+    message = (
+        f"select: no review connects the {groups.size:,} groups of papers, so nothing says how they compare, and the "
+        f"largest holds {largest:,} of {total:,} papers with a score ({short}); add the reviews of reviewgraph plan, "
+        "select within a group, or say --by-group-average (in Python across_groups=True, of least squares "
+        "by_group_average=True) to compare groups all the same"
+    )
+    raise Incomparable(message)
 
 
 def best_first(value: FloatArray) -> IntArray:

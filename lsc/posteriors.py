@@ -11,11 +11,12 @@ import numpy as np
 
 from lsc.decisions.selecting import chances, select
 from lsc.decisions.selection import ERROR_RATE, Selection
-from lsc.estimate import Estimate, central_interval
+from lsc.estimate import Estimate, central_interval, or_none
 from lsc.evidence.support import groups_of
 from lsc.inference.account import Account
 from lsc.inference.accounts import account_of
 from lsc.inference.beliefs import Posterior, Status
+from lsc.inference.contradicting import Misfit, misfit_of
 from lsc.inference.inferring import infer
 from lsc.inference.joint import Difference, difference, draws
 from lsc.inference.validation import Gain, held_out_gain
@@ -172,16 +173,12 @@ class PosteriorEstimate(Estimate):
         found = super().to_dict()
         found["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in found["items"]]
         intervals = np.sort(self.reviews.printed(self.interval()), axis=1).tolist()
-        chances = [None] * len(intervals) if selection is None else selection.chance.tolist()
+        chances = [None] * len(intervals) if selection is None else selection.probability
         for row, interval, chance in zip(found["items"], intervals, chances, strict=True):
-            known = row["quality"] is not None
-            row |= {
-                "interval": interval if np.isfinite(interval[0]) else None,
-                "probability": chance if known else None,
-            }
+            row |= {"interval": interval if np.isfinite(interval[0]) else None, "probability": chance}
         gain = self.gain if self.beliefs.signal else None
         told = None if gain is None or np.isnan(gain.relative) else gain._asdict()
-        found |= {"status": self.status.value, "gain": told}
+        found |= {"status": self.status.value, "gain": told, "reviewers": self._reviewers()}
         return found if selection is None else {**found, **selection.to_dict()}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
@@ -190,13 +187,28 @@ class PosteriorEstimate(Estimate):
         low, high = np.sort(self.reviews.printed(self.interval()), axis=1).T.tolist()
         found |= {"interval_low": low, "interval_high": high}
         if selection is not None:
-            found["probability"] = selection.chance.tolist()
+            found["probability"] = selection.probability
         return found
 
     @property
     def reviewers(self) -> Reviewers:
         """Severity, stretch and noise of every reviewer, with intervals, shapes (M,)."""
         return self.beliefs.reviewers
+
+    @checked
+    def select(self, n: int, *, across_groups: bool = False) -> list[Label]:
+        """Return the ``n`` best items, best first, ties by index, as :meth:`selection` selects them.
+
+        Raises
+        ------
+        InputError
+            If ``n`` is negative or more than the number of items with a score.
+        Incomparable
+            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
+            of the items with a score, or fewer than ``n``.
+        """
+        selection = self.selection(n, across_groups=across_groups)
+        return selection.named(selection.best)
 
     @checked
     def interval(self, level: float = LEVEL) -> FloatArray:
@@ -218,14 +230,14 @@ class PosteriorEstimate(Estimate):
         name
             Which one; by default the first. A name that does not exist is answered with those that do.
         select
-            How many papers are selected, none by default: pictures show the cut then, and ``"zone"`` is the first.
+            How many papers are selected, none by default: pictures show the cut then, and ``"line"`` is the first.
 
         Raises
         ------
         InputError
             If there is no such picture, or ``select`` is negative or more than the number of items with a score.
         Incomparable
-            If no review connects the items, and ``select`` is given.
+            If ``select`` is given and :meth:`selection` raises it.
         """
         return self._picture(name, selection=None if select is None else self.selection(select))
 
@@ -289,9 +301,16 @@ class PosteriorEstimate(Estimate):
         score = self.reviews.score[self.reviews.scored]
         return held_out_gain(self.beliefs, score, weight=self.weight, seed=self.seed)
 
+    @cached_property
+    def misfit(self) -> Misfit:
+        """Whose scores contradict those of the others beyond noise: ``misfit.contradicts``, shape (M,)."""
+        return misfit_of(self.beliefs, self.reviews.score[self.reviews.scored], self.weight)
+
     @checked
     def selection(self, n: int, *, error_rate: float = ERROR_RATE, across_groups: bool = False) -> Selection:
         """Sort items into in, to be discussed and out, ``n`` being selected.
+
+        Where no review connects all items, ``n`` are selected in the largest group and the others are set aside.
 
         Parameters
         ----------
@@ -309,10 +328,22 @@ class PosteriorEstimate(Estimate):
             If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
             one half.
         Incomparable
-            If no review connects the items and ``across_groups`` is not set.
+            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
+            of the items with a score, or fewer than ``n``.
         """
         known = self.quality, self.beliefs.order_error, self.average, self.group
         return select(tuple(self.items), *known, n, error_rate=error_rate, across_groups=across_groups)
+
+    def _reviewers(self) -> list[dict[str, Any]]:
+        """Return how each reviewer's scores fit those of the others, one object each."""
+        loads = self.reviews.only_scored().loads.tolist()
+        columns = [*map(or_none, (*self.misfit, self.misfit.corrected)), self.misfit.contradicts.tolist()]
+        names = (*self.misfit._fields, "corrected", "contradicts")
+        found: list[dict[str, Any]] = []
+        for label, load, *values in zip(self.reviews.reviewers, loads, *columns, strict=True):
+            misfit = dict(zip(names, values, strict=True))
+            found.append({"reviewer": label, "scores": load, "misfit": None if values[0] is None else misfit})
+        return found
 
     def _code(self, label: Label, argument: str) -> int:
         code = self.reviews.item_code.get(label)

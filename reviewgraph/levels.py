@@ -12,6 +12,10 @@ from typing import Any, ClassVar, Protocol
 
 from reviewgraph.naming import named
 
+#: Where no review connects all items, a selection is made inside the largest connected component if it holds at least
+#: this part of the items with a score, and the others are set aside; where components are nearer in size it is refused.
+LARGEST_SHARE = 0.9
+
 
 class Findings(Protocol):
     """What the levels ask of a check: one answer each (:class:`reviewgraph.checking.Structure` has them)."""

@@ -120,7 +120,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "evidence": "errors model",
         "programs": "errors model",
         "solver": "errors model evidence programs",
-        "estimate": "references",
+        "estimate": "errors references",
         "inference": "errors",
         "decisions": "errors estimate",
         "posteriors": "errors references estimate evidence inference decisions",

@@ -162,12 +162,12 @@ def test_every_picture_stands_alone(make: Callable[[Any], Pictured], tmp_path: P
         assert picture.title in picture._repr_html_()
 
 
-def test_a_selection_shows_its_grey_zone() -> None:
+def test_a_selection_shows_its_line_and_its_grey_zone() -> None:
     found = lsc.posterior(pandas.DataFrame(noisy()))
     assert [found.plot(name).name for name in (None, "qualities", "wright", "stretches")] == [
         *("moved", "qualities", "wright", "stretches"),
     ]
-    assert found.plot(select=5).name == "zone"
+    assert [found.plot(name, select=5).name for name in (None, "zone")] == ["line", "zone"]
     assert "best 5" in found.plot("moved", select=5).words
     with pytest.raises(InputError, match=r"n: expected 0 to 24 items"):
         found.plot(select=25)

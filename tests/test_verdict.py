@@ -35,12 +35,35 @@ def habits() -> str:
     return "\n".join(rows)
 
 
+def reversed_one() -> str:
+    """Twelve who score 30 papers, one of them upside down, and one whose paper no other has."""
+    rng = np.random.default_rng(8)
+    quality, rows = rng.normal(size=30), ["reviewer,paper,score", "alone,apart,5"]
+    for who in range(12):
+        given = 5 + (-1 if who == 3 else 1) * quality + 0.7 * rng.normal(size=30)
+        rows += [f"r{who},p{paper},{score:.1f}" for paper, score in enumerate(given.tolist())]
+    return "\n".join(rows)
+
+
+def harsh() -> str:
+    """Forty who score twelve of 60 papers, harsh and lenient."""
+    rng = np.random.default_rng(9)
+    quality, rows = rng.normal(size=60), ["reviewer,paper,score"]
+    for who, severity in enumerate(rng.normal(0, 2, 40).tolist()):
+        papers = rng.choice(60, 12, replace=False)
+        given = quality[papers] - severity + 0.3 * rng.normal(size=12)
+        rows += [f"r{who},p{paper},{score:.1f}" for paper, score in zip(papers.tolist(), given.tolist(), strict=True)]
+    return "\n".join(rows)
+
+
 COMMANDS = (
     "check apart.csv",
     "check line.csv",
     "calibrate apart.csv --select 1",
     "calibrate alike.csv",
     "calibrate habits.csv",
+    "calibrate harsh.csv",
+    "calibrate reversed.csv --select 10%",
 )
 
 
@@ -48,7 +71,9 @@ COMMANDS = (
 def pages(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the tutorials show, and pages of small tables."""
     folder = tmp_path_factory.mktemp("pages")
-    for name, text in {"apart.csv": APART, "line.csv": LINE, "alike.csv": ALIKE, "habits.csv": habits()}.items():
+    tables = {"apart.csv": APART, "line.csv": LINE, "alike.csv": ALIKE, "habits.csv": habits()}
+    tables |= {"reversed.csv": reversed_one(), "harsh.csv": harsh()}
+    for name, text in tables.items():
         (folder / name).write_text(text, "utf-8")
     told = [path.read_text("utf-8") for path in (DOCS / "tutorial").glob("*.md")]
     for command in COMMANDS:

@@ -27,12 +27,16 @@ from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 from reviewgraph.uploads.registry import RESULTS
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from lsc.estimate import Estimate
     from lsc.words.pages import Page
     from reviewgraph.report.page import Document
     from reviewgraph.reviews import Reviews
+
+#: Reviews that are offered to be planned for a selection, at most; one for each paper to discuss.
+MORE = 100
 
 
 @click.command(
@@ -160,12 +164,20 @@ def calibrate(
         for line in page.opening:
             say(line)
         lists: dict[str, Any] = {"certain": [], "discuss": []} if name == DEFAULT else {}
-        found = {"selected": choice.selected, **lists, **result.to_dict(*given), **extras.record}
+        for line in _aside(result, choice):
+            say(line)
+        found = {
+            "selected": choice.selected,
+            "set_aside": choice.aside,
+            **lists,
+            **result.to_dict(*given),
+            **extras.record,
+        }
         print_json({**found, "items": extras.placed(found["items"])})
     else:
         page = Page([], [], []) if explain else page
-        _tell(page, extras, _known(choice, page.closing, output))
-        for following in _next(result, choice):
+        _tell(page, extras, _known(result, choice, page.closing, output))
+        for following in _next(result, choice, select):
             offer(*following)
     if choice.refused:
         say(choice.refused)
@@ -185,9 +197,11 @@ def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
     from lsc.words.pages import page_of
 
     choice, extras = asked.of(result)
-    closing = [*_known(choice, [], output), *starmap(offered, _next(result, choice))]
+    closing = [*_known(result, choice, [], output), *starmap(offered, _next(result, choice, asked.select))]
     page = page_of(result, choice.selection)
-    return document(result, choice.selection, page, given_table(), extras=extras.lines, closing=closing)
+    return document(
+        result, choice.selection, page, given_table(), lists=choice.lists, extras=extras.lines, closing=closing
+    )
 
 
 def _expect_scored(reviews: Reviews, paper: str) -> None:
@@ -198,21 +212,38 @@ def _expect_scored(reviews: Reviews, paper: str) -> None:
         raise InputError(message)
 
 
-def _known(choice: Choice, known: list[str], output: str | None) -> list[str]:
+def _known(result: Estimate, choice: Choice, known: list[str], output: str | None) -> list[str]:
     """Say what is known now, and where it is."""
     lines = []
     if choice.selected and choice.selection is None:
-        lines += [f"Selected, best first: {', '.join(map(str, choice.selected))}", ""]
+        lines += [f"Selected, best first: {', '.join(map(str, choice.selected))}", *_aside(result, choice), ""]
     lines += known
     if output:
         lines.append(f"All papers are in {output}.")
     return lines
 
 
-def _next(result: Estimate, choice: Choice) -> list[tuple[str, str]]:
+def _aside(result: Estimate, choice: Choice) -> list[str]:
+    """Name the papers that were set aside, if there are any."""
+    from lsc.words.aside import aside_lines
+
+    codes = [result.reviews.item_code[label] for label in choice.aside]
+    others = int((result.rank > 0).sum()) - len(codes)
+    return aside_lines(choice.aside, result.group[codes], others)
+
+
+def _next(result: Estimate, choice: Choice, share: Share | None) -> list[tuple[str, str]]:
     """Return what to type next, and what for, where there is anything."""
-    if int(result.group.max(initial=0)) > 1:
-        return [(f"reviewgraph plan {given_table()}", "reviews that would join what is apart")]
-    if not choice.selected:
-        return [(f"reviewgraph calibrate {given_table()} --select 10% -o calibrated.csv", "to choose")]
-    return []
+    table, found = given_table(), []
+    if choice.aside:
+        words = f"reviews that would connect the {counted(len(choice.aside), 'paper')} set aside"
+        found.append((f"reviewgraph plan {table} --target connected", words))
+    elif int(result.group.max(initial=0)) > 1:
+        found.append((f"reviewgraph plan {table}", "reviews that would join what is apart"))
+    elif not choice.selected:
+        found.append((f"reviewgraph calibrate {table} --select 10% -o calibrated.csv", "to choose"))
+    if choice.selection is not None and choice.selection.discuss.size:
+        more = min(choice.selection.discuss.size, MORE)
+        words = f"where {counted(more, 'more review')} would help this decision most"
+        found.append((f"reviewgraph plan {table} --for decision --select {share} --max-reviews {more}", words))
+    return found

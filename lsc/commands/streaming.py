@@ -50,7 +50,7 @@ def _posterior(stream: Stream, options: Mapping[str, Any], tell: Callable[[Progr
     if options["output"]:
         write_whole(options["output"], csv_parts(result.parts(selection=choice.selection)))
     if options["as_json"]:
-        lists: dict[str, Any] = {"certain": [], "discuss": []}
+        lists: dict[str, Any] = {"set_aside": [], "certain": [], "discuss": []}
         print_json({"selected": choice.selected, **lists, **result.to_dict(choice.selection), **extras.record})
     else:
         _show([*posterior_lines(result, choice.selection), *extras.lines], options["output"])

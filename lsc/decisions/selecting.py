@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lsc.decisions.selection import Selection
-from lsc.errors import Incomparable
-from lsc.estimate import best_first
+from lsc.estimate import best_first, comparable, expect_number
 from reviewgraph.arrays import FloatArray, IntArray
 from reviewgraph.chances import probability_in_top
 from reviewgraph.errors import InputError
@@ -23,10 +22,7 @@ def chances(quality: FloatArray, order_error: FloatArray, n: int) -> FloatArray:
     InputError
         If ``n`` is negative or more than the number of items with a quality.
     """
-    scored = int(np.isfinite(quality).sum())
-    if not 0 <= n <= scored:
-        message = f"n: expected 0 to {scored} items to select (those with a score), found {n}"
-        raise InputError(message)
+    expect_number(n, quality)
     return probability_in_top(quality, order_error, n)
 
 
@@ -56,19 +52,15 @@ def select(
         If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
         one half.
     Incomparable
-        If no review connects the items and ``across_groups`` is not set.
+        As :func:`lsc.estimate.comparable` raises it.
     """
     if not 0.0 < error_rate < 0.5:
         message = f"error_rate: expected a probability between 0 and 0.5, found {error_rate}"
         raise InputError(message)
+    scored = np.isfinite(quality)
+    inside = comparable(quality, group, n, across_groups=across_groups)
+    quality, average = np.where(inside, quality, np.nan), np.where(inside, average, np.nan)
+    ranked, aside = best_first(quality), np.flatnonzero(scored & ~inside)
     chance = chances(quality, order_error, n)
-    groups = np.unique(group[np.isfinite(quality)])
-    if groups.size > 1 and not across_groups:
-        message = (
-            f"select: no review connects the {groups.size} groups of papers, so nothing says how they compare; "
-            "select within a group, add the reviews of reviewgraph plan, or say --by-group-average (across_groups "
-            "in Python) to take groups as equally good"
-        )
-        raise Incomparable(message)
-    ranked, main = best_first(quality), groups[0] if groups.size else 1
-    return Selection(labels, n, error_rate, ranked[:n], best_first(average)[:n], chance, ranked, group == main)
+    main = group[ranked].min(initial=group.max(initial=1))
+    return Selection(labels, n, error_rate, ranked[:n], best_first(average)[:n], chance, ranked, group == main, aside)

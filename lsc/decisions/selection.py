@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -36,10 +36,12 @@ class Selection:
     chance
         Shape (N,): probability of being among the best n; 0 without a score.
     ranked
-        Codes of all papers with a score, best first.
+        Codes of all papers that can be selected, best first: those with a score, or those of the largest group.
     comparable
         Shape (N,): whether the paper is connected with most of the others; one that is not is never in without
         discussion.
+    aside
+        Codes of the papers with a score that no review connects to ``ranked``, and that are set aside.
     """
 
     labels: Sequence[Label]
@@ -50,6 +52,7 @@ class Selection:
     chance: FloatArray
     ranked: IntArray
     comparable: BoolArray
+    aside: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
     @cached_property
     def _sure(self) -> BoolArray:
@@ -77,17 +80,43 @@ class Selection:
         return found[np.argsort(-self.chance[found], kind="stable")]
 
     @cached_property
+    def nearest(self) -> IntArray:
+        """The same, those first whose chances lie nearest to that at the line, where a second look changes most."""
+        ordered = np.sort(self.chance[self.ranked])[::-1]
+        line = float(ordered[max(self.n - 1, 0) : self.n + 1].mean()) if ordered.size else 0.0
+        return self.discuss[np.argsort(np.abs(self.chance[self.discuss] - line), kind="stable")]
+
+    @cached_property
+    def drawn(self) -> IntArray:
+        """Codes of the random-selection group, best first: the papers among which a lottery draws."""
+        return self.ranked[(self.lottery[self.ranked] > 0) & (self.lottery[self.ranked] < 1)]
+
+    @property
+    def places(self) -> int:
+        """How many of the random-selection group a lottery draws."""
+        return self.n - int((self.lottery == 1).sum())
+
+    @cached_property
     def out(self) -> IntArray:
         """Codes of the papers that are out, best first."""
         return self.ranked[self._hopeless[self.ranked]]
 
     @property
     def lists(self) -> list[str | None]:
-        """Where each paper is, N of ``"in"``, ``"discuss"`` and ``"out"``; None without a score."""
+        """Where each paper is, N of ``"in"``, ``"discuss"``, ``"out"`` and ``"aside"``; None without a score."""
         found: list[str | None] = [None] * self.chance.size
-        for name, papers in (("in", self.certain), ("discuss", self.discuss), ("out", self.out)):
+        lists = {"in": self.certain, "discuss": self.discuss, "out": self.out, "aside": self.aside}
+        for name, papers in lists.items():
             for paper in papers.tolist():
                 found[paper] = name
+        return found
+
+    @property
+    def probability(self) -> list[float | None]:
+        """Chances as they are printed: None for papers that cannot be selected."""
+        found: list[float | None] = [None] * self.chance.size
+        for paper in self.ranked.tolist():
+            found[paper] = float(self.chance[paper])
         return found
 
     @property
@@ -136,6 +165,7 @@ class Selection:
         """Return the selection as the command's ``--json`` prints it."""
         return {
             "selected": self.named(self.best),
+            "set_aside": self.named(self.aside),
             "certain": self.named(self.certain),
             "discuss": [{"item": self.labels[i], "probability": float(self.chance[i])} for i in self.discuss.tolist()],
             "error_rate": self.error_rate,

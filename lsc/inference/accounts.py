@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from lsc.inference.account import Account, Part
 from lsc.inference.beliefs import Posterior
-from reviewgraph.reviews import Reviews
+from reviewgraph.labels import IntArray
+from reviewgraph.reviews import FloatArray, Reviews
 
 #: A source of less weight than this says nothing by itself.
 NOTHING = 1e-9
 
 
 def account_of(beliefs: Posterior, reviews: Reviews, item: int) -> Account:
-    """Return the account of an item, given by code, in the direction in which scores came.
+    """Return the account of an item, given by code, in the direction in which scores came."""
+    return next(accounts_of(beliefs, reviews, [item]))
+
+
+def accounts_of(beliefs: Posterior, reviews: Reviews, items: Iterable[int]) -> Iterator[Account]:
+    """Yield the accounts of items, given by code: one sort of the reviews serves all of them."""
+    order = np.lexsort((beliefs.reviewer, beliefs.item))
+    sorted_items, score = beliefs.item[order], reviews.score[reviews.scored]
+    for item in items:
+        first, last = np.searchsorted(sorted_items, [item, item + 1]).tolist()
+        yield _account(beliefs, reviews, item, order[first:last], score)
+
+
+def _account(beliefs: Posterior, reviews: Reviews, item: int, mine: IntArray, score: FloatArray) -> Account:
+    """Return the account of an item from its rows, in the order of reviewers, of all scores.
 
     With v the variance of the item, every source r has the weight v precision_r and moves the mean by v shift_r
     (:class:`~lsc.inference.beliefs.Posterior`); the prior, of mean 0, has what is left of the weights and moves
@@ -42,9 +59,6 @@ def account_of(beliefs: Posterior, reviews: Reviews, item: int) -> Account:
             sign * moves,
         )
 
-    score = reviews.score[reviews.scored]
-    mine = np.flatnonzero(beliefs.item == item)
-    mine = mine[np.argsort(beliefs.reviewer[mine], kind="stable")]
     parts = [
         part("review", beliefs.precision[r], beliefs.shift[r], int(beliefs.reviewer[r]), float(score[r]))
         for r in mine.tolist()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsc.posteriors import PosteriorEstimate
-from lsc.words.posterior_page import decisions
-from reviewgraph.report.page import Part, Picture, parts_of
+from lsc.words.posterior_page import line_of, percent
+from reviewgraph.report.page import Picture
 from reviewgraph.report.pictures.chances import grey_zone
 from reviewgraph.report.pictures.compared import Compared, compared
 from reviewgraph.report.pictures.ranked import Ranked, ranked
@@ -26,6 +26,9 @@ WRITTEN = 10
 #: The mark of each list.
 MARKS = {"in": "dot", "discuss": "diamond", "out": "hollow"}
 
+#: Papers that are drawn on either side of the random-selection group, at least; half as many as it has if that is more.
+BESIDE = 20
+
 
 def intervals(result: Estimate) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the 90 % intervals as printed, shapes (N,), NaN where the method gives none."""
@@ -37,8 +40,8 @@ def intervals(result: Estimate) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
-def zone(result: PosteriorEstimate, selection: Selection) -> list[Part]:
-    """Return the picture of the grey zone, and what is to be decided in words."""
+def zone(result: PosteriorEstimate, selection: Selection) -> Picture:
+    """Return the picture of the grey zone."""
     chance, ranks = selection.chance, selection.ranked
     order = ranks[np.argsort(-chance[ranks], kind="stable")]
     lists = selection.lists
@@ -47,23 +50,68 @@ def zone(result: PosteriorEstimate, selection: Selection) -> list[Part]:
     sure = counted(selection.certain.size, "paper is in", "papers are in")
     words = (
         f"The chance of each paper to be among the best {selection.n}. {sure} and {selection.out.size:,} out, at most "
-        f"{selection.error_rate:.0%} unsure each; {counted(selection.discuss.size, 'paper lies', 'papers lie')} in "
-        "the shaded zone between, which the scores cannot decide."
+        f"{percent(selection.error_rate)} unsure each; {counted(selection.discuss.size, 'paper lies', 'papers lie')} "
+        "in the grey zone between, which the scores cannot decide."
     )
-    return [
-        Picture(
-            "zone",
-            "The grey zone around the cut",
-            words,
-            lambda width: grey_zone(chance[order], kinds, names, selection.error_rate, width),
+    return Picture(
+        "zone",
+        "The grey zone around the line",
+        words,
+        lambda width: grey_zone(chance[order], kinds, names, selection.error_rate, width),
+    )
+
+
+def funding_line(result: PosteriorEstimate, selection: Selection) -> Picture:
+    """Return the picture of papers by rank around the line, and of those that the scores cannot tell apart there."""
+    ranks, drawn = selection.ranked, selection.drawn
+    line = line_of(result, selection)
+    place = np.flatnonzero(np.isin(ranks, drawn))
+    ends = (int(place[0]), int(place[-1])) if place.size else (selection.n, max(selection.n - 1, 0))
+    beside = max(BESIDE, place.size // 2)
+    first = max(ends[0] - beside, 0)
+    order = ranks[first : ends[1] + 1 + beside]
+    low, high = intervals(result)
+    lists = selection.lists
+    found = Ranked(
+        result.reviews.printed(result.quality)[order],
+        low[order],
+        high[order],
+        [MARKS[lists[i] or "out"] for i in order.tolist()],
+        [str(result.items[i]) for i in order.tolist()],
+    )
+    shown = "All papers" if order.size == ranks.size else f"Papers of rank {first + 1:,} to {first + order.size:,}"
+    words = [f"{shown} from the best on, each with its 90 % interval."]
+    if line is not None:
+        words.append(f"The funding line at {line:.2f} parts the best {selection.n:,} from the others.")
+    words.append(
+        f"Random-selection group: the {counted(drawn.size, 'paper')} with a chance between "
+        f"{percent(selection.error_rate)} and {percent(1.0 - selection.error_rate)} of being among them, which the "
+        f"scores cannot tell apart at the line; --lottery draws {counted(selection.places, 'place')} among them. The "
+        "grey ground reaches from the first to the last of them."
+        if drawn.size
+        else "No random-selection group: the scores tell all papers apart at the line."
+    )
+    return Picture(
+        "line",
+        "The funding line",
+        " ".join(words),
+        lambda width: ranked(
+            found,
+            width,
+            "calibrated score",
+            "rank",
+            [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")],
+            first=first + 1,
+            line=None if line is None else (line, f"funding line {line:.2f}"),
+            zone=(ends[0] + 1, ends[1] + 1, "random-selection group") if place.size else None,
         ),
-        *parts_of(decisions(result, selection)),
-    ]
+    )
 
 
 def moved(result: Estimate, selection: Selection | None) -> Picture:
     """Return the picture of averages against calibrated scores."""
-    scored = np.flatnonzero(np.isfinite(result.quality))
+    # Papers set aside stand on no scale with the others.
+    scored = np.flatnonzero(np.isfinite(result.quality)) if selection is None else np.sort(selection.ranked)
     before, after = (result.reviews.printed(values)[scored] for values in (result.average, result.quality))
     low, high = (values[scored] for values in intervals(result))
     kinds, labelled = _who_moved(result, selection, scored)
@@ -79,7 +127,8 @@ def moved(result: Estimate, selection: Selection | None) -> Picture:
     if selection is not None:
         came = counted(selection.swapped_in.size, "paper is", "papers are")
         words.append(f"{came} among the best {selection.n} only after the correction, and as many no longer.")
-    cut = _cut_at(result, selection)
+    line, side = line_of(result, selection), "below" if result.reviews.lower_is_better else "above"
+    cut = None if line is None else (line, f"selected {side}")
     found = Compared(before, after, low, high, kinds, [str(result.items[i]) for i in scored.tolist()], labelled)
     return Picture(
         "moved",
@@ -104,29 +153,19 @@ def _who_moved(result: Estimate, selection: Selection | None, scored: IntArray) 
     return kinds, place[crossed].tolist()
 
 
-def _cut_at(result: Estimate, selection: Selection | None) -> float | None:
-    """Return the quality halfway between the last paper selected and the first that is not, as printed."""
-    if selection is None or not 0 < selection.n < selection.ranked.size:
-        return None
-    edge = result.quality[selection.ranked[selection.n - 1 : selection.n + 1]].mean()
-    return float(result.reviews.printed(edge))
-
-
-def qualities(result: Estimate, selection: Selection | None) -> Picture:
+def qualities(result: Estimate) -> Picture:
     """Return the picture of all papers by rank, with intervals."""
     order = np.argsort(-result.quality, kind="stable")[: int(np.isfinite(result.quality).sum())]
     low, high = intervals(result)
-    lists = None if selection is None else selection.lists
-    kinds = ["dot" if lists is None else MARKS[lists[i] or "out"] for i in order.tolist()]
     found = Ranked(
         result.reviews.printed(result.quality)[order],
         low[order],
         high[order],
-        kinds,
+        ["dot"] * order.size,
         [str(result.items[i]) for i in order.tolist()],
     )
     known = bool(np.isfinite(low).any())
-    meanings = [("dot", "paper")] if lists is None else [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
+    meanings = [("dot", "paper")]
     words = f"All papers from the best on{', each with its 90 % interval' if known else ''}."
     if known:
         wide = float(np.nanmedian(high - low))
@@ -135,7 +174,5 @@ def qualities(result: Estimate, selection: Selection | None) -> Picture:
         "qualities",
         "Calibrated scores in order",
         words,
-        lambda width: ranked(
-            found, width, "calibrated score", "rank", meanings, cut=None if selection is None else selection.n
-        ),
+        lambda width: ranked(found, width, "calibrated score", "rank", meanings),
     )

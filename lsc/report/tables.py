@@ -8,6 +8,7 @@ import numpy as np
 
 from lsc.inference.describing import middle_half
 from lsc.report.papers import intervals
+from lsc.report.scores import links, opened
 from lsc.words.tables import best_by_group
 from reviewgraph.report.tables import Column, Table
 
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from lsc.decisions.selection import Selection
     from lsc.estimate import Estimate
     from lsc.posteriors import PosteriorEstimate
+    from reviewgraph.labels import IntArray
 
 #: What a paper's list is called.
-LISTS = {"in": "in", "discuss": "to discuss", "out": "out", None: None}
+LISTS = {"in": "in", "discuss": "to discuss", "out": "out", "aside": "set aside", None: None}
 
 
 def paper_table(result: Estimate, selection: Selection | None) -> Table:
@@ -41,11 +43,38 @@ def paper_table(result: Estimate, selection: Selection | None) -> Table:
         Column("scores", counts.tolist(), "number"),
     ]
     if selection is not None:
-        chance = (100 * selection.chance[order]).tolist()
-        columns.append(Column("chance, %", chance, "number", 1))
+        columns.append(_chances(selection, order))
         columns.append(Column("list", [LISTS[selection.lists[i]] for i in order.tolist()], "choice"))
     told = "" if selection is None else f"; the chance is that of being among the best {selection.n}"
-    return Table("papers", f"Papers, the best first{told}", columns, "papers")
+    return Table("papers", f"Papers, the best first{told}", columns, "papers", links(order, opened(result, selection)))
+
+
+def discuss_table(result: PosteriorEstimate, selection: Selection) -> Table:
+    """Return a row a paper to discuss, those nearest to the line first."""
+    reviews, order = result.reviews, selection.nearest
+    labels = [reviews.items[i] for i in order.tolist()]
+    titles = [reviews.titles.get(label, "") for label in labels]
+    low, high = (values[order] for values in intervals(result))
+    columns = [
+        Column("paper", labels),
+        *([Column("title", titles)] if any(titles) else []),
+        _chances(selection, order),
+        Column("quality", reviews.printed(result.quality)[order].tolist(), "number", 2),
+        *([Column("low", low.tolist(), "number", 2), Column("high", high.tolist(), "number", 2)] if _any(low) else []),
+        Column("average", reviews.printed(result.average)[order].tolist(), "number", 2),
+        Column("scores", reviews.only_scored().reviews_per_item[order].tolist(), "number"),
+    ]
+    if not selection.comparable[order].all():
+        connected = ["yes" if known else "no" for known in selection.comparable[order].tolist()]
+        columns.append(Column("connected with most", connected, "choice"))
+    caption = f"To discuss, nearest to the line first; the chance is that of being among the best {selection.n}"
+    return Table("discuss", caption, columns, "papers", links(order, opened(result, selection)))
+
+
+def _chances(selection: Selection, order: IntArray) -> Column:
+    known = selection.probability
+    chances = (known[i] for i in order.tolist())
+    return Column("chance, %", [None if chance is None else 100 * chance for chance in chances], "number", 1)
 
 
 def _any(values: Any) -> bool:
@@ -54,29 +83,35 @@ def _any(values: Any) -> bool:
 
 def reviewer_table(result: PosteriorEstimate) -> Table:
     """Return a row a reviewer with a score, the harshest first."""
-    reviews, found = result.reviews, result.reviewers
+    reviews, found, misfit = result.reviews, result.reviewers, result.misfit
     loads = reviews.only_scored().loads
     who = np.flatnonzero(loads > 0)
     who = who[np.argsort(-found.severity.mean[who], kind="stable")]
+    known = (("severity", found.severity), ("stretch", found.stretch), ("noise", found.noise))
     columns = [
         Column("reviewer", [reviews.reviewers[j] for j in who.tolist()]),
         Column("scores", loads[who].tolist(), "number"),
     ]
-    for name, quantity in (("severity", found.severity), ("stretch", found.stretch), ("noise", found.noise)):
+    for name, quantity in known if result.beliefs.signal else ():
         heads = (name, f"{name} from", f"{name} to")
         columns += [
             Column(head, values[who].tolist(), "number", 2) for head, values in zip(heads, quantity, strict=True)
         ]
     words = _words(result)
-    columns.append(Column("stands out", [words[j] for j in who.tolist()], "choice"))
-    return Table("reviewers", "Reviewers, the harshest first; from and to hold with 90 %", columns, "reviewers")
+    columns += [
+        Column("agreement", misfit.agreement[who].tolist(), "number", 2),
+        Column("mean square", misfit.mean_square[who].tolist(), "number", 2),
+        Column("stands out", [words[j] for j in who.tolist()], "choice"),
+    ]
+    caption = "Reviewers, the harshest first; from and to hold with 90 %" if result.beliefs.signal else "Reviewers"
+    return Table("reviewers", caption, columns, "reviewers")
 
 
 def _words(result: PosteriorEstimate) -> list[str | None]:
-    """Return in which way each reviewer lies outside the middle half, None for those who do not."""
+    """Return in which way each reviewer stands out, None for those who do not."""
     found = result.reviewers
     words: list[str | None] = [None] * result.reviews.n_reviewers
-    # What is said of severity goes before what is said of stretch.
+    # What is said of severity goes before what is said of stretch, and contradictions before both.
     for quantity, above, below in (
         (found.stretch, "scores far apart", "scores close together"),
         (found.severity, "harsh", "lenient"),
@@ -85,4 +120,6 @@ def _words(result: PosteriorEstimate) -> list[str | None]:
         for outside, word in ((quantity.low > high, above), (quantity.high < low, below)):
             for reviewer in np.flatnonzero(outside).tolist():
                 words[reviewer] = word
+    for reviewer in np.flatnonzero(result.misfit.contradicts).tolist():
+        words[reviewer] = "contradicts the others"
     return words

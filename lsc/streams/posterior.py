@@ -84,26 +84,28 @@ class StreamedPosterior(StreamedEstimate):
             If ``n`` is negative or more than the number of items with a score, or ``error_rate`` is not between 0 and
             one half.
         Incomparable
-            If no review connects the items and ``across_groups`` is not set.
+            If no review connects the items, ``across_groups`` is not set, and the largest group holds less than 90 %
+            of the items with a score, or fewer than ``n``.
         """
         known = self.quality, self.beliefs.order_error, self.average, self.group
         return select(self.items, *known, n, error_rate=error_rate, across_groups=across_groups)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
         """Return the keys of a posterior, and of a selection; ``items`` and ``gain`` are None."""
-        told = {"method": "posterior", "status": self.status.value, "gain": None}
+        told = {"method": "posterior", "status": self.status.value, "gain": None, "reviewers": None}
         return {**super().to_dict(), **told, **({} if selection is None else selection.to_dict())}
 
     def parts(self, rows: int = ROWS, selection: Selection | None = None) -> Iterator[dict[str, list[Any]]]:
         """Return the columns of a posterior, and of a selection, so many rows at a time."""
         lists = None if selection is None else selection.lists
+        probability = None if selection is None else selection.probability
         for first, columns in zip(range(0, self.stream.n_items, rows), super().parts(rows), strict=True):
             mine = slice(first, first + rows)
             ends = central_interval(self.quality[mine], self.standard_error[mine], LEVEL)
             low, high = np.sort(self.stream.printed(ends), axis=1).T
             columns |= {"interval_low": or_none(low), "interval_high": or_none(high)}
-            if selection is not None and lists is not None:
-                columns |= {"probability": selection.chance[mine].tolist(), "list": lists[mine]}
+            if probability is not None and lists is not None:
+                columns |= {"probability": probability[mine], "list": lists[mine]}
             yield columns
 
 

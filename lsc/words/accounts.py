@@ -26,7 +26,7 @@ def account_lines(account: Account, title: str = "", scale: tuple[float, float] 
         f"  {account.middle:8.2f}  where every paper starts: {MIDDLE}",
     ]
     lines += [
-        f"  {_rounded(part.moves):+8.2f}  {source_words(part, lower_is_better=account.lower_is_better)}"
+        f"  {rounded(part.moves):+8.2f}  {source_words(part, lower_is_better=account.lower_is_better)}"
         for part in account.parts
         if part.source != "middle"
     ]
@@ -67,7 +67,7 @@ def source_words(part: Part, *, lower_is_better: bool) -> str:
     return f"{part.reviewer} gave {part.score:g}{counts}; weight {_share(part.weight)}"
 
 
-def _rounded(points: float) -> float:
+def rounded(points: float) -> float:
     """Round to what is printed, so that what moves nothing has no minus."""
     return round(points, 2) + 0.0
 

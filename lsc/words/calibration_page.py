@@ -38,7 +38,7 @@ def warnings_of(calibration: Calibration) -> list[str]:
     if (groups > 0).sum() > 1:
         found.append(
             f"papers of different groups cannot be compared: no review connects the {(groups > 0).sum()} groups; the "
-            f"largest has {groups.max()} of {scored.sum()} papers. Ranks are within a group."
+            f"largest has {groups.max():,} of {scored.sum():,} papers. Ranks are within a group."
         )
     if open_places := int((~calibration.support.determined & scored).sum()):
         found.append(

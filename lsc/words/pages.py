@@ -39,6 +39,8 @@ def _posterior(result: PosteriorEstimate, selection: Selection | None) -> Page:
         body += ["", *posterior_page.decisions(result, selection)]
     if reviewers := posterior_page.reviewer_lines(result):
         body += ["", *reviewers]
+    if contradicting := posterior_page.misfit_lines(result):
+        body += ["", *contradicting]
     return Page(posterior_page.opening(result), body, [])
 
 

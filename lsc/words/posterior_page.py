@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsc.inference.describing import middle_half
+from lsc.words.aside import aside_lines
 from lsc.words.references import measured_line
 from lsc.words.tables import SHOWN, Column, best_by_group, by_group, paper_name, summed_up, table
 from reviewgraph.words import counted, listed, noun
 
 if TYPE_CHECKING:
     from lsc.decisions.selection import Selection
+    from lsc.estimate import Estimate
     from lsc.inference.beliefs import Beliefs
     from lsc.posteriors import PosteriorEstimate
     from reviewgraph.labels import IntArray, Label
@@ -35,7 +37,7 @@ NO_DIFFERENCES = (
     "These scores show no differences between reviewers: there is nothing to correct. "
     "What follows are averages, those of few reviews drawn to the middle."
 )
-_AGAINST = "do not rely on the correction alone"
+_AGAINST = "Do not rely on the correction alone"
 
 
 def opening(result: PosteriorEstimate) -> list[str]:
@@ -46,7 +48,7 @@ def opening(result: PosteriorEstimate) -> list[str]:
     if (groups := int((sizes > 0).sum())) > 1:
         lines.append(
             f"Papers of different groups cannot be compared: no review connects the {groups} groups; the largest has "
-            f"{sizes.max()} of {scored.sum()} papers. Ranks are within a group."
+            f"{sizes.max():,} of {scored.sum():,} papers. Ranks are within a group."
         )
     if known := result.beliefs.reference_item.size:
         lines.append(measured_line(known))
@@ -84,14 +86,15 @@ def worth(result: PosteriorEstimate) -> str:
     better, error = 100.0 * gain.relative, 100.0 * gain.standard_error
     digits = 0 if error >= 1.0 else 1
     less = "less" if better >= 0 else "more"
-    found = (
-        "How each reviewer orders her papers is predicted from the scores of the others, corrected for reviewers, with "
-        f"{abs(better):.{digits}f} % {less} squared error than from averages, give or take {error:.{digits}f}"
-    )
     if better > SURE * error:
-        return f"{found}: the correction helps."
-    told = "these scores cannot tell whether the correction helps" if better >= -SURE * error else _AGAINST
-    return f"{found}: {told}. Where its order and the average's differ, look at the paper."
+        head, end = "The correction helps", ""
+    else:
+        head = "These scores cannot tell whether the correction helps" if better >= -SURE * error else _AGAINST
+        end = " Where its order and the average's differ, look at the paper."
+    return (
+        f"{head}: it predicts how held-out reviewers rank their papers with {abs(better):.{digits}f} % {less} squared "
+        f"error than averages do, +- {error:.{digits}f} (standard error).{end}"
+    )
 
 
 def papers(result: PosteriorEstimate, selection: Selection | None = None) -> list[str]:
@@ -134,36 +137,70 @@ def _beyond(result: PosteriorEstimate) -> list[str]:
 
 def decisions(result: PosteriorEstimate, selection: Selection) -> list[str]:
     """Return the three lists, how many of the selected are expected to be wrong, and what differs from the average."""
-    n, wrong, by_average = selection.n, selection.expected_wrong, selection.expected_wrong_by_average
-    stated = percent(1.0 - selection.error_rate)
+    n, stated = selection.n, percent(1.0 - selection.error_rate)
     number = f" ({selection.certain.size})" if selection.certain.size else ""
     lines = [
-        f"Selecting {counted(n, 'paper')}. Of the {n} of highest quality, {wrong:.1f} are expected not to be among the "
-        f"truly best {n}; of the {n} of highest average, {by_average:.1f}.",
+        expectation(selection),
+        *aside_lines(selection_labels(result, selection.aside), result.group[selection.aside], selection.ranked.size),
         "",
         f"In, at least {stated} sure{number}: {_names(result, selection.certain)}",
     ]
-    # What to do next depends on whether even the ends of the list can be told apart.
-    discuss = selection.discuss
-    places = n - selection.certain.size
-    if discuss.size:
+    if selection.discuss.size:
+        places = n - selection.certain.size
         lines += [
-            f"To discuss ({counted(discuss.size, 'paper')} for {counted(places, 'place')}), with the chance of being "
-            f"among the best {n}:",
+            f"To discuss ({counted(selection.discuss.size, 'paper')} for {counted(places, 'place')}), nearest to the "
+            f"line first, with the chance of being among the best {n}:",
             *_chances(result, selection),
+            *advice(result, selection),
         ]
-        if _blurred(result, selection):
-            lines.append(
-                f"Not even the first and the last of these can be told apart ({stated} sure): discuss them, add "
-                "reviews, or draw lots (--lottery)."
-            )
-        elif discuss.size > 1:
-            lines.append(
-                "Begin with those near 50 %, where a second look changes most; what is left over can be drawn by lot "
-                "(--lottery)."
-            )
     lines.append(f"Out, at least {stated} sure: {counted(selection.out.size, 'paper')}.")
     return [*lines, "", *changes(result, selection)]
+
+
+def expectation(selection: Selection) -> str:
+    """Say how many are selected, and how many of them are expected to be wrong."""
+    n, wrong, by_average = selection.n, selection.expected_wrong, selection.expected_wrong_by_average
+    return (
+        f"Selecting {counted(n, 'paper')}. Of the {n} of highest quality, {wrong:.1f} are expected not to be among the "
+        f"truly best {n}; of the {n} of highest average, {by_average:.1f}."
+    )
+
+
+def advice(result: PosteriorEstimate, selection: Selection) -> list[str]:
+    """Say what to do with the papers to discuss, where there are several."""
+    # What to do next depends on whether even the ends of the list can be told apart.
+    if _blurred(result, selection):
+        return [
+            f"Not even the first and the last of these can be told apart ({percent(1.0 - selection.error_rate)} sure): "
+            "discuss them, add reviews, or draw lots (--lottery)."
+        ]
+    if selection.discuss.size > 1:
+        return [
+            "Begin at the line, where a second look changes most; what is left over can be drawn by lot (--lottery)."
+        ]
+    return []
+
+
+def decision(result: PosteriorEstimate, selection: Selection) -> tuple[str, str]:
+    """Return how many papers are in, to discuss and out in a few words, and where the line between them lies."""
+    n, inside, discuss = selection.n, selection.certain.size, selection.discuss.size
+    head = f"{counted(inside, 'paper is', 'papers are')} in, {discuss:,} to discuss, {selection.out.size:,} out"
+    of = f"{n:,} of {counted(selection.ranked.size, 'paper')} are to be selected."
+    sure = f"Papers in and out are at least {percent(1.0 - selection.error_rate)} sure"
+    left = f", and {counted(n - inside, 'place is', 'places are')} left for those to discuss" if discuss else ""
+    line = line_of(result, selection)
+    if line is None:
+        return head, f"{of} {sure}{left}."
+    last, following = selection_labels(result, selection.ranked[n - 1 : n + 1])
+    return head, f"{of} The line lies at a quality of {line:.2f}, between {last} and {following}. {sure}{left}."
+
+
+def line_of(result: Estimate, selection: Selection | None) -> float | None:
+    """Return the quality halfway between the last paper selected and the first that is not, as printed."""
+    if selection is None or not 0 < selection.n < selection.ranked.size:
+        return None
+    edge = result.quality[selection.ranked[selection.n - 1 : selection.n + 1]].mean()
+    return float(result.reviews.printed(edge))
 
 
 def changes(result: PosteriorEstimate, selection: Selection) -> list[str]:
@@ -188,6 +225,22 @@ def changes(result: PosteriorEstimate, selection: Selection) -> list[str]:
 def reviewer_lines(result: PosteriorEstimate) -> list[str]:
     """Name the reviewers whose intervals lie outside the middle half of all reviewers, by what they do."""
     return standing_out(result.beliefs, result.reviews.reviewers, result.reviews.only_scored().loads)
+
+
+def misfit_lines(result: PosteriorEstimate) -> list[str]:
+    """Name the reviewers whose scores contradict those of the others beyond noise, the surest first, if any do."""
+    misfit = result.misfit
+    who = np.flatnonzero(misfit.contradicts)
+    if not who.size:
+        return []
+    who = who[np.argsort(misfit.p_value[who], kind="stable")]
+    numbers = zip(who.tolist(), misfit.agreement[who].tolist(), misfit.mean_square[who].tolist(), strict=True)
+    labels = result.reviews.reviewers
+    named = [f"{labels[j]} (agreement {agree:.1f}, mean square {square:.1f})" for j, agree, square in numbers]
+    return [
+        f"{counted(who.size, 'reviewer contradicts', 'reviewers contradict')} the others beyond noise: "
+        f"{listed(named, NAMED)}. Of both numbers 1 is expected; below an agreement of 0 scores are reversed."
+    ]
 
 
 def standing_out(beliefs: Beliefs, labels: Sequence[Label], loads: IntArray) -> list[str]:
@@ -263,24 +316,17 @@ def selection_labels(result: PosteriorEstimate, who: IntArray) -> list[str]:
 
 
 def _chances(result: PosteriorEstimate, selection: Selection) -> list[str]:
-    """List papers with their chances; of many those nearest to the cut, where discussion changes most."""
-    discuss = selection.discuss
-    first = _nearest_to_cut(selection.chance[discuss])
-    shown = discuss[first : first + DISCUSSED]
+    """List papers with their chances, of many those nearest to the line."""
+    shown = selection.nearest[:DISCUSSED]
     lines = [
-        f"  {percent(float(selection.chance[i])):>6}  {paper_name(result, i)}"
-        f"{'' if selection.comparable[i] else '  (no review connects it to most others)'}"
+        f"  {percent(float(selection.chance[i])):>6}  {paper_name(result, i)}{'' if selection.comparable[i] else ' *'}"
         for i in shown.tolist()
     ]
-    if left := discuss.size - shown.size:
-        lines.append(f"  and {first} likelier, {left - first} less likely; -o FILE writes all (list: in, discuss, out)")
+    if left := selection.discuss.size - shown.size:
+        lines.append(f"  and {left:,} farther from the line; -o FILE writes all (list: in, discuss, out)")
+    if not selection.comparable[shown].all():
+        lines.append("No review connects papers marked * to most others.")
     return lines
-
-
-def _nearest_to_cut(chance: FloatArray) -> int:
-    """Return where a window of papers begins, given chances from high to low, that is centred at one half."""
-    middle = int((chance >= 0.5).sum())
-    return max(0, min(middle - DISCUSSED // 2, chance.size - DISCUSSED))
 
 
 def _blurred(result: PosteriorEstimate, selection: Selection) -> bool:

@@ -10,6 +10,7 @@ from lsc.inference.beliefs import Status as Ending
 from lsc.streams.calibration import StreamedCalibration
 from lsc.streams.estimate import StreamedEstimate, scores_given
 from lsc.streams.posterior import StreamedPosterior
+from lsc.words.aside import aside_lines
 from lsc.words.posterior_page import DISCUSSED, NO_DIFFERENCES, percent, standing_out
 from lsc.words.tables import SHOWN
 from reviewgraph.labels import IntArray
@@ -49,7 +50,7 @@ def posterior_lines(result: StreamedPosterior, selection: Selection | None = Non
         range_ = f"{low:.2f} to {high:.2f}" if np.isfinite(low) else "unknown"
         lines.append(f"  {rank:>3}  {label}  {quality:.2f}  ({range_}; average {average:.2f})")
     if selection is not None:
-        lines += ["", *_decisions(selection)]
+        lines += ["", *_decisions(result, selection)]
     reviewers = standing_out(result.beliefs, result.stream.reviewers, scores_given(result.stream))
     return [*lines, "", *reviewers] if reviewers else lines
 
@@ -72,7 +73,7 @@ def _opening(result: StreamedEstimate, what: str) -> list[str]:
     return lines
 
 
-def _decisions(selection: Selection) -> list[str]:
+def _decisions(result: StreamedPosterior, selection: Selection) -> list[str]:
     """Return the three lists in short, and how many of the selected are expected to be wrong."""
     n, stated = selection.n, percent(1.0 - selection.error_rate)
 
@@ -83,7 +84,8 @@ def _decisions(selection: Selection) -> list[str]:
         f"Selecting {counted(n, 'paper')}. Of the {n:,} of highest quality, {selection.expected_wrong:,.1f} are "
         f"expected not to be among the truly best {n:,}; of the {n:,} of highest average, "
         f"{selection.expected_wrong_by_average:,.1f}.",
+        *aside_lines(selection.named(selection.aside), result.group[selection.aside], selection.ranked.size),
         f"In, at least {stated} sure ({selection.certain.size:,}): {names(selection.certain)}",
-        f"To discuss ({selection.discuss.size:,}), the likeliest first: {names(selection.discuss)}",
+        f"To discuss ({selection.discuss.size:,}), nearest to the line first: {names(selection.nearest)}",
         f"Out, at least {stated} sure: {counted(selection.out.size, 'paper')}.",
     ]

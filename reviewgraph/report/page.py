@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from reviewgraph._version import __version__
 from reviewgraph.plots import Plot
@@ -119,7 +119,34 @@ class Printed:
     template: ClassVar[str] = "printed"
 
 
-Part: TypeAlias = "Picture | Prose | Listed | Printed | Table"
+class Fold(NamedTuple):
+    """Lines that open under a line that sums them up.
+
+    Parameters
+    ----------
+    name
+        An identifier that links lead to.
+    summary
+        What is seen at once.
+    lines
+        What opens.
+    """
+
+    name: str
+    summary: str
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Many folds, themselves behind a line; they open without a script, and only open ones are printed."""
+
+    opening: str
+    folds: Sequence[Fold]
+    template: ClassVar[str] = "folded"
+
+
+Part: TypeAlias = "Picture | Prose | Listed | Printed | Folded | Table"
 
 
 def pictures_among(parts: Iterable[Part]) -> list[Picture]:

@@ -11,7 +11,7 @@
   const whole = (value) => value.toLocaleString("en");
 
   function enliven(table) {
-    const { noun, shown, printed, columns, cells } = JSON.parse(table.querySelector("script").textContent);
+    const { noun, shown, printed, links, columns, cells } = JSON.parse(table.querySelector("script").textContent);
     const count = cells[0].length;
     const [controls, pager] = [table.querySelector(".controls"), table.querySelector(".pager")];
     const [status, body] = [table.querySelector(".count"), table.querySelector("tbody")];
@@ -40,7 +40,9 @@
       const part = Array.from(rows.slice(first, first + size), (row) =>
         make("tr", {}, ...columns.map(({ kind }, column) => {
           const cell = column ? make("td", { class: kind }) : make("th", { scope: "row", class: kind });
-          cell.textContent = written(column, cells[column][row]);
+          const words = written(column, cells[column][row]);
+          if (column === 0 && links.length) cell.append(make("a", { href: `#${links[row]}` }, words));
+          else cell.textContent = words;
           return cell;
         })));
       body.replaceChildren(...part);
@@ -142,6 +144,17 @@
   }
 
   document.querySelectorAll(".table.live").forEach(enliven);
-  // What is folded on the screen is open on paper.
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => { each.open = true; }));
+  // What is folded on the screen is open on paper, but for many folds, of which those stand there that are open.
+  addEventListener("beforeprint", () => document.querySelectorAll("details:not(.folded, .folded *)").forEach((each) => {
+    each.open = true;
+  }));
+  // Not every browser opens what a link leads to.
+  const reveal = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let each = target.closest("details"); each; each = each.parentElement.closest("details")) each.open = true;
+    if (target.closest(".folded")) target.scrollIntoView();
+  };
+  addEventListener("hashchange", reveal);
+  reveal();
 })();

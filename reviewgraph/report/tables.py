@@ -70,6 +70,8 @@ class Table:
         Its columns, rows in the order in which they stand first.
     noun
         What a row is, in the plural: "papers".
+    links
+        Identifiers to which the rows' names lead; none by default.
     live
         Whether a reader can sort, filter and search; a table of a few rows needs none of that.
     """
@@ -78,6 +80,7 @@ class Table:
     caption: str
     columns: Sequence[Column]
     noun: str = "rows"
+    links: Sequence[str] = ()
     live: bool = True
     template: ClassVar[str] = "table"
 
@@ -100,6 +103,7 @@ class Table:
             "noun": self.noun,
             "shown": SHOWN,
             "printed": PRINTED,
+            "links": list(self.links),
             "columns": [{"name": each.name, "kind": each.kind, "digits": each.digits} for each in self.columns],
             "cells": [column.cells for column in self.columns],
         }

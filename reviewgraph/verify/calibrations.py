@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reviewgraph.levels import LARGEST_SHARE
 from reviewgraph.verify.answers import number_in
 from reviewgraph.verify.averaging import METHODS
 from reviewgraph.verify.findings import Findings, is_same
@@ -185,24 +186,41 @@ def _intervals(findings: Findings, rows: list[Row], method: str) -> None:
 def _selection(findings: Findings, answer: Answer, rows: list[Row], table: Table, method: str, wanted: Wanted) -> None:
     """Select again by what the answer says of qualities and chances."""
     sign = -1.0 if table.lower_is_better else 1.0
-    ranked = best_first(rows, sign)
-    asked = wanted.select is not None
-    apart = len({row.group for row in ranked}) > 1 and not wanted.across_groups
-    count = wanted.select(len(ranked)) if wanted.select is not None and not apart else 0
-    best = [row.item for row in ranked[:count]]
+    everyone = best_first(rows, sign)
+    count = wanted.select(len(everyone)) if wanted.select is not None else 0
+    ranked = _comparable(everyone, count, across_groups=wanted.across_groups)
+    asked, refused = wanted.select is not None, len(ranked) < count
+    best = [row.item for row in ranked[:count]] if asked and not refused else []
+    inside = {row.item for row in ranked}
+    aside = [row.item for row in rows if row.quality is not None and row.item not in inside]
     if not answer.is_table:
         findings.same("selected", answer.names("selected"), best)
-    if not asked or apart:
+        # Answers of earlier versions, which set nothing aside, lack the key.
+        if "set_aside" in answer.found or (asked and not refused and aside):
+            findings.same("set_aside", answer.names("set_aside"), aside if asked and not refused else [])
+    if not asked or refused:
         return
+    if answer.is_table:
+        for row in rows:
+            findings.expect((row.where == "aside") == (row.item in aside), f"{row.item}, list: says {row.where}")
     if method == POSTERIOR:
         by_average = sorted(ranked, key=lambda row: (-sign * (row.average or 0.0), table.items.index(row.item)))
         _lists(findings, answer, ranked, best, [row.item for row in by_average[:count]], wanted)
     elif answer.is_table:
-        inside = set(best)
         for row in rows:
-            where = None if row.quality is None else "in" if row.item in inside else "out"
+            where = None if row.quality is None else "in" if row.item in best else "out"
+            where = "aside" if row.item in aside else where
             findings.same(f"{row.item}, list", row.where, where)
     findings.check(f"the selection of {count}, best first")
+
+
+def _comparable(ranked: list[Row], count: int, *, across_groups: bool) -> list[Row]:
+    """Return the papers among which so many are selected; none where no review connects them and groups are alike."""
+    main = min((row.group for row in ranked), default=1)
+    inside = [row for row in ranked if row.group == main]
+    if across_groups or len(inside) == len(ranked):
+        return ranked
+    return inside if len(inside) >= LARGEST_SHARE * len(ranked) and len(inside) >= count else []
 
 
 def _lists(

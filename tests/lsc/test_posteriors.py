@@ -188,6 +188,23 @@ def test_groups_are_compared_only_on_request(apart: PosteriorEstimate) -> None:
     assert not smaller[selection.certain].any()
 
 
+def test_the_largest_group_is_selected_from_where_it_holds_nine_in_ten() -> None:
+    rows = [(who, i, (i * 7 + who) % 11) for who in range(4) for i in range(18)]
+    found = posterior(Reviews.from_pairs([*rows, (8, 18, 10.0), (9, 19, 11.0)]))
+    selection = found.selection(18)
+    assert selection.named(selection.aside) == [18, 19]
+    assert sorted(selection.named(selection.ranked)) == list(range(18))
+    assert selection.chance.sum() == pytest.approx(18)
+    assert selection.lists[18:] == ["aside", "aside"]
+    assert selection.probability[18:] == [None, None]
+    assert found.select(18) == selection.named(selection.best)
+    assert set(found.ranking()) == set(range(20))
+    assert not {18, 19} & set(found.selection(3).draw(seed=1))
+    with pytest.raises(Incomparable, match=r"holds 18 of 20 papers with a score \(19 are to be selected"):
+        found.selection(19)
+    assert found.selection(19, across_groups=True).aside.size == 0
+
+
 def test_the_gain_is_what_held_out_scores_say(found: PosteriorEstimate) -> None:
     gain = found.gain
     assert gain.relative == pytest.approx(1 - (gain.error / gain.average_error) ** 2)

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from reviewgraph.cli import main
-from tests.reviewgraph.report.browsing import chromium, expect_good_looks
+from tests.reviewgraph.report.browsing import chromium, expect_good_looks, opened
 from tests.reviewgraph.report.reading_pages import Page, numbers, without_hashes
 from tests.reviewgraph.report.test_check_report import SCRIPT, rows, write
 
@@ -67,7 +70,7 @@ def test_every_number_of_the_terminal_stands_in_the_report(options: tuple[str, .
 
 def test_the_table_of_papers_holds_what_the_file_does() -> None:
     html, _ = report("--select", "5", "-o", "papers.csv")
-    papers, reviewers = Page(html).data
+    _, papers, reviewers = Page(html).data
     lines = Path("papers.csv").read_text().splitlines()
     header, first = lines[0].split(","), dict(zip(lines[0].split(","), lines[1].split(","), strict=True))
     assert "interval_low" in header
@@ -103,3 +106,84 @@ def test_in_a_browser() -> None:
     report("--select", "5")
     with chromium() as browser:
         expect_good_looks(browser, Path("out.html").resolve())
+
+
+def folds(html: str) -> dict[str, tuple[str, list[str]]]:
+    """Return what opens in a report by its identifier: the line that sums it up, and the lines that open."""
+    pattern = r'<details><summary>(.*?)</summary><ul id="(paper-\d+)">(.*?)</ul></details>'
+    return {name: (summary, re.findall("<li>(.*?)</li>", lines)) for summary, name, lines in re.findall(pattern, html)}
+
+
+def test_the_first_screen_holds_the_decision_before_what_the_correction_is_worth() -> None:
+    html, printed = report("--select", "5", "--json")
+    found = json.loads(printed)
+    text = Page(html).text
+    lists = f"{len(found['certain'])} papers? (?:is|are) in, {len(found['discuss'])} to discuss, "
+    parts = (lists, "5 of .*? are to be selected. The line lies at", "correction", "Next: ")
+    places = [re.search(part, text) for part in parts]
+    starts = [place.start() for place in places if place]
+    assert len(starts) == len(places)
+    assert starts == sorted(starts)
+    assert "--for decision --select 5 --max-reviews" in text
+
+
+@pytest.mark.parametrize("options", [("--select", "5"), (), ("--lower-is-better", "--select", "5")], ids=" ".join)
+def test_every_paper_opens_to_scores_that_add_up_to_its_quality(options: tuple[str, ...]) -> None:
+    html, printed = report(*options, "--json")
+    every, found = folds(html), json.loads(printed)
+    scored = [row for row in found["items"] if row["quality"] is not None]
+    assert len(every) == len(scored)
+    (middle,) = re.findall(r"Every paper starts at ([\d.]+)", html)
+    given = Counter(row[1] for row in calibratable())
+    for row in scored:
+        ((_, lines),) = [entry for entry in every.values() if entry[0].startswith(f"{row['item']} ")]
+        assert sum(" gave " in line for line in lines) == given[row["item"]]
+        moves = sum(float(line.split(":")[0]) for line in lines)
+        assert float(middle) + moves == pytest.approx(row["quality"], abs=0.005 * (len(lines) + 2))
+
+
+def test_methods_without_accounts_open_papers_to_their_scores() -> None:
+    html = report("--method", "average", "--select", "3")[0]
+    assert "3 papers are in, 17 out" in html
+    every = folds(html).values()
+    who = {line.split(" gave ")[0] for _, lines in every for line in lines}
+    assert who == {row[0] for row in calibratable()}
+
+
+def test_all_papers_to_discuss_stand_in_a_table_nearest_to_the_line_first() -> None:
+    html, printed = report("--select", "5", "--json")
+    found = json.loads(printed)
+    table = Page(html).data[0]
+    shown = dict(zip((column["name"] for column in table["columns"]), table["cells"], strict=True))
+    assert set(shown["paper"]) == {row["item"] for row in found["discuss"]}
+    chance = sorted((row["probability"] for row in found["items"] if row["probability"] is not None), reverse=True)
+    line = 50 * (chance[4] + chance[5])
+    away = [abs(value - line) for value in shown["chance, %"]]
+    assert all(one <= other + 0.11 for one, other in pairwise(away))
+    assert set(table["links"]) <= set(folds(html))
+
+
+def test_a_link_opens_the_paper_that_it_names() -> None:
+    report("--select", "5")
+    with chromium() as browser, opened(browser, Path("out.html").resolve()) as page:
+        link = page.locator("#papers tbody th a").first
+        name = link.inner_text()
+        fold = page.locator(link.get_attribute("href"))
+        assert not fold.is_visible()
+        link.click()
+        assert fold.is_visible()
+        assert fold.evaluate("each => each.parentElement.firstElementChild.textContent").startswith(name)
+        # On paper stand the papers that are open, and no others.
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator(".folded details > ul:visible").count() == 1
+
+
+def test_papers_set_aside_stand_in_the_report_and_in_no_picture() -> None:
+    write("r.csv", [*calibratable(), ["Alone-Zq", "Far-Xw", "9", ""]])
+    html, printed = report("--select", "5")
+    assert "Set aside, neither in nor out: 1 paper that no review connects" in Page(html).text
+    assert "Next: reviewgraph plan r.csv --target connected" in printed
+    assert "Far-Xw" not in "".join(re.findall("<svg.*?</svg>", html, re.S))
+    (summary,) = [summary for summary, _ in folds(html).values() if summary.startswith("Far-Xw")]
+    assert "among the best" not in summary

@@ -21,7 +21,7 @@ MEANINGS = [("dot", "in"), ("diamond", "to discuss"), ("hollow", "out")]
 
 
 def grey_zone(chance: FloatArray, kinds: Sequence[str], names: Sequence[str], error_rate: float, width: int) -> Drawing:
-    """Draw papers from the likeliest on, the zone of doubt shaded.
+    """Draw papers from the likeliest on, the zone of doubt in grey.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def grey_zone(chance: FloatArray, kinds: Sequence[str], names: Sequence[str], er
     y = Scale(0.0, 100.0, bottom, top)
     drawing.box(left, y(100 * (1 - error_rate)), right - left, y(100 * error_rate) - y(100 * (1 - error_rate)), "zone")
     upward(drawing, y, left, right, "chance of being among the best, %")
-    across(drawing, x, bottom, bottom, "papers, the likeliest first", width // 90, whole=True)
+    across(drawing, x, bottom, bottom, "papers, the likeliest first", max(4, width // 90), whole=True)
     shown = range(first, last)
     at = {place: (x(place + 1), y(100 * float(chance[place]))) for place in shown}
     for kind in ("hollow", "dot", "diamond"):

@@ -55,7 +55,12 @@ class Compared:
 
 
 def compared(
-    found: Compared, width: int, along: str, up: str, meanings: Sequence[tuple[str, str]], cut: float | None = None
+    found: Compared,
+    width: int,
+    along: str,
+    up: str,
+    meanings: Sequence[tuple[str, str]],
+    cut: tuple[float, str] | None = None,
 ) -> Drawing:
     """Draw each paper at its two values, with a line where they are equal; with ``cut``, a line at one of the second.
 
@@ -70,7 +75,7 @@ def compared(
     meanings
         Kinds of marks, and what they mean.
     cut
-        Where papers are divided; nowhere by default.
+        Where papers are divided, and what lies on the upper side; nowhere by default.
     """
     drawing = Drawing(width, 0)
     top = legend(drawing, meanings) + 30
@@ -83,8 +88,8 @@ def compared(
     if high > low:
         drawing.line(x(low), y(low), x(high), y(high), "level", "where both are equal")
     if cut is not None:
-        drawing.line(left, y(cut), right, y(cut), "cut")
-        drawing.text(left + 6, y(cut) - 5, "selected above", "label")
+        drawing.line(left, y(cut[0]), right, y(cut[0]), "cut")
+        drawing.text(left + 6, y(cut[0]) - 5, cut[1], "label")
     _marks(drawing, found, x, y)
     at = [(found.beside(x)[place], y(float(found.after[place]))) for place in found.labelled]
     labels = Labels(drawing, top, around(at))

@@ -56,7 +56,10 @@ def ranked(
     along: str,
     meanings: Sequence[tuple[str, str]],
     *,
+    first: int = 1,
     cut: int | None = None,
+    line: tuple[float, str] | None = None,
+    zone: tuple[int, int, str] | None = None,
     level: float | None = None,
     logarithmic: bool = False,
 ) -> Drawing:
@@ -72,8 +75,14 @@ def ranked(
         Names of the axes.
     meanings
         Kinds of marks, and what they mean.
+    first
+        The rank of the first value.
     cut
         How many stand left of a line; none by default.
+    line
+        A value at which a line divides them, and its name; none by default.
+    zone
+        The first and the last rank of those before a grey ground, and what they are; none by default.
     level
         A value at which a line is drawn; none by default.
     logarithmic
@@ -86,20 +95,30 @@ def ranked(
     seen = np.isfinite(found.low) & np.isfinite(found.high)
     ends = np.concatenate([found.value, found.low[seen], found.high[seen]])
     y = value_scale(ends, bottom, top, logarithmic=logarithmic)
-    x = Scale(1.0, max(float(len(found.names)), 2.0), left + 8, right - 8)
+    x = Scale(float(first), max(float(first + len(found.names) - 1), first + 1.0), left + 8, right - 8)
+    if zone is not None:
+        start, end = (min(max(x(rank), left), right) for rank in (zone[0] - 0.5, zone[1] + 0.5))
+        drawing.box(start, top, end - start, HEIGHT, "zone", zone[2])
+        drawing.text((start + end) / 2, top + 14, zone[2], "tick", "middle")
     upward(drawing, y, left, right, up, logarithmic=logarithmic)
-    across(drawing, x, bottom, bottom, along, width // 90, whole=True)
+    across(drawing, x, bottom, bottom, along, max(4, width // 90), whole=True)
     height = _heights(y, found.value, logarithmic=logarithmic)
-    draw_intervals(drawing, found, x, y, logarithmic=logarithmic)
+    draw_intervals(drawing, found, x, y, logarithmic=logarithmic, first=first)
+    if line is not None:
+        drawing.line(left, y(line[0]), right, y(line[0]), "cut", line[1])
+        # At the left where values fall, so that the name stands clear of the marks.
+        falls = len(found.value) > 1 and found.value[0] > found.value[-1]
+        side, anchor = (right - 6, "end") if falls else (left + 6, "start")
+        drawing.text(side, y(line[0]) - 6, line[1], "label", anchor)
     if level is not None:
         at = _heights(y, np.array([level]), logarithmic=logarithmic)[0]
         drawing.line(left, at, right, at, "level")
     if cut is not None:
         drawing.line(x(cut + 0.5), top, x(cut + 0.5), bottom, "cut", f"the best {cut}")
         drawing.text(x(cut + 0.5) + 6, bottom - 8, f"best {cut}", "label")
-    labels = Labels(drawing, top, around([(x(place + 1), height[place]) for place in found.labelled]))
+    labels = Labels(drawing, top, around([(x(place + first), height[place]) for place in found.labelled]))
     for place in found.labelled:
-        labels.write(x(place + 1), height[place], found.names[place])
+        labels.write(x(place + first), height[place], found.names[place])
     return drawing
 
 
@@ -111,9 +130,11 @@ def value_scale(values: FloatArray, bottom: float, top: float, *, logarithmic: b
     return Scale(low - margin, high + margin, bottom, top)
 
 
-def draw_intervals(drawing: Drawing, found: Ranked, x: Scale, y: Scale, *, logarithmic: bool = False) -> None:
+def draw_intervals(
+    drawing: Drawing, found: Ranked, x: Scale, y: Scale, *, logarithmic: bool = False, first: int = 1
+) -> None:
     """Draw all intervals as one path, and the marks upon it."""
-    places = [x(place) for place in range(1, len(found.names) + 1)]
+    places = [x(place) for place in range(first, len(found.names) + first)]
     seen = np.flatnonzero(np.isfinite(found.low) & np.isfinite(found.high)).tolist()
     ends = [_heights(y, values, logarithmic=logarithmic) for values in (found.low, found.high)]
     many = " many" if len(places) > (drawing.width - 60) / 4 else ""

@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lsc.commands.calibrate import calibrate
+from reviewgraph.cli.verify import verify
 from tests.pages import offered
 
 KEYS = {"item", "quality", "average", "rank", "standard_error", "group"}
-METHOD_KEYS = {"method", "status", "hypothesis", "objective", "unique", "units", "items", "selected"}
+METHOD_KEYS = {"method", "status", "hypothesis", "objective", "unique", "units", "items", "selected", "set_aside"}
 PANEL = [
     (who, f"p{i}", round(a * q + b, 3))
     for who, a, b in (("ann", 1, 0), ("bob", 2, 1), ("cleo", 0.5, 3))
@@ -102,6 +103,40 @@ def test_a_selection_across_groups_is_refused(method: str, tmp_path: Path) -> No
     assert len(answer(path, "--method", method, "--select", "2", "--by-group-average")["selected"]) == 2
 
 
+@pytest.mark.parametrize("method", ["lsc", "posterior"])
+def test_few_papers_outside_the_largest_group_are_set_aside(method: str, tmp_path: Path) -> None:
+    rows = [(who, f"p{i:02}", 1 + (i * 3 + len(who)) % 9 / 2) for who in ("ann", "bob", "cleo") for i in range(18)]
+    path, target = table(tmp_path, [*rows, ("dora", "q1", 10), ("eve", "q2", 9)]), tmp_path / "out.csv"
+    # 18 of 20 papers: 90 % lie in the largest group, and 10 % are counted of all 20.
+    done = run(path, "--method", method, "--select", "10%", "--json", "-o", str(target))
+    assert done.exit_code == 0
+    found = json.loads(done.stdout)
+    assert found["set_aside"] == ["q1", "q2"]
+    assert len(found["selected"]) == 2
+    assert not {"q1", "q2"} & {*found["selected"], *(row["item"] for row in found.get("discuss", []))}
+    assert "Set aside, neither in nor out: 2 papers that no review connects to the other 18" in done.stderr
+    lists = {row["item"]: row["list"] for row in csv.DictReader(target.read_text("utf-8").splitlines())}
+    assert [item for item, where in lists.items() if where == "aside"] == ["q1", "q2"]
+    answered = tmp_path / "answer.json"
+    for file, text in ((answered, done.stdout), (target, target.read_text("utf-8"))):
+        file.write_text(text, "utf-8")
+        told = CliRunner().invoke(verify, [str(file), path, "--method", method, "--select", "10%"])
+        assert told.exit_code in (0, 4), told.output
+    answered.write_text(json.dumps({**found, "set_aside": ["q1"]}), "utf-8")
+    assert CliRunner().invoke(verify, [str(answered), path, "--method", method, "--select", "10%"]).exit_code == 1
+    page = run(path, "--method", method, "--select", "10%").stdout
+    assert "compare: q1, q2. At least 2 reviews" in " ".join(page.split())
+    assert f"reviewgraph plan {path} --target connected" in page
+    # More than the group holds, and groups of like size, are refused.
+    assert run(path, "--method", method, "--select", "19").exit_code == 1
+    nearer = table(tmp_path, [*rows, ("dora", "q1", 10), ("eve", "q2", 9), ("fred", "q3", 1)], "nearer.csv")
+    refused = run(nearer, "--method", method, "--select", "1", "--json")
+    assert refused.exit_code == 1
+    assert (json.loads(refused.stdout)["selected"], json.loads(refused.stdout)["set_aside"]) == ([], [])
+    assert "the largest holds 18 of 21 papers with a score (less than 90 %)" in refused.stderr
+    assert run(nearer, "--method", method, "--select", "1", "--by-group-average").exit_code == 0
+
+
 def test_side_files(tmp_path: Path) -> None:
     path = table(tmp_path, PANEL)
     kinds, known = tmp_path / "kinds.csv", tmp_path / "known.csv"
@@ -186,7 +221,7 @@ def test_lower_is_better_is_printed_back(method: str, tmp_path: Path) -> None:
 
 def test_the_posterior_is_the_default_and_its_json_holds_what_is_known(tmp_path: Path) -> None:
     found = answer(table(tmp_path, [*NOISY, ("r0", "new", "")]))
-    assert set(found) == METHOD_KEYS | {"gain", "certain", "discuss"}
+    assert set(found) == METHOD_KEYS | {"gain", "certain", "discuss", "reviewers"}
     assert (found["method"], found["status"]) == ("posterior", "converged")
     assert (found["hypothesis"], found["objective"], found["unique"]) == (None, None, None)
     assert (found["selected"], found["certain"], found["discuss"]) == ([], [], [])
@@ -228,8 +263,8 @@ def test_people_read_the_worth_the_lists_and_the_exchange_with_the_average(tmp_p
     done = run(path, "--select", "3", "--lottery")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("How each reviewer orders her papers is predicted from the scores of the others")
-    assert any("% less squared error than from" in f"{one} {two}" for one, two in pairwise(lines))
+    assert lines[0].startswith("These scores cannot tell whether the correction helps: it predicts how held-out")
+    assert any("% less squared error than averages" in f"{one} {two}" for one, two in pairwise(lines))
     header = next(line for line in lines if line.startswith("rank"))
     assert header.split("  ")[0] == "rank"
     assert header.endswith("among best 3")

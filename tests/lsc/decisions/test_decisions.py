@@ -123,3 +123,26 @@ def test_lists_are_disjoint_and_complete(case: tuple[np.ndarray, int]) -> None:
     lists = np.concatenate([found.certain, found.discuss, found.out])
     assert sorted(lists.tolist()) == list(range(chance.size))
     assert found.certain.size <= n <= found.certain.size + found.discuss.size
+
+
+@given(chances())
+def test_the_nearest_come_first_and_the_random_selection_group_is_what_a_lottery_draws_from(
+    case: tuple[np.ndarray, int],
+) -> None:
+    chance, n = case
+    order = np.argsort(-chance, kind="stable")
+    found = Selection(
+        tuple(range(chance.size)), n, 0.1, order[:n], order[:n], chance, order, np.ones(chance.size, np.bool_)
+    )
+    assert sorted(found.nearest.tolist()) == sorted(found.discuss.tolist())
+    ranked = np.sort(chance)[::-1]
+    line = ranked[max(n - 1, 0) : n + 1].mean()
+    assert (np.diff(np.abs(chance[found.nearest] - line)) >= 0).all()
+    if (chance > 0).sum() < n:
+        return
+    drawn = [set(found.draw(seed=seed)) for seed in range(3)]
+    always, never = set.intersection(*drawn), set(range(chance.size)) - set.union(*drawn)
+    group = set(found.drawn.tolist())
+    # Whoever is not in the group is in each draw or in none.
+    assert set(range(chance.size)) - group <= always | never
+    assert all(len(each & group) == found.places for each in drawn)

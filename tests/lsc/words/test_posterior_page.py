@@ -65,12 +65,13 @@ def with_gain(found: PosteriorEstimate, relative: float, error: float) -> Poster
 @pytest.mark.parametrize(
     ("relative", "error", "expected"),
     [
-        (0.25, 0.03, "with 25 % less squared error than from averages, give or take 3: the correction helps."),
+        (0.25, 0.03, "The correction helps: it predicts how held-out reviewers rank their papers with 25 % less"),
+        (0.25, 0.03, "squared error than averages do, +- 3 (standard error)."),
         (0.04, 0.03, "4 % less squared error than"),
-        (0.04, 0.03, "give or take 3: these scores cannot tell whether the correction helps. Where"),
+        (0.04, 0.03, "These scores cannot tell whether the correction helps: it"),
         (-0.04, 0.03, "4 % more squared error than"),
-        (0.0016, 0.004, "with 0.2 % less squared error than from averages, give or take 0.4: these"),
-        (-0.2, 0.03, "give or take 3: do not rely on the correction alone. Where"),
+        (0.0016, 0.004, "with 0.2 % less squared error than averages do, +- 0.4 (standard error). Where its order"),
+        (-0.2, 0.03, "Do not rely on the correction alone: it"),
         (np.nan, np.nan, "Too few reviewers scored two papers that others scored too: what"),
     ],
 )

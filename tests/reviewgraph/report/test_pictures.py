@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from xml.etree import ElementTree as Tree
@@ -7,9 +8,11 @@ from xml.etree import ElementTree as Tree
 import numpy as np
 import pytest
 
+from reviewgraph.report.pictures.axes import Scale, upward
 from reviewgraph.report.pictures.bars import Bar, bars, tally
 from reviewgraph.report.pictures.groups import Groups, group_map
-from reviewgraph.report.pictures.svg import LETTER, NARROW, WIDE
+from reviewgraph.report.pictures.ranked import Ranked, ranked
+from reviewgraph.report.pictures.svg import LETTER, NARROW, WIDE, Drawing
 
 
 @cache
@@ -104,3 +107,37 @@ def test_a_tally_loses_nobody(most: int) -> None:
     ends = [[int(end) for end in re.findall(r"\d+", bar.name)] for bar in found]
     for bar, span in zip(found, ends, strict=True):
         assert bar.number == ((numbers >= span[0]) & (numbers <= span[-1])).sum()
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.74, 1.6), (0.97, 1.05), (0.3, 1.9), (0.1, 40.0), (1.1, 1.9), (0.02, 0.03)]
+)
+def test_an_axis_of_ratios_has_several_marks_at_their_places(low: float, high: float) -> None:
+    drawing = Drawing(WIDE, 300)
+    scale = Scale(math.log(low), math.log(high), 280.0, 20.0)
+    upward(drawing, scale, 40, WIDE, "stretch", logarithmic=True)
+    root = Tree.fromstring(drawing.markup("axis", "Axis", "What it shows."))
+    marks = {
+        float(mark.text or ""): float(mark.get("y", 0)) for mark in root.iter("text") if mark.get("class") == "tick"
+    }
+    assert 3 <= len(marks) <= 12
+    for ratio, height in marks.items():
+        assert low <= ratio <= high
+        assert height == pytest.approx(scale(math.log(ratio)) + 4, abs=0.1)
+
+
+def test_a_line_and_a_zone_stand_at_their_value_and_ranks() -> None:
+    value = np.linspace(9.0, 1.0, 41)
+    found = Ranked(value, value - 1, value + 1, ["dot"] * 41, [f"p{i}" for i in range(41)])
+    drawing = ranked(
+        found, WIDE, "score", "rank", [("dot", "in")], first=60, line=(5.0, "line 5"), zone=(70, 90, "group")
+    )
+    root = Tree.fromstring(drawing.markup("line", "Line", "What it shows."))
+    at = {(mark.findtext("title") or "").split(":")[0]: mark for mark in root.iter("circle")}
+    (cut,) = [mark.get("d", "") for mark in root.iter("path") if mark.get("class") == "cut"]
+    # Value 5 is that of the middle, rank 80.
+    assert float(cut.split("L")[1].split()[1]) == pytest.approx(float(at["p20"].get("cy", 0)), abs=0.1)
+    (ground,) = [mark for mark in root.iter("rect") if mark.get("class") == "zone"]
+    start, width = (float(ground.get(name, 0)) for name in ("x", "width"))
+    inside = [name for name, mark in at.items() if start < float(mark.get("cx", 0)) < start + width]
+    assert inside == [f"p{i}" for i in range(10, 31)]

@@ -1,0 +1,104 @@
+"""Whose scores contradict those of the others: false alarms as stated, and planted reviewers found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lsc
+from lsc.inference.beliefs import Status
+from lsc.inference.contradicting import ALARM, Heard, Population, compared, misfit_of
+from lsc.inference.inferring import infer
+from reviewgraph import Reviews
+from tests.lsc.inference.simulated_tables import table
+
+PANEL = {"n_items": 60, "n_reviewers": 25, "load": 14}
+PEOPLE = Population(np.array([0.25, 0.5, 0.25]), np.array([0.5, 1.0, 1.8]), np.array([0.3, 0.5, 0.9]), 1.1, 0.5, 0.02)
+
+
+def rows_of(count: list[int], seed: int = 0) -> Heard:
+    """Reviewers of so many papers each, of which others say this and that; scores are to be drawn."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(len(count)), count)
+    size = who.size
+    return Heard(who, np.zeros(size), rng.normal(size=size), rng.uniform(0.05, 0.6, size), rng.uniform(0.5, 2.0, size))
+
+
+def test_statistics_are_those_of_a_loop_over_reviewers() -> None:
+    rows = rows_of([1, 2, 5, 9])._replace(score=np.random.default_rng(1).normal(size=17))
+    found = compared(rows, PEOPLE, 5)
+    for reviewer, load in enumerate([1, 2, 5, 9, 0]):
+        mine = np.flatnonzero(rows.reviewer == reviewer)
+        if load < 2:
+            assert all(np.isnan(value[reviewer]) for value in found)
+            continue
+        score, mean = rows.score[mine], rows.mean[mine]
+        weight = 1 / (1.1**2 * rows.variance[mine] + 0.5 * rows.factor[mine] + 0.02)
+        score, mean = (value - np.average(value, weights=weight) for value in (score, mean))
+        square = sum(w * (y - 1.1 * m) ** 2 for w, y, m in zip(weight, score, mean, strict=True))
+        assert found.mean_square[reviewer] == pytest.approx(square / (load - 1))
+        fit = np.polyfit(mean, score, 1, w=np.sqrt(weight))[0]
+        assert found.agreement[reviewer] == pytest.approx(fit / 1.1)
+
+
+def test_probabilities_hold_for_scores_drawn_from_the_model() -> None:
+    loads = [2, 3, 6, 12, 40]
+    rows, rng = rows_of(loads), np.random.default_rng(2)
+    large, low = [], []
+    for _ in range(1500):
+        kind = rng.choice(3, len(loads), p=PEOPLE.weight)[rows.reviewer]
+        paper = rows.mean + np.sqrt(rows.variance) * rng.normal(size=rows.mean.size)
+        noise = np.sqrt(PEOPLE.noise[kind] * rows.factor + PEOPLE.rounding)
+        level = rng.normal(0, 5, len(loads))[rows.reviewer]
+        score = level + PEOPLE.slope[kind] * paper + noise * rng.normal(size=paper.size)
+        found = compared(rows._replace(score=score), PEOPLE, len(loads))
+        large.append(found.too_large)
+        low.append(found.too_low)
+    for chance in (np.array(large), np.array(low)):
+        for level in (0.5, 0.1, 0.02):
+            share = (chance < level).mean(axis=0)
+            # Four standard errors, and a tenth more for the mean square, whose distribution is not exact.
+            assert (share <= level * 1.1 + 4 * np.sqrt(level * (1 - level) / 1500)).all()
+            assert (share >= level * 0.8 - 4 * np.sqrt(level * (1 - level) / 1500)).all()
+
+
+@pytest.mark.parametrize("kind", [{}, {"slope": 0.0, "offset": 0.0, "noise": 1.0}, {"own": 0.3}])
+def test_tables_without_misfits_seldom_name_anybody(kind: dict[str, float]) -> None:
+    named = 0
+    for seed in range(40):
+        who, what, score, _ = table(seed, **{**PANEL, **kind})
+        named += bool(misfit_of(infer(who, what, score, 25, 60), score).contradicts.any())
+    # Of 40 tables with a chance of 1 in 20 each, more than 7 are named with a probability below 1/500.
+    assert ALARM == 0.02
+    assert named <= 7
+
+
+@pytest.mark.parametrize(("kind", "least"), [("reversed", 0.9), ("random", 0.2)])
+def test_planted_reviewers_are_found_and_nobody_else(kind: str, least: float) -> None:
+    found = others = 0
+    for seed in range(12):
+        who, what, score, _ = table(100 + seed, n_items=80, n_reviewers=50, load=16)
+        rng = np.random.default_rng([seed, 3])
+        score[who == 7] = rng.choice(score, 16) if kind == "random" else 2 * score.mean() - score[who == 7]
+        named = np.flatnonzero(misfit_of(infer(who, what, score, 50, 80), score).contradicts)
+        found += 7 in named
+        others += bool(set(named.tolist()) - {7})
+    assert found >= least * 12
+    assert others <= 2
+
+
+def test_the_order_of_rows_and_of_reviewers_changes_nothing() -> None:
+    who, what, score, _ = table(3, **PANEL)
+    found = misfit_of(infer(who, what, score, 25, 60), score)
+    turned = np.random.default_rng(0).permutation(who.size)
+    again = misfit_of(infer(24 - who[turned], what[turned], score[turned], 25, 60), score[turned])
+    for one, other in zip(found, again, strict=True):
+        np.testing.assert_allclose(one, other[::-1], rtol=1e-3, atol=1e-3)
+
+
+def test_where_nothing_can_be_compared_nobody_is_named() -> None:
+    for rows in ([("ann", "p1", 3)], [("ann", "p1", 3), ("ann", "p2", 4), ("bob", "p3", 1)]):
+        found = lsc.posterior(Reviews.from_pairs(rows))
+        assert found.status is Status.NO_SIGNAL
+        assert not found.misfit.contradicts.any()
+    assert found.to_dict()["reviewers"][1] == {"reviewer": "bob", "scores": 1, "misfit": None}
