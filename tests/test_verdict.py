@@ -18,6 +18,9 @@ LINES = [line for row in re.findall(r"^\| (`.*?) \| ", PAGE, re.M) for line in r
 
 APART = "reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p3,1\nbob,p4,2\n"
 LINE = "reviewer,paper,score\nann,p1,1\nann,p2,2\nbob,p2,1\nbob,p3,2\n"
+LATE = "reviewer,paper,score\nann,p1,1\nann,p2,\nann,p3,2\nbob,p2,1\nbob,p3,\nbob,p4,\nbob,p5,\nann,p5,\n"
+BARRED = "reviewer,paper\nann,p1\nann,p3\n"
+PAPERS = "paper\n" + "".join(f"p{number}\n" for number in range(1, 9))
 ALIKE = "reviewer,paper,score\n" + "".join(
     f"r{who},p{paper},{score}\n"
     for who in range(20)
@@ -59,6 +62,8 @@ def harsh() -> str:
 COMMANDS = (
     "check apart.csv",
     "check line.csv",
+    "check planned.csv --items papers.csv",
+    "check late.csv --items papers.csv --demand 3 --load 2 --conflicts barred.csv",
     "calibrate apart.csv --select 1",
     "calibrate alike.csv",
     "calibrate habits.csv",
@@ -73,16 +78,22 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("pages")
     tables = {"apart.csv": APART, "line.csv": LINE, "alike.csv": ALIKE, "habits.csv": habits()}
     tables |= {"reversed.csv": reversed_one(), "harsh.csv": harsh()}
+    tables |= {
+        "late.csv": LATE,
+        "planned.csv": "reviewer,paper\nann,p1\nann,p2\n",
+        "barred.csv": BARRED,
+        "papers.csv": PAPERS,
+    }
     for name, text in tables.items():
         (folder / name).write_text(text, "utf-8")
     told = [path.read_text("utf-8") for path in (DOCS / "tutorial").glob("*.md")]
     for command in COMMANDS:
-        command, name, *more = shlex.split(command)
-        told.append(CliRunner().invoke(main, [command, str(folder / name), *more]).output)
+        words = [str(folder / word) if word.endswith(".csv") else word for word in shlex.split(command)]
+        told.append(CliRunner().invoke(main, words).output)
     return " ".join(" ".join(told).split())
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if not line.startswith("--")])
 def test_a_line_that_is_explained_is_on_a_page(line: str, pages: str) -> None:
-    parts = [re.escape(part) for part in re.split(r"\bN\b|\bA\b|\bB\b|\.\.\.", line)]
+    parts = [re.escape(part) for part in re.split(r"\b[NMKAB]\b|\.\.\.", line)]
     assert re.search(r"\S*(?: \S+){0,3}?".join(parts), pages), line

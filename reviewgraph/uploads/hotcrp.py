@@ -75,7 +75,7 @@ def write(outgoing: Outgoing) -> str:
 
 #: The tag of a quality, which chairs alone see, and what its lists begin with.
 TAG = "~~calibrated"
-LISTS = ("in", "discuss", "out")
+LISTS = ("in", "discuss", "out", "aside")
 #: Digits of a quality: HotCRP keeps six or seven in all, and would take a longer one for a change each time.
 DIGITS = 3
 
@@ -107,6 +107,8 @@ def tags(columns: Mapping[str, Sequence[Any]]) -> str:
     9,cleartag,~~calibrated-discuss
     7,cleartag,~~calibrated-out
     9,tag,~~calibrated-out
+    7,cleartag,~~calibrated-aside
+    9,cleartag,~~calibrated-aside
     """
     papers, qualities = columns["item"], columns["quality"]
     expect(_PAPER.fullmatch, papers, HOTCRP.name, HOTCRP.items.words, HOTCRP.items.remedy)

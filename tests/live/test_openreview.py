@@ -224,7 +224,7 @@ def test_notes_of_withdrawn_and_desk_rejected_submissions_are_left_out(
     assigned = read_reviews("assigned.json", items="submissions.json", note=told.append)
     assert set(assigned.items) == {"n1", "n4", "n5"}
     assert found(assigned) == {("~A1", "n1"): None, ("~A1", "n4"): None}
-    assert "1 review of papers that are withdrawn or not submitted left out" in told
+    assert "1 review of papers that are withdrawn, rejected without review or not submitted left out" in told
 
 
 @pytest.mark.skipif(not MATCHER, reason="OPENREVIEW_MATCHER names no checkout of the matcher")

@@ -271,14 +271,14 @@ def test_reviews_of_papers_that_another_file_says_are_none_are_left_out(write):
     reviews = read_reviews(assigned, items=write(as_json(papers), "papers.json"), note=notes.append)
     assert found(reviews) == {(profile(who), note_of("3")): None for who in ("ann@x.org", "bob@x.org")}
     assert set(reviews.items) == {note_of("3"), note_of("5")}
-    assert notes[-1] == "1 review of papers that are withdrawn or not submitted left out"
+    assert notes[-1] == "1 review of papers that are withdrawn, rejected without review or not submitted left out"
     head = ["Paper ID", "Paper Title", "Reviewer Emails", "Status"]
     rows = [["3", "T", "ann@x.org", "Open"], ["4", "U", "bob@x.org", "Desk Rejected"]]
     scores = write("paper,email,score\n3,ann@x.org,2\n4,bob@x.org,1\n3,bob@x.org,5\n", "scores.csv")
     cmt = read_reviews(scores, items=write(as_csv(head, rows), "Papers.csv"), note=notes.append)
     assert found(cmt) == {("ann@x.org", "3"): 2, ("bob@x.org", "3"): 5}
     assert cmt.items == ("3",)
-    assert notes[-1] == "1 review of papers that are withdrawn or not submitted left out"
+    assert notes[-1] == "1 review of papers that are withdrawn, rejected without review or not submitted left out"
 
 
 def test_a_submission_of_openreview_beside_reviews_that_nobody_reviews_is_a_paper(write):
