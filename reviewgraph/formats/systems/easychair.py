@@ -85,7 +85,7 @@ def _member(members: Members, base: str) -> Grid | None:
     if inside is None:
         return None
     name = f"{members.name}#{inside}"
-    table = Delimited(name, members[inside], (), {}, lambda message: None)
+    table = Delimited(name, members[inside], (), {}, lambda message: None).leniently()
     grid = to_grid(table)
     if not table.header[0].strip().isdecimal():
         missing = [column for column in _NEEDED[base] if grid.position(column) is None]
@@ -288,20 +288,35 @@ EASYCHAIR = System(
             extract=_reviews,
             extras=_EXTRAS,
             say="members by their numbers; the whole download knows addresses and desk rejects",
+            lenient=True,
         ),
         Export(
             NAME,
             "EasyChair's bids",
             (Use("bids", {**_BIDS, "reviewer": ("member #",)}),),
             ("member", "member_name", "submission", "bid"),
+            lenient=True,
         ),
-        Export(NAME, "EasyChair's authors", _authors("email"), ("submission", "email", "person", "corresponding")),
-        Export(NAME, "EasyChair's submissions", (_PAPERS,), ("title", "authors", "form_fields", "decision", "deleted")),
+        Export(
+            NAME,
+            "EasyChair's authors",
+            _authors("email"),
+            ("submission", "email", "person", "corresponding"),
+            lenient=True,
+        ),
+        Export(
+            NAME,
+            "EasyChair's submissions",
+            (_PAPERS,),
+            ("title", "authors", "form_fields", "decision", "deleted"),
+            lenient=True,
+        ),
         Export(
             NAME,
             "EasyChair's committee",
             (Use("reviewers", {"reviewer": ("#",), "institution": ("affiliation",)}),),
             ("person", "first_name", "last_name", "affiliation", "role"),
+            lenient=True,
         ),
     ),
 )

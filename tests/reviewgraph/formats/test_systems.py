@@ -510,3 +510,13 @@ def test_files_of_start_have_short_rows_blanks_and_a_last_column_without_a_name(
     assert table(write(quotas, "quotas.csv"), "reviewers", "reviewer", "load") == [("ann", "4"), ("bob", "")]
     with pytest.raises(InputError):
         table(write(matrix.replace("12\n", "12,1,1,1,1,1\n"), "long.csv"), "bids", "reviewer", "item", "bid")
+
+
+def test_tables_of_easychair_may_leave_out_empty_cells_at_the_end(write):
+    short = 'submission #,member #,member name,version,total score,text\n3,12,Ann,1,2\n3,13,Bob,1,-1,"Good"\n'
+    assert table(write(short, "review.csv"), "reviews", "item", "reviewer", "score") == [
+        ("3", "12", "2"),
+        ("3", "13", "-1"),
+    ]
+    with pytest.raises(InputError):
+        table(write(f"{short}3,14,Cyd,1,2,text,more\n", "long.csv"), "reviews", "item", "reviewer", "score")
