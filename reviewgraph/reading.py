@@ -29,17 +29,18 @@ from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, cut, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
+from reviewgraph.formats.side.papers import say_unseen
 from reviewgraph.formats.spellings import Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
 from reviewgraph.formats.systems.export import of_rows
 from reviewgraph.formats.systems.people import STUDENT
 from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table
 from reviewgraph.formats.values import ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
-from reviewgraph.labels import Label, inverse, natural_key, natural_order
+from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.rows import say_fulfilled
 from reviewgraph.sides.matching import resemblance
-from reviewgraph.words import LISTED, counted, listed, noun
+from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.formats.side import Listing
@@ -248,10 +249,7 @@ def _settled(
     hidden = {paper for aside in asides for paper in aside.unseen} - out
     unseen = hidden - shown
     if unseen:
-        which = f"{counted(len(unseen), 'paper')} ({listed(sorted(unseen, key=natural_key), LISTED)})"
-        note(
-            f"{which} left out: whoever downloaded the files may not see who reviews {noun(len(unseen), 'it', 'them')}"
-        )
+        note(say_unseen(unseen))
     papers = {paper: title for aside in asides for paper, title in aside.listed.items()}
     if declared is not None:
         papers = dict.fromkeys(hidden, "") | {paper: item.title for paper, item in declared.items.items()}

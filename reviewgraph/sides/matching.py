@@ -259,7 +259,8 @@ class Mismatch(NamedTuple):
     def strangers(self, side: Side) -> list[Label]:
         """Return the distinct unknown labels of a column."""
         used = np.flatnonzero(np.bincount(side.codes, minlength=len(side.labels)))
-        return [label for label in (side.labels[code] for code in used.tolist()) if label not in side.known]
+        labels = dict.fromkeys(side.labels[code] for code in used.tolist())
+        return [label for label in labels if label not in side.known]
 
     def explanation(self) -> tuple[str, bool]:
         """Return what explains most of the rows, and whether it is the types of labels."""

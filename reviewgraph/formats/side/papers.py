@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -12,6 +12,8 @@ from reviewgraph.formats.problems import quote
 from reviewgraph.formats.side.fields import DEMAND, PAPER, QUALITY, TRUTH, Field
 from reviewgraph.formats.side.reading import Options, by_label, coded_of, decoded, expect_papers, expect_rows, open_side
 from reviewgraph.formats.tables import Aside
+from reviewgraph.labels import natural_key
+from reviewgraph.words import LISTED, counted, listed, noun
 
 if TYPE_CHECKING:
     from reviewgraph.columns import Unlisted
@@ -44,7 +46,21 @@ def read_items(path: Path, **options: Unpack[Options]) -> dict[str, Item]:
     InputError
         As :func:`read_columns`; also if rows of an item disagree on its demand, or there is no item.
     """
-    return read_listing(path, **options).items
+    items, aside, _ = read_listing(path, **options)
+    say = options.get("note")
+    if aside.unseen and say:
+        say(f"{path}: {say_unseen(aside.unseen)}")
+    return items
+
+
+def say_unseen(papers: Collection[str]) -> str:
+    """Say that papers are left out, since whoever downloaded the files may not see who reviews them.
+
+    >>> say_unseen(["9", "12"])
+    '2 papers (9, 12) left out: whoever downloaded the files may not see who reviews them'
+    """
+    which = f"{counted(len(papers), 'paper')} ({listed(sorted(papers, key=natural_key), LISTED)})"
+    return f"{which} left out: whoever downloaded the files may not see who reviews {noun(len(papers), 'it', 'them')}"
 
 
 def read_listing(path: Path, **options: Unpack[Options]) -> Listing:

@@ -80,6 +80,8 @@ def rows(found):
     """The numbers that were read by pair or label, None where there are none."""
     if isinstance(found, side.Bids):
         return {**rows(found.table), **{(*pair, "conflict"): None for pair in rows(found.conflicts)}}
+    if isinstance(found, side.Listing):
+        return rows(found.items)
     if isinstance(found, dict):
         return {label: value if isinstance(value, int) else None for label, value in found.items()}
     pairs = zip(map(found.reviewers.__getitem__, found.reviewer), map(found.items.__getitem__, found.item), strict=True)
