@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from reviewgraph.formats.systems.pretalx import is_code
 from reviewgraph.uploads.upload import Accepted, Outgoing, Upload
 
 
@@ -31,8 +30,14 @@ def write(outgoing: Outgoing) -> str:
     return f"{{\n{rows}\n}}\n" if rows else "{}\n"
 
 
+def _is_code(label: str) -> bool:
+    from reviewgraph.formats.systems.pretalx import is_code  # the readers bring NumPy along
+
+    return is_code(label)
+
+
 def _is_person(label: str) -> bool:
-    return is_code(label) or "@" in label
+    return "@" in label or _is_code(label)
 
 
 _REMEDY = "name proposals by the codes that pretalx's exports have, and reviewers by code or address"
@@ -42,7 +47,7 @@ PRETALX = Upload(
     ".json",
     write,
     reviewers=Accepted(_is_person, "codes or addresses of reviewers", _REMEDY),
-    items=Accepted(is_code, "codes of proposals", _REMEDY),
+    items=Accepted(_is_code, "codes of proposals", _REMEDY),
     advice={
         "conflicts": "pretalx assigns a proposal to those who speak about it, too: add --conflicts with its "
         "submissions.json (?expand=speakers)."
