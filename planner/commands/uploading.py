@@ -155,9 +155,13 @@ class Destination:
         """
         given = click.get_current_context().params
         settled = () if outsiders is None else ("willing",)
-        open_ones = [name for name in self.upload.advice if name in given and not given[name] and name not in settled]
-        if self.output and open_ones and len(written):
-            show("\n".join(["", *(self.upload.advice[name] for name in open_ones)]))
+        lines = [
+            line
+            for name, line in self.upload.advice.items()
+            if not name or (name in given and not given[name] and name not in settled)
+        ]
+        if self.output and lines and len(written):
+            show("\n".join(["", *lines]))
 
     def _text(self, outgoing: Outgoing) -> str:
         return self.upload.write(replace(outgoing, label=self.label, invitation=self.invitation))

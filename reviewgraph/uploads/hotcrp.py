@@ -29,8 +29,8 @@ ADVICE = {
     "items": f'{_REFUSED} is of a withdrawn paper: add --items with its download "Paper information, CSV".',
     "willing": f"{_REFUSED} gives somebody outside the PC a primary review: add --willing with its download "
     '"Review assignments, PC review preferences".',
-    "gone": "Who declined a review stands in no download of HotCRP: list them in a file (paper,email), and add it with "
-    "--gone.",
+    "": "Who declined a review is in no download of HotCRP: list them in a file (paper,email) and give it with --gone, "
+    "or for assign among the conflicts.",
 }
 
 

@@ -105,7 +105,8 @@ class Upload:
     reviewers, items
         Which labels it takes; any by default.
     advice
-        What people have to know before they hand such a file over, by the parameter of a command that settles it.
+        What people have to know before they hand such a file over, by the parameter of a command that settles it; what
+        none settles by an empty name.
     """
 
     name: str

@@ -164,7 +164,7 @@ def test_a_conference_before_and_after_its_reviews(site: Site) -> None:
 def _assign(site: Site) -> None:
     """Assign three reviewers to each paper from scratch; what is there already is left as it is.
 
-    Who declined stands in no download, so the chair adds it to the conflicts, as the page of an upload says.
+    Who declined is in no download, so the chair adds it to the conflicts, as the page of an upload says.
     """
     declined = "".join(f'{row["paper"]},,,,"{row["email"]}",declined\n' for row in site.truth("declined"))
     conflicts = (site.files / "pcconflicts.csv").read_text("utf-8")

@@ -163,3 +163,19 @@ def test_labels_that_a_system_does_not_take_are_refused_before_the_work(run: Run
     assert told.exit_code == 2
     assert "to hotcrp: expected email addresses of reviewers, found 2 other: Ann, Bob" in told.stderr
     assert not Path("out").exists()
+
+
+def test_the_page_says_what_refuses_a_file_of_hotcrp_and_that_nobody_exports_who_declined(run: Run) -> None:
+    Path("conflicts.csv").write_text("paper,email\n3,ann@example.org\n", "utf-8")
+    refused, declined = "HotCRP refuses the whole file for one row that", "Who declined a review is in no download"
+    told = " ".join(run("plan", "pcassignments.csv", "-o", "upload.csv").stdout.split())
+    assert f"{refused} is a conflict" in told
+    assert f"{refused} is of a withdrawn paper" in told
+    assert declined in told
+    told = " ".join(run("plan", "pcassignments.csv", "--conflicts", "conflicts.csv", "-o", "upload.csv").stdout.split())
+    assert f"{refused} is a conflict" not in told
+    assert declined in told
+    told = " ".join(run(*assigned("--to", "hotcrp", "-o", "out.csv")).stdout.split())
+    assert f"{refused} is a conflict" in told
+    assert declined in told
+    assert declined not in run(*assigned("--to", "csv", "-o", "out.csv")).stdout
