@@ -35,7 +35,7 @@ from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, reso
 from reviewgraph.formats.systems.export import of_rows
 from reviewgraph.formats.systems.people import STUDENT
 from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table
-from reviewgraph.formats.values import ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
+from reviewgraph.formats.values import BLANK, ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.rows import say_fulfilled
@@ -459,6 +459,6 @@ def _titles(parts: Sequence[_Part]) -> dict[Label, str]:
         width = len(part.title.values)
         for pair in np.unique(part.item.codes * width + part.title.codes).tolist():
             label, title = part.item.values[pair // width], part.title.values[pair % width].strip()
-            if title and (label not in titles or title < titles[label]):
+            if title not in BLANK and (label not in titles or title < titles[label]):
                 titles[label] = title
     return titles

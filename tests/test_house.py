@@ -30,7 +30,7 @@ MAY_IMPORT = {"reviewgraph": {"reviewgraph"}, "planner": {"planner", "reviewgrap
 MODULES = sorted(path.relative_to(ROOT) for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 HEAVY = {
     *("cvxpy", "defusedxml", "igraph", "jinja2", "matplotlib", "narwhals", "networkx", "numba", "numpy"),
-    *("openpyxl", "ortools", "pandas", "polars", "pyarrow", "rich", "scipy"),
+    *("openpyxl", "ortools", "pandas", "polars", "pyarrow", "scipy"),
 }
 MOST_LINES, MOST_BODY_LINES = 500, 60
 REVIEWS = Path("reviewgraph/reviews.py")

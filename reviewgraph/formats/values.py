@@ -13,17 +13,24 @@ import numpy.typing as npt
 from reviewgraph.errors import InputError
 from reviewgraph.formats.problems import cut, quote, quote_all
 
-#: Cells that say there is no score, beside empty ones (HotCRP writes or accepts them).
-MISSING = frozenset({"n/a", "none", "no entry", "-", "\N{EN DASH}"})
+#: Cells that say there is no score, beside empty ones (HotCRP writes or accepts them; R writes NA).
+MISSING = frozenset({"n/a", "na", "none", "no entry", "-", "\N{EN DASH}"})
 
 # What joins a number to another one: "7 or 8", "3 out of 5", "6 bis 7", "7 (or 8)".
 _JOINED = r"(?:or|to|and|of|out\s+of|oder|bis|und|von|aus|ou|et|sur|o|y|de|e)\W*[0-9]"
+# What adds to a number that stands before it: "7 half", "7 and a half", "7 \N{VULGAR FRACTION ONE HALF}" are not 7.
+_FRACTION = (
+    r"(?:(?:and|und|et|y|e)\s+)?(?:(?:an?|one|eine?|une?|una)\s+)?"
+    r"(?:hal(?:f|b|be|ves)|quarters?|thirds?|viertel|drittel|demie?|quart|tiers|medi[oa]|mezz[oa]|mei[oa]|cuarto|tercio)"
+    r"\b|[\xbc-\xbe\u2150-\u215e]"
+)
 # A number, and after it perhaps words: "8: accept, top 5%", "3 good", "4 (weak accept)", "5. Accept". Where no sign
 # parts the words from the number they have no digits: whatever "1 e5" means, it is not 1.
 _SCORE = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"(?:\s*:(?![0-9]|\s*[+-]?[0-9.,]+\Z).*|\s+[^\W\d_]\D*"
-    rf"|\s+[-(\N{{EN DASH}}\N{{EM DASH}}]\s*(?!{_JOINED})[^\W\d_].*)?",
+    r"(?:\s*:(?![0-9]|\s*[+-]?[0-9.,]+\Z).*"
+    rf"|\s+(?!{_FRACTION})[^\W\d_]\D*"
+    rf"|\s+[-(\N{{EN DASH}}\N{{EM DASH}}]\s*(?!{_JOINED}|{_FRACTION})[^\W\d_].*)?",
     re.DOTALL | re.IGNORECASE,
 )
 _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9]+(?:\D|$))")
@@ -51,8 +58,8 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
 
     >>> [parse_number(text) for text in ("8: accept, good paper", "3 good", "+1", "-2", "4.5", "inf", "B", "8/10")]
     [8.0, 3.0, 1.0, -2.0, 4.5, None, None, None]
-    >>> [parse_number(text) for text in ("7 or 8", "3 out of 5", "6: top 5%")]
-    [None, None, 6.0]
+    >>> [parse_number(text) for text in ("7 or 8", "3 out of 5", "7 half", "6: top 5%")]
+    [None, None, None, 6.0]
     >>> parse_number("4,5"), parse_number("4,5", decimal_comma=True)
     (None, 4.5)
     """
@@ -63,6 +70,9 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     value = float(match["number"]) if match else math.nan
     return value if math.isfinite(value) else None
 
+
+#: What an optional column holds where nothing is known: R writes NA.
+BLANK = frozenset({"", "NA"})
 
 #: How tables of numbers write one that is missing.
 _NANS = frozenset({"nan", "NaN", "NAN"})

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-#: What a spreadsheet takes for the beginning of a formula, apostrophes before it aside.
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+#: What a spreadsheet takes for the beginning of a formula, apostrophes before it aside; some take wide signs, too.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 #: What begins like a formula and is a number all the same.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 

@@ -42,10 +42,10 @@ def write(outgoing: Outgoing) -> str:
     papers = _papers(outgoing)
     return csv_text(
         {
-            "reviewer": list(papers),
+            "reviewer": list(map(_line, papers)),
             "reviews": [len(own) for own in papers.values()],
-            "papers": ["; ".join(map(str, own)) for own in papers.values()],
-            "titles": ["; ".join(outgoing.titles.get(paper, "") for paper in own) for own in papers.values()],
+            "papers": ["; ".join(map(_line, own)) for own in papers.values()],
+            "titles": ["; ".join(_line(outgoing.titles.get(paper, "")) for paper in own) for own in papers.values()],
             "letter": list(letters(outgoing).values()),
         }
     )
@@ -61,13 +61,19 @@ def _papers(outgoing: Outgoing) -> dict[Label, list[Label]]:
     return found
 
 
+def _line(label: Label) -> str:
+    """Return a label or a title in one line: a line break would end a field of a mail, and could begin another."""
+    return " ".join(str(label).split())
+
+
 def _letter(reviewer: Label, papers: Sequence[Label], titles: Mapping[Label, str], helps: str | None) -> str:
-    named = [f"{paper} ({titles[paper]})" if titles.get(paper) else str(paper) for paper in papers]
+    title = {paper: _line(titles.get(paper, "")) for paper in papers}
+    named = [f"{_line(paper)} ({title[paper]})" if title[paper] else _line(paper) for paper in papers]
     listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
     if helps is None:
-        return f"Dear {reviewer}, please review {counted(len(named), 'paper')} for us: {listed}."
+        return f"Dear {_line(reviewer)}, please review {counted(len(named), 'paper')} for us: {listed}."
     what = "one more paper" if len(named) == 1 else f"{len(named)} more papers"
-    return f"Dear {reviewer}, could you review {what} for us: {listed}? It helps us {helps}."
+    return f"Dear {_line(reviewer)}, could you review {what} for us: {listed}? It helps us {helps}."
 
 
 MAIL = Upload("mail", "a table for mail merge, a row a reviewer", ".csv", write, read_back=False)

@@ -15,7 +15,7 @@ from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import PAPER, PERSON, Field
 from reviewgraph.formats.spellings import Respelled, Spellings
-from reviewgraph.formats.values import missing_labels
+from reviewgraph.formats.values import BLANK, missing_labels
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
@@ -197,8 +197,10 @@ def _expect_named(table: Table, role: Role, given: Mapping[str, str], *, own: bo
 def _values(table: Table, lines: Sequence[int], column: Column, field: Field, problems: Problems) -> list[Any]:
     """Return what each distinct cell means, noting the rows whose cell means nothing."""
     # Each distinct cell is parsed once; rows take the meaning of their cell.
-    blank = missing_labels(column.values) if field.role.label else [not cell.strip() for cell in column.values]
-    meaning = [None if empty else field.parse(cell) for cell, empty in zip(column.values, blank, strict=True)]
+    absent = {""} if field.role.required else BLANK
+    cells = column.values
+    blank = missing_labels(cells) if field.role.label else [cell.strip() in absent for cell in cells]
+    meaning = [None if empty else field.parse(cell) for cell, empty in zip(cells, blank, strict=True)]
     wrong = [code for code, value in enumerate(meaning) if value is None and (field.role.required or not blank[code])]
     if wrong:
         at = np.flatnonzero(np.isin(column.codes, wrong)).tolist()

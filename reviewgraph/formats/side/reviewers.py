@@ -30,7 +30,7 @@ from reviewgraph.formats.side.reading import (
     expect_rows,
     open_side,
 )
-from reviewgraph.formats.values import parse_flag
+from reviewgraph.formats.values import BLANK, parse_flag
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Column, Path, Table
@@ -139,6 +139,7 @@ def _settled(key: Column, column: Column) -> bool:
 
 def _meanings(cells: Sequence[str], *, flag: bool) -> list[Any]:
     """Return what the cells of a column mean: yes and no where all do, else text, or several; None where empty."""
+    cells = ["" if cell.strip() in BLANK else cell for cell in cells]
     words = {cell.strip().casefold() for cell in cells} - {""}
     # Letters alone may be names; only together they are yes and no.
     if flag or words == {"y", "n"} or (words and words <= {"yes", "no", "true", "false", "1", "0"}):

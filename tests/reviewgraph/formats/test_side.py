@@ -29,6 +29,11 @@ def test_items(write):
 def test_reviewers(write):
     text = "email;max_load;min_load;affiliation;senior\na;5;1;X;yes\nb;;;;\n"
     assert side.read_reviewers(write(text)) == {"a": Reviewer(5, 1, "X", True), "b": Reviewer(None, None, "", False)}
+    missing = write(text.replace("b;;;;", "b;NA;NA;NA;NA"))
+    assert side.read_reviewers(missing) == {"a": Reviewer(5, 1, "X", True), "b": Reviewer(None, None, "", False)}
+    with pytest.raises(InputError, match="expected a finite number, found 'NA'"):
+        side.read_affinity(write("item,reviewer,affinity\np,a,NA\n"))
+    assert listed(side.read_conflicts(write("item,reviewer\nNA,NA\n"))) == [("NA", "NA")]
     assert side.read_reviewers(write("reviewer\nr\n")) == {"r": Reviewer(None, None, "", False)}
 
 

@@ -29,6 +29,8 @@ from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
         ("3 - weak", 3.0),
         ("9: Top 15% of accepted papers, strong accept", 9.0),
         ("7: or better", 7.0),
+        ("3 medium", 3.0),
+        ("4 and halfway there", 4.0),
         ("5 (borderline, 4-6)", 5.0),
         ("10 \N{EM DASH} top 5%", 10.0),
     ],
@@ -48,6 +50,15 @@ def test_scores_refused(write, cell):
     [
         *("7 or 8", "6 bis 7", "6 to 7", "3 out of 5", "3 von 5", "1 e5", "1 E 5", "7 (or 8)", "7 - or 8", "6: 7"),
         *("6-7", "6 - 7", "6/7", "7 8", "3 of 5", "3 oder\n4", "7 (oder: 8)", "4 pages 2"),
+        *(
+            "7 half",
+            "7 and a half",
+            "7 - half",
+            "7 \N{VULGAR FRACTION ONE HALF}",
+            "7 ein halb",
+            "7 et demi",
+            "7 y medio",
+        ),
     ],
 )
 def test_scores_of_which_there_are_two_are_refused(write, cell):
@@ -67,12 +78,12 @@ def test_decimal_commas_where_the_delimiter_is_none(write):
 
 def test_missing_scores_are_planned_and_the_spelled_ones_counted(write):
     notes = []
-    cells = ["", " ", "n/a", "None", "no entry", "-", "\N{EN DASH}", "4"]
+    cells = ["", " ", "n/a", "NA", "None", "no entry", "-", "\N{EN DASH}", "4"]
     text = "".join(f"r,{place},{cell}\n" for place, cell in enumerate(cells))
     reviews = read_reviews(write(f"reviewer,item,score\n{text}"), note=notes.append)
-    assert reviews.scored.tolist() == [False] * 7 + [True]
+    assert reviews.scored.tolist() == [False] * 8 + [True]
     assert len(notes) == 1
-    assert notes[0].startswith("reviews.csv: 5 scores read as missing")
+    assert notes[0].startswith("reviews.csv: 6 scores read as missing")
 
 
 def test_letters_ask_for_their_direction_and_a_scale_answers(write):

@@ -18,16 +18,38 @@ from reviewgraph.formats.writing import csv_text, guarded, unguarded
 from reviewgraph.uploads.registry import UPLOADS
 from reviewgraph.uploads.upload import Outgoing
 
-NASTY = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'=x", "''@x", "-", "=", "it's", "'x", "-1.5", "+2", "-1e9", "1-2", ""]
+WIDE = "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
+#: What spreadsheets take for the beginning of a formula.
+SIGNS = tuple(f"=+-@\t\r{WIDE}")
+NASTY = [
+    *(f"{sign}x" for sign in WIDE),
+    "=1+1",
+    "+x",
+    "-x",
+    "@x",
+    "\tx",
+    "\rx",
+    "'=x",
+    "''@x",
+    "-",
+    "=",
+    "it's",
+    "'x",
+    "-1.5",
+    "+2",
+    "-1e9",
+    "1-2",
+    "",
+]
 
-texts = st.text(st.sampled_from("'=+-@\t\r1.eEx ,\"\n"), max_size=6)
+texts = st.text(st.sampled_from(f"'=+-@\t\r{WIDE}1.eEx ,\"\n"), max_size=6)
 
 
 @given(texts)
 def test_cells_come_back_unchanged_and_begin_like_no_formula(text: str) -> None:
     written = guarded(text)
     assert unguarded(written) == text
-    if written[:1] in tuple("=+-@\t\r"):
+    if written[:1] in SIGNS:
         float(written)
 
 
@@ -40,7 +62,7 @@ def test_written_tables_hold_no_formula_but_numbers() -> None:
     rows = csv.reader(io.StringIO(csv_text({"a": NASTY, "b": [-1.5] * len(NASTY)}), newline=""))
     for first, second in list(rows)[1:]:
         assert second == "-1.5"
-        assert first[:1] not in tuple("=+-@\t\r") or float(first) is not None
+        assert first[:1] not in SIGNS or float(first) is not None
 
 
 @pytest.mark.parametrize("large", [False, True])

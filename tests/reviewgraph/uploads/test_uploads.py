@@ -134,6 +134,13 @@ def test_mail_has_a_row_a_reviewer_and_no_formula() -> None:
     assert only["letter"] == f"Dear {ANN}, could you review one more paper for us: 12? It helps us compare them."
 
 
+def test_no_field_of_a_mail_has_a_line_break() -> None:
+    evil = "On ties\r\nBcc: all@x.org\u2028\x85now\n"
+    (only,) = rows("mail", Outgoing({"item": ["7\n8"], "reviewer": ["ann\nTo: b"]}, {"7\n8": evil}))
+    assert only["titles"] == "On ties Bcc: all@x.org now"
+    assert all(len(cell.splitlines()) == 1 for cell in only.values())
+
+
 @pytest.mark.parametrize("name", UPLOADS)
 def test_nothing_to_write_is_a_file_all_the_same(name: str) -> None:
     assert isinstance(UPLOADS[name].write(Outgoing({"item": [], "reviewer": []})), str)
