@@ -1,12 +1,12 @@
 """Damaged files through every reader: ``python -m tests.fuzz_readers --inputs 1000 --minutes 30``.
 
 A reader answers, or refuses in one message (:func:`tests.readers.read`); whatever else it does is a finding: another
-exception, more than :data:`SECONDS` or :data:`MEMORY`, the end of the process. Inputs are numbered, the readers take
-them in turn, and the same number is the same input: ``--seed`` and ``--first`` read one again. Processes of their own
-read some thousand inputs each, so that one that dies is noticed. Runs add up in a file (``--total``): each goes on
-where the last ended. ``--coverage`` lets Atheris choose the damages by the branches that they reach, where it is
-installed. Findings are kept in a folder (``--keep``); mended, they belong into tests/corpus, whose files the tests read
-with every reader.
+exception, more than :data:`SECONDS` and :data:`A_BYTE` for each byte of it, or :data:`MEMORY`, the end of the process.
+Inputs are numbered, the readers take them in turn, and the same number is the same input: ``--seed`` and ``--first``
+read one again. Processes of their own read some thousand inputs each, so that one that dies is noticed. Runs add up in
+a file (``--total``): each goes on where the last ended. ``--coverage`` lets Atheris choose the damages by the branches
+that they reach, where it is installed. Findings are kept in a folder (``--keep``); mended, they belong into
+tests/corpus, whose files the tests read with every reader.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from tests.damages import damaged
 from tests.readers import CASES, READERS, Case, read
 
 CORPUS = Path(__file__).parent / "corpus"
-#: What one input may take: seconds of the processor, for the machine may be busy.
-SECONDS, MEMORY = 10, 1 << 30
+#: What one input may take: seconds of the processor, for the machine may be busy, and so many more for each byte.
+SECONDS, A_BYTE, MEMORY = 2, 1e-4, 1 << 30
 #: Inputs that one process reads, and the most seconds between two of them.
 BATCH, PATIENCE = 5_000, 300
 NAMES = sorted(READERS)
@@ -76,12 +76,12 @@ def bounded(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def outcome(case: Case, folder: Path, seconds: float = SECONDS) -> str:
+def outcome(case: Case, folder: Path, seconds: float | None = None) -> str:
     """Return ``answered`` or ``refused``, or what is wrong: the exception and where it comes from."""
     path = folder / case.name
     path.write_bytes(case.data)
     try:
-        with bounded(seconds), warnings.catch_warnings():
+        with bounded(SECONDS + A_BYTE * len(case.data) if seconds is None else seconds), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return "answered" if read(case.reader, str(path)) else "refused"
     except Hang:

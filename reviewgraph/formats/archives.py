@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 from reviewgraph.errors import InputError
 from reviewgraph.formats.encodings import read_bytes
 from reviewgraph.formats.limits import MEMBERS, UNPACKED
-from reviewgraph.formats.problems import cut
+from reviewgraph.formats.problems import cut, quote
 
 #: What an archive begins with, and an empty one.
 _MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
@@ -62,7 +63,7 @@ def open_zip(name: str, data: bytes) -> Members:
     Raises
     ------
     InputError
-        If the archive is damaged, or unpacks to more than a file may.
+        If the archive is damaged, unpacks to more than a file may, or has several files of one name.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
@@ -72,6 +73,11 @@ def open_zip(name: str, data: bytes) -> Members:
         message += "the sheet as CSV, or pack the archive anew"
         raise InputError(message) from error
     UNPACKED.expect(name, sum(entry.file_size for entry in entries))
+    twice = [inside for inside, count in Counter(entry.filename for entry in entries).items() if count > 1]
+    if twice:
+        message = f"{name}: {quote(twice[0])} stands in the archive twice, and nothing tells which one counts; pack it "
+        message += "anew with one file of each name"
+        raise InputError(message)
 
     def reading(entry: zipfile.ZipInfo) -> Callable[[], bytes]:
         def read() -> bytes:

@@ -35,6 +35,12 @@ COLUMNS = Limit("columns of a table", 5_000, "give one row a review instead of o
 ROWS = Limit("rows of a sheet", 1_048_576, _SHORTER)
 #: Cells of a sheet, those that are empty included.
 CELLS = Limit("cells of a sheet", 20_000_000, _SHORTER)
+#: Cells that a sheet may have however small its file is; beyond, :data:`TIMES` as many as the file has bytes.
+SPARSE = 1_000_000
+#: Elements of XML that a workbook may have however small it is; beyond, so many for each byte of the file.
+ELEMENTS, ELEMENTS_A_BYTE = Limit("elements in a workbook of its size", 50_000, _SHORTER), 10
+#: Characters of a text in a spreadsheet; Excel has 32,767.
+CHARACTERS = Limit("characters of a cell", 100_000, _SHORTER)
 #: Files of an archive or a folder.
 MEMBERS = Limit("files in an archive or a folder", 10_000, "give the one file that holds the table")
 #: What an archive or a spreadsheet, which is one, may unpack to.

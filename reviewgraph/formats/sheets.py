@@ -17,7 +17,9 @@ LOOKED_AT = 10
 
 
 def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) -> Table:
-    """Return the table of the one sheet that has the columns looked for, or of several that have the same header.
+    """Return the table of the one sheet that has the columns looked for, or of all tracks of an export.
+
+    Sheets that are hidden are read where they are named, and otherwise left out with a note.
 
     Parameters
     ----------
@@ -36,19 +38,29 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
         If there is no such sheet, none that holds anything, or it is not clear which one is meant.
     """
     titles = [sheet.title for sheet in sheets]
-    grids = [_grid(name, sheet, wanted) for sheet in sheets if sheet.rows and part in ("", sheet.title)]
+    meant = [sheet for sheet in sheets if sheet.rows and (sheet.title == part if part else sheet.shown)]
+    hidden = [sheet.title for sheet in sheets if sheet.rows and not (part or sheet.shown)]
+    if hidden:
+        what = "a hidden sheet is" if len(hidden) == 1 else "hidden sheets are"
+        wanted.note(f"{name}: {what} left out: {quote_all(hidden)}; to read one, name it, as in {name}#{hidden[0]}")
+    grids = [_grid(name, sheet, wanted) for sheet in meant]
     if not grids:
         what = f"there is no sheet {quote(part)}" if part and part not in titles else "the sheet holds nothing"
         message = f"{name}: {what}; found the sheets {quote_all(titles) or 'none'}"
         raise InputError(message)
     fitting = [grid for grid in grids if _fits(grid, wanted)] if len(grids) > 1 else grids
-    if len({tuple(map(normalise, grid.header)) for grid in fitting}) != 1:
-        message = (
-            f"{name}: the table may be in any of the sheets {quote_all(titles)}; "
-            f"say which one, for example {name}#{titles[0]}"
-        )
+    alike = len({tuple(map(normalise, grid.header)) for grid in fitting}) == 1
+    # A system that writes a sheet a track has the same header on each; of other sheets nobody knows what they are.
+    tracks = alike and all(_merit(grid.header, wanted)[0] for grid in fitting)
+    asked = [sheet.title for sheet, grid in zip(meant, grids, strict=True) if grid in (fitting or grids)]
+    if len(fitting) != 1 and not tracks:
+        message = f"{name}: the table may be in any of the sheets {quote_all(asked)}; "
+        message += f"say which one, for example {name}#{asked[0]}"
+        if alike and wanted.kind == "reviews":
+            message += f", or all that count, as in {name}#{asked[0]} {name}#{asked[1]}"
         raise InputError(message)
-    # The header of the first one: a sheet a track has the same columns on each.
+    if len(fitting) > 1:
+        wanted.note(f"{name}: {len(fitting)} sheets are read as one table: {quote_all(asked)}")
     return recognise(_joined(name, fitting), wanted)
 
 

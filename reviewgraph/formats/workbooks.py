@@ -5,17 +5,26 @@ from __future__ import annotations
 import contextlib
 import datetime
 import io
-import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import as_text
-from reviewgraph.formats.limits import CELLS, COLUMNS, ROWS
-from reviewgraph.formats.problems import cut
+from reviewgraph.formats.limits import (
+    CELLS,
+    CHARACTERS,
+    COLUMNS,
+    ELEMENTS,
+    ELEMENTS_A_BYTE,
+    ROWS,
+    SPARSE,
+    TIMES,
+    Limit,
+)
+from reviewgraph.formats.problems import cut, quote
 from reviewgraph.formats.trees import attribute, children, plain_tag
 
 if TYPE_CHECKING:
@@ -23,27 +32,29 @@ if TYPE_CHECKING:
 
 #: The file that every .xlsx has inside.
 INSIDE = "[Content_Types].xml"
-_FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
+#: How the XML of 2003 calls sheets that are shown.
+_SHOWN = ("", "SheetVisible")
 
 
 class Sheet(NamedTuple):
-    """A sheet: its title, and its rows that hold something, by their numbers."""
+    """A sheet: its title, its rows that hold something, by their numbers, and whether a person who opens it sees it."""
 
     title: str
     rows: list[tuple[int, list[str]]]
+    shown: bool = True
 
 
 class _Budget:
     """What a sheet may still hold; cells are counted as they are declared, empty or not."""
 
-    def __init__(self, name: str) -> None:
-        self.name, self.rows, self.cells = name, 0, 0
+    def __init__(self, name: str, cells: Limit = CELLS) -> None:
+        self.name, self.rows, self.cells, self.most = name, 0, 0, cells
 
-    def spend(self, cells: Sequence[str], rows: int = 1) -> None:
+    def spend(self, cells: int, rows: int = 1) -> None:
         self.rows += rows
-        self.cells += len(cells)
+        self.cells += cells
         ROWS.expect(self.name, self.rows)
-        CELLS.expect(self.name, self.cells)
+        self.most.expect(self.name, self.cells)
 
 
 def read_xlsx(name: str, data: bytes) -> list[Sheet]:
@@ -57,14 +68,16 @@ def read_xlsx(name: str, data: bytes) -> list[Sheet]:
     import openpyxl
 
     try:
+        _expect_small(name, data)
         # Warnings on styles and extensions do not touch the cells; one is printed where results go.
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
-            # Where formulas are, the sheets are read with them as well: one that nobody has computed has no value.
-            formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True) if _has_formulas(data) else book
-            pairs = zip(book.worksheets, formulas.worksheets, strict=True)
-            return [Sheet(sheet.title, list(_xlsx_rows(name, sheet, other))) for sheet, other in pairs]
+            cells = CELLS._replace(most=min(CELLS.most, max(SPARSE, TIMES * len(data))))
+            return [
+                Sheet(sheet.title, list(_xlsx_rows(name, sheet, cells)), sheet.sheet_state == "visible")
+                for sheet in book.worksheets
+            ]
     except InputError:
         raise
     except Exception as error:  # a damaged part surfaces as whatever the code that meets it raises
@@ -72,32 +85,52 @@ def read_xlsx(name: str, data: bytes) -> list[Sheet]:
         raise InputError(message) from error
 
 
-def _has_formulas(data: bytes) -> bool:
+def _expect_small(name: str, data: bytes) -> None:
+    """Refuse a workbook with far more elements of XML than a file of its size holds, before any is looked at."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
-        return any(_FORMULA.search(archive.read(name)) for name in sheets)
+        elements = sum(archive.read(inside).count(b"<") for inside in archive.namelist() if inside.endswith(".xml"))
+    ELEMENTS._replace(most=max(ELEMENTS.most, ELEMENTS_A_BYTE * len(data))).expect(name, elements)
 
 
-def _xlsx_rows(name: str, sheet: Any, formulas: Any) -> Iterator[tuple[int, list[str]]]:
-    budget, place = _Budget(f"{name}, sheet {sheet.title}"), f"{name}, sheet {sheet.title}"
-    for one in {sheet, formulas}:
-        one.reset_dimensions()  # the size that a file declares may be anything; rows are as long as their cells
-    rows = sheet.iter_rows(values_only=True)
-    others = () if formulas is sheet else formulas.iter_rows(values_only=True)
-    pairs = zip(rows, others, strict=True) if others else ((row, row) for row in rows)
-    for number, (values, sources) in enumerate(pairs, 1):
-        budget.spend(values)
-        unknown = [
-            source for value, source in zip(values, sources, strict=True) if value is None and source is not None
-        ]
-        if unknown:
-            message = f"{place}, row {number}: the formula {str(unknown[0])!r} has no value; open the file in a "
+def _xlsx_rows(name: str, sheet: Any, cells: Limit) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a sheet that hold something; only rows are looked at, whatever else the sheet declares."""
+    from openpyxl.worksheet._reader import ROW_TAG, WorkSheetParser
+    from openpyxl.xml.functions import iterparse
+
+    place, book = f"{name}, sheet {sheet.title}", sheet.parent
+    budget, before = _Budget(place, cells), 0
+    for text in sheet._shared_strings:
+        CHARACTERS.expect(name, len(text))
+    with sheet._get_source() as source:
+        formats = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
+        parser = WorkSheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **formats)
+        for _, element in iterparse(source):
+            if element.tag != ROW_TAG:
+                continue
+            number, found = parser.parse_row(element)
+            _expect_values(f"{place}, row {number}", element, found)
+            element.clear()
+            if number <= before:
+                message = f"row {number} stands behind row {before}"
+                raise ValueError(message)
+            # Places between cells count as well: what is far to the right makes the row wide.
+            row = {cell["column"]: text for cell in found if (text := _cell(cell["value"])).strip()}
+            width = max(row, default=0)
+            COLUMNS.expect(place, width)
+            budget.spend(max(width, len(found)), number - before)
+            before = number
+            if row:
+                yield number, [row.get(column, "") for column in range(1, width + 1)]
+
+
+def _expect_values(place: str, row: Any, cells: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a formula that nobody has computed; one whose value is an empty text is an empty cell."""
+    for element, cell in zip(row, cells, strict=True):
+        formula = element.find("{*}f") if cell["value"] is None else None
+        if formula is not None and not (element.get("t") == "str" and element.find("{*}v") is not None):
+            message = f"{place}: the formula {quote('=' + (formula.text or ''))} has no value; open the file in a "
             message += "spreadsheet program and save it"
             raise InputError(message)
-        cells = _trimmed([_cell(value) for value in values])
-        COLUMNS.expect(place, len(cells))
-        if cells:
-            yield number, cells
 
 
 def _cell(value: Any) -> str:
@@ -126,10 +159,15 @@ def read_spreadsheet_xml(name: str, root: Element) -> list[Sheet]:
         If it is damaged or beyond a limit.
     """
     return [
-        Sheet(title, list(_xml_rows(f"{name}, sheet {title}", sheet)))
+        Sheet(title, list(_xml_rows(f"{name}, sheet {title}", sheet)), _visible(sheet) in _SHOWN)
         for sheet in children(root, "worksheet")
         for title in [attribute(sheet, "Name")]
     ]
+
+
+def _visible(sheet: Element) -> str:
+    options = (one for part in children(sheet, "worksheetoptions") for one in children(part, "visible"))
+    return "".join("".join(one.itertext()).strip() for one in options)
 
 
 def _xml_rows(place: str, sheet: Element) -> Iterator[tuple[int, list[str]]]:
@@ -139,7 +177,7 @@ def _xml_rows(place: str, sheet: Element) -> Iterator[tuple[int, list[str]]]:
             step = _index(place, attribute(row, "Index"), number + 1) - number
             number += step
             cells = _xml_cells(place, row)
-            budget.spend(cells, step)
+            budget.spend(len(cells), step)
             cells = _trimmed(cells)
             COLUMNS.expect(place, len(cells))
             if cells:

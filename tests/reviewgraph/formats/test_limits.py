@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 import tracemalloc
 import zipfile
 
@@ -13,6 +14,7 @@ import pytest
 from reviewgraph import read_reviews
 from reviewgraph.formats import limits
 from reviewgraph.formats.archives import open_folder
+from tests.fuzz_readers import A_BYTE, SECONDS
 from tests.reviewgraph.formats.exports import as_json, as_spreadsheet_xml, as_xlsx, as_zip
 from tests.reviewgraph.reading_cases import refused, rows
 
@@ -66,6 +68,46 @@ def test_bombs_are_refused_by_the_name_of_their_limit(write, data, message):
     assert most < 200 << 20
 
 
+def with_rows(body, after=b""):
+    return with_sheet(rb"(?s)<sheetData>.*</sheetData>", b"<sheetData>" + body + b"</sheetData>" + after)
+
+
+#: A header, and little files that ask for much: places between cells, rows, a long formula that many cells share.
+TOP = b"".join(b'<c t="inlineStr"><is><t>%s</t></is></c>' % name.encode() for name in HEAD)
+SHARED = b'<row r="2"><c><f t="shared" si="0" ref="A2:A9999">%s</f><v>1</v></c></row>' % b"+".join([b"A1"] * 2500)
+SMALL = {
+    "far cells": with_rows(b"".join(b'<row><c r="XFD%d"/></row>' % n for n in range(1, 1220))),
+    "wide rows": with_rows(b"".join(b'<row><c r="GJH%d"><v>1</v></c></row>' % n for n in range(1, 4000))),
+    "far rows": with_rows(b'<row r="1048576"><c/></row>'),
+    "a formula that many share": with_rows(
+        b"<row>%s</row>%s%s" % (TOP, SHARED, b'<row><c><f t="shared" si="0"/><v>1</v></c></row>' * 3000)
+    ),
+    "cells without anything": with_rows((b"<row>" + b"<c/>" * 400 + b"</row>") * 4000),
+    "rows without anything": with_rows(b"<row/>" * 900_000),
+    "merged ranges": with_rows(b"", b"<mergeCells>" + b'<mergeCell ref="A1:B2"/>' * 300_000 + b"</mergeCells>"),
+}
+
+
+@pytest.mark.parametrize("data", SMALL.values(), ids=SMALL)
+def test_little_workbooks_cost_little(write, data):
+    assert len(data) < 60_000
+    name, start = write(data, "book.xlsx"), time.process_time()
+    refused(name)
+    assert time.process_time() - start < SECONDS + A_BYTE * len(data)
+
+
+def test_rows_in_no_order_are_damaged(write):
+    name = write(with_rows(b'<row r="3"><c/></row><row r="2"><c/></row>'), "book.xlsx")
+    assert "the spreadsheet is damaged (ValueError: row 2 stands behind row 3)" in refused(name)
+
+
+def test_a_formula_whose_value_is_an_empty_text_is_an_empty_cell(write):
+    name = write(with_sheet(rb'<c r="C2".*?</c>', b'<c r="C2" t="str"><f>IF(A1="","",1)</f><v></v></c>'))
+    assert rows(read_reviews(name)) == [("a", "1", None)]
+    name = write(with_sheet(rb'<c r="C2".*?</c>', b'<c r="C2" t="str"><f>IF(A1="","",1)</f></c>'))
+    assert 'row 2: the formula \'=IF(A1="","",1)\' has no value' in refused(name)
+
+
 def test_a_size_that_is_only_declared_does_no_harm(write):
     book = with_sheet(rb'<dimension ref="[^"]*"', b'<dimension ref="A1:XFD1048576"')
     assert rows(read_reviews(write(book))) == [("a", "1", 3.0)]
@@ -74,7 +116,7 @@ def test_a_size_that_is_only_declared_does_no_harm(write):
 def test_rows_that_are_left_out_are_counted(write, monkeypatch):
     name = write(with_sheet(rb'<row r="2"', b'<row r="999999999"'))
     monkeypatch.setattr("reviewgraph.formats.workbooks.ROWS", limits.ROWS._replace(most=10_000))
-    assert "the limit is 10,000 rows of a sheet, found 10,001 or more" in refused(name)
+    assert "the limit is 10,000 rows of a sheet, found 999,999,999 or more" in refused(name)
 
 
 def test_cells_of_a_sheet_are_counted_empty_or_not(write, monkeypatch):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
+import openpyxl
 import pytest
 
 from reviewgraph import InputError, read_reviews
@@ -27,6 +31,7 @@ from tests.reviewgraph.formats.exports import (
     as_spreadsheet_xml,
     as_xlsx,
     as_zip,
+    cmt,
     easychair_files,
     edges,
     groups,
@@ -467,6 +472,51 @@ def test_sheets_of_which_several_may_hold_the_table_are_asked_for(write):
     assert refused(name).endswith("say which one, for example book.xlsx#Ours")
     assert found(read_reviews("book.xlsx#Theirs")) == {("a", "1"): 3.0}
     assert "there is no sheet 'None'" in refused("book.xlsx#None")
+
+
+def test_sheets_of_one_header_are_never_joined_unasked(write):
+    head = ["paper", "email", "rating"]
+    name = write(as_xlsx({"May": [head, [1, "a", 3]], "June": [head, [2, "a", 4]], "Notes": [["x"]]}), "book.xlsx")
+    assert refused(name).endswith("book.xlsx#May, or all that count, as in book.xlsx#May book.xlsx#June")
+    assert found(read_reviews("book.xlsx#May", "book.xlsx#June")) == {("a", "1"): 3.0, ("a", "2"): 4.0}
+
+
+def test_sheets_of_tracks_are_joined_and_said(write):
+    notes = []
+    (exported,) = (each for each in cmt() if each.name == "Reviews.xlsx")
+    assert found(read_reviews(write(exported.data, "r.xlsx"), columns={"score": "Q10"}, note=notes.append)) == SCORES
+    assert "r.xlsx: 2 sheets are read as one table: 'One', 'Two'" in notes
+
+
+@pytest.mark.parametrize("state", ["hidden", "veryHidden"])
+@pytest.mark.parametrize("old", [False, True])
+def test_hidden_sheets_are_left_out_and_said_but_read_where_they_are_named(write, state, old):
+    head, notes = ["paper", "email", "rating"], []
+    sheets = {"Now": [head, [1, "a", 3]], "Old": [head, [1, "a", 9]]}
+    if old:
+        state = f"Sheet{state[0].upper()}{state[1:]}"
+        hidden = f"<x:WorksheetOptions><x:Visible>{state}</x:Visible></x:WorksheetOptions></Worksheet></Workbook>"
+        data = as_spreadsheet_xml(sheets).replace(b"</Worksheet></Workbook>", hidden.encode())
+        data = data.replace(b"<Workbook ", b'<Workbook xmlns:x="urn:schemas-microsoft-com:office:excel" ')
+    else:
+        book, buffer = openpyxl.load_workbook(io.BytesIO(as_xlsx(sheets))), io.BytesIO()
+        book["Old"].sheet_state = state
+        book.save(buffer)
+        data = buffer.getvalue()
+    name = write(data, "book.xlsx")
+    assert found(read_reviews(name, note=notes.append)) == {("a", "1"): 3.0}
+    assert notes == ["book.xlsx: a hidden sheet is left out: 'Old'; to read one, name it, as in book.xlsx#Old"]
+    assert found(read_reviews("book.xlsx#Old", note=notes.append)) == {("a", "1"): 9.0}
+    assert len(notes) == 1
+
+
+def test_an_archive_with_two_files_of_one_name_is_refused(write):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("r.csv", "paper,email\n1,a\n")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("r.csv", "paper,email\n2,a\n")
+    assert "'r.csv' stands in the archive twice" in refused(write(data.getvalue(), "r.zip"))
 
 
 def test_a_file_inside_an_archive_can_be_named(write):
