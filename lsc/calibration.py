@@ -17,7 +17,7 @@ from lsc.evidence.scoring_functions import ScoringFunction, fit_through
 from lsc.evidence.support import Support, groups_of, support_of
 from lsc.evidence.uniqueness import is_noiseless, is_unique
 from lsc.misfit import Misfit, misfit_of
-from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
+from lsc.model.classes.hypothesis import Hypothesis
 from lsc.model.formulation import References, Ties, formulate
 from lsc.model.hypotheses import CLASSES, HypothesisLike, level_of
 from lsc.model.programme import Minimiser, Programme
@@ -307,7 +307,7 @@ def calibrate(
     reviews: ReviewsLike,
     hypothesis: HypothesisLike = "linear",
     *,
-    max_slope: float = MAX_SLOPE,
+    max_slope: float | None = None,
     references: References | None = None,
     ties: Ties = "equal",
     solver: Solver = "newton",
@@ -336,7 +336,8 @@ def calibrate(
         :class:`~lsc.model.classes.hypothesis.Hypothesis`, or a mapping from the label of each reviewer with a score to
         either.
     max_slope
-        C, the steepest slope of a scoring function (10 by default), for hypotheses given by name.
+        C, the steepest slope of a scoring function (10 by default), for hypotheses given by name; refused where
+        none is.
     references
         Known qualities by item label, in the direction in which the scores came; none by default.
     ties

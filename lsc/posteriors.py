@@ -25,7 +25,7 @@ from reviewgraph.arguments import as_numbers, checked
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.formats.side.fields import WEIGHT
-from reviewgraph.framed import as_reviews
+from reviewgraph.framed import ReviewsLike, as_reviews, review_of_rows
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Progress
 from reviewgraph.reviews import FloatArray, Reviews
@@ -73,7 +73,8 @@ def posterior(
         With scores, or a data frame of them; planned reviews are left out.
     weights
         Positive numbers that may say how much a review is worth (a confidence, an expertise), by (reviewer, item) in
-        a mapping, a Series or a data frame, or by row of ``reviews``, shape (E,); how much they say is learned. None by
+        a mapping, a Series or a data frame, or an array in the order of the rows of ``reviews`` as passed: of a data
+        frame its own, of :class:`~reviewgraph.Reviews` those of its arrays. How much they say is learned. None by
         default.
     references
         Known quality of some items, in a mapping, a Series or a data frame: measurements with a noise of their own,
@@ -102,7 +103,7 @@ def posterior(
     >>> result.ranking()[0]
     8
     """
-    reviews = as_reviews(reviews)
+    given, reviews = reviews, as_reviews(reviews)
     clock = Clock(None)
 
     def tell(words: str) -> None:
@@ -115,7 +116,7 @@ def posterior(
         raise InputError(message)
     known = reviews.printed(known_values(reviews, {} if references is None else references))
     item = np.flatnonzero(np.isfinite(known))
-    weight = _weights(reviews, rows, weights)
+    weight = _weights(reviews, rows, weights, given)
     found = infer(
         reviews.reviewer[rows],
         reviews.item[rows],
@@ -353,16 +354,12 @@ class PosteriorEstimate(Estimate):
         return int(code)
 
 
-def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | None:
+def _weights(reviews: Reviews, rows: IntArray, weights: Any, passed: ReviewsLike) -> FloatArray | None:
     """Return the weight of each scored review, 1 where pairs with numbers name none."""
     if weights is None:
         return None
     if isinstance(weights, np.ndarray | list):
-        given = as_numbers("weights", weights)
-        if given.shape != (reviews.n_reviews,):
-            message = f"weights: expected one a review, shape ({reviews.n_reviews},), found shape {given.shape}"
-            raise InputError(message)
-        found = given[rows]
+        found = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
     else:
         found = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role))[rows]
     wrong = np.flatnonzero(~np.isfinite(found) | (found <= 0))
@@ -372,6 +369,22 @@ def _weights(reviews: Reviews, rows: IntArray, weights: Any) -> FloatArray | Non
         message = f"weights: expected positive finite numbers, found {found[wrong[0]]:g} for {who!r} and {what!r}"
         raise InputError(message)
     return np.asarray(found)
+
+
+def _weights_by_row(reviews: Reviews, given: FloatArray, review: IntArray) -> FloatArray:
+    """Return the weight of each review, shape (E,), from those of the rows of what was passed."""
+    if given.shape != review.shape:
+        message = f"weights: expected one a review, shape {review.shape}, found shape {given.shape}"
+        raise InputError(message)
+    found = np.full(reviews.n_reviews, np.nan)
+    found[review] = given
+    twice = np.flatnonzero((found[review] != given) & ~(np.isnan(found[review]) & np.isnan(given)))
+    if twice.size:
+        row = review[twice[0]]
+        who, what = reviews.reviewers[int(reviews.reviewer[row])], reviews.items[int(reviews.item[row])]
+        message = f"weights: expected one number for the rows of {who!r} and {what!r}, found several"
+        raise InputError(message)
+    return found
 
 
 def _weights_by_pair(reviews: Reviews, weights: Columns) -> FloatArray:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.model.classes.hypothesis import MAX_SLOPE
 from lsc.model.constraints import Links, differences, equalities, free_ties, inequalities, pick
 from lsc.model.formulation import References, Ties, formulate
 from lsc.model.hypotheses import HypothesisLike
@@ -66,7 +65,7 @@ def least_squares_program(
     reviews: ReviewsLike,
     hypothesis: HypothesisLike = "linear",
     *,
-    max_slope: float = MAX_SLOPE,
+    max_slope: float | None = None,
     references: References | None = None,
     ties: Ties = "equal",
 ) -> LeastSquaresProgram:

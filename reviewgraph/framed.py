@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from reviewgraph.arrays import IntArray
 from reviewgraph.errors import ColumnWarning, InputError, warn
 from reviewgraph.reviews import Reviews
 
@@ -53,3 +56,31 @@ def as_reviews(given: ReviewsLike | Any, name: str = "reviews") -> Reviews:
         "Reviews.from_pairs takes rows (reviewer, item, score), read_reviews takes files"
     )
     raise InputError(message)
+
+
+def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
+    """Return which review each row of what was passed is: arrays beside it are in the order of its rows.
+
+    Parameters
+    ----------
+    given
+        Reviews, or a data frame.
+    reviews
+        What :func:`as_reviews` made of it.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"reviewer": ["bob", "ann"], "paper": [1, 1]})
+    >>> review_of_rows(frame, as_reviews(frame)).tolist()
+    [1, 0]
+    """
+    if given is reviews:
+        return np.arange(reviews.n_reviews)
+    from reviewgraph.formats.frames import from_frame
+
+    rows = from_frame(given)
+    reviewer = np.array([reviews.reviewer_code[label] for label in rows.reviewers], np.int64)[rows.reviewer]
+    item = np.array([reviews.item_code[label] for label in rows.items], np.int64)[rows.item]
+    key = reviews.reviewer * reviews.n_items + reviews.item
+    return np.searchsorted(key, reviewer * reviews.n_items + item)

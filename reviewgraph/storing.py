@@ -19,11 +19,12 @@ Content: TypeAlias = str | bytes | Iterable[str]
 _STREAM = re.compile(r"/dev/(?:fd/(\d+)|(stdout)|(stderr))|/proc/self/fd/(\d+)")
 
 
-def write_whole(path: str | os.PathLike[str], content: Content) -> None:
+def write_whole(path: str | os.PathLike[str], content: Content, *, private: bool = False) -> None:
     """Write a file, text in UTF-8, whole or not at all.
 
     The content goes to a new file in the same folder, which then takes the name, and the permissions of what stood
-    there. Streams such as ``/dev/stdout``, and all that is no plain file, are written to directly.
+    there; a private one only its owner may read. Streams such as ``/dev/stdout``, and all that is no plain file, are
+    written to directly.
 
     Raises
     ------
@@ -41,7 +42,7 @@ def write_whole(path: str | os.PathLike[str], content: Content) -> None:
             with open(path, "wb") as file:
                 file.writelines(data)
         else:
-            _replace({os.path.realpath(path): data})
+            _replace({os.path.realpath(path): data}, private=private)
 
 
 def write_together(folder: str | os.PathLike[str], files: Mapping[str, Content]) -> None:
@@ -84,7 +85,7 @@ def _parts(content: Content) -> Iterable[bytes]:
     return (part.encode() if isinstance(part, str) else part for part in whole)
 
 
-def _replace(files: Mapping[str, Iterable[bytes]]) -> None:
+def _replace(files: Mapping[str, Iterable[bytes]], *, private: bool = False) -> None:
     """Let contents take the names of files, all of which are complete before."""
     drafts: dict[str, str] = {}
     try:
@@ -92,7 +93,7 @@ def _replace(files: Mapping[str, Iterable[bytes]]) -> None:
             if os.path.isdir(target):
                 raise IsADirectoryError(None, f"{os.path.basename(target)} is a folder")
             drafts[target] = draft_beside(target)
-            _write(drafts[target], data, target)
+            _write(drafts[target], data, target, private=private)
         # One name is taken over in one step; of several, those left would tell of something else.
         for target in files if len(files) > 1 else ():
             with contextlib.suppress(FileNotFoundError):
@@ -105,11 +106,12 @@ def _replace(files: Mapping[str, Iterable[bytes]]) -> None:
                 os.unlink(draft)
 
 
-def _write(draft: str, data: Iterable[bytes], target: str) -> None:
+def _write(draft: str, data: Iterable[bytes], target: str, *, private: bool) -> None:
     """Write a new file with the permissions of another, or those of any new file; on the disk when this returns."""
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-        with contextlib.suppress(FileNotFoundError):
-            os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), "wb") as file:
+        if not private:
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
         file.writelines(data)
         file.flush()
         os.fsync(file.fileno())

@@ -126,7 +126,7 @@ def _lsc(
     reviews: Reviews,
     *,
     hypothesis: Any = "linear",
-    max_slope: float = 10.0,
+    max_slope: float | None = None,
     references: Any = None,
     ties: Any = "equal",
     progress: Any = None,

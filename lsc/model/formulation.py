@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc.model.classes.hypothesis import MAX_SLOPE
 from lsc.model.hypotheses import CODES, HypothesisLike, hypothesis_of
 from lsc.model.programme import Programme
 from lsc.references import known_values
@@ -37,7 +36,7 @@ def formulate(
     reviews: Reviews,
     hypothesis: HypothesisLike = "linear",
     *,
-    max_slope: float = MAX_SLOPE,
+    max_slope: float | None = None,
     references: References | None = None,
     ties: Ties = "equal",
 ) -> Formulation:
@@ -51,7 +50,7 @@ def formulate(
         A name, a :class:`~lsc.model.classes.hypothesis.Hypothesis`, or a mapping from
         the label of every reviewer with a score to either.
     max_slope
-        C, for hypotheses given by name (10 by default).
+        C, for hypotheses given by name (10 by default); refused where none is.
     references
         Known qualities by item label, on the scale and in the direction the scores came in; none by default.
     ties
@@ -155,7 +154,7 @@ def tied_up_to_rounding(score: FloatArray, reviewer: IntArray, largest: float | 
 
 
 def _classes(
-    reviews: Reviews, hypothesis: HypothesisLike, max_slope: float, has_scores: BoolArray
+    reviews: Reviews, hypothesis: HypothesisLike, max_slope: float | None, has_scores: BoolArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return the class and the bounds of every reviewer, each of shape (M,)."""
     size = reviews.n_reviewers
@@ -163,7 +162,7 @@ def _classes(
         one = hypothesis_of(hypothesis, max_slope=max_slope)
         lower, upper = one.bounds
         return np.full(size, CODES[type(one)], np.int64), np.full(size, lower), np.full(size, upper)
-    code = reviews.reviewer_code
+    code, names = reviews.reviewer_code, any(isinstance(given, str) for given in hypothesis.values())
     unknown = [label for label in hypothesis if label not in code]
     missing = [
         reviews.reviewers[j] for j in np.flatnonzero(has_scores).tolist() if reviews.reviewers[j] not in hypothesis
@@ -179,7 +178,7 @@ def _classes(
     for label, given in hypothesis.items():
         key = given if isinstance(given, str) else id(given)
         if key not in made:
-            hers = hypothesis_of(given, max_slope=max_slope)
+            hers = hypothesis_of(given, max_slope=max_slope if isinstance(given, str) or not names else None)
             made[key] = CODES[type(hers)], *hers.bounds
         j = code[label]
         kind[j], low[j], high[j] = made[key]

@@ -14,6 +14,7 @@ from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
 from lsc.model.classes.linear import Linear
 from lsc.model.classes.monotone import Monotone
 from lsc.model.classes.offset import Offset
+from reviewgraph.errors import InputError
 from reviewgraph.levels import LEVELS, Level
 from reviewgraph.naming import named
 
@@ -29,22 +30,28 @@ CODES: Mapping[type[Hypothesis], int] = {kind: code for code, kind in enumerate(
 HypothesisLike: TypeAlias = str | Hypothesis | Mapping[Any, str | Hypothesis]
 
 
-def hypothesis_of(given: str | Hypothesis, *, max_slope: float = MAX_SLOPE) -> Hypothesis:
-    """Return the hypothesis of that name, its slopes at most ``max_slope``; an object stays what it is.
+def hypothesis_of(given: str | Hypothesis, *, max_slope: float | None = None) -> Hypothesis:
+    """Return the hypothesis of that name, its slopes at most ``max_slope`` (10 by default); an object has its own.
 
     Raises
     ------
     InputError
-        If no class bears the name, or the object is of a class that is not listed.
+        If no class bears the name, the object is of a class that is not listed, or ``max_slope`` is passed beside it.
 
     Examples
     --------
     >>> hypothesis_of("convex", max_slope=5)
     Convex(max_slope=5, min_slope=0.0)
     """
-    if type(given) in CLASSES:
-        return given  # type: ignore[return-value]
-    return named(CLASSES, given, "hypothesis").up_to(max_slope)
+    if isinstance(given, Hypothesis) and type(given) in CLASSES:
+        if max_slope is not None:
+            message = (
+                f"max_slope: expected none beside a hypothesis object, which has its own, found {max_slope!r} beside "
+            )
+            message += f"{given!r}; set it there, or give the hypothesis by name"
+            raise InputError(message)
+        return given
+    return named(CLASSES, given, "hypothesis").up_to(MAX_SLOPE if max_slope is None else max_slope)
 
 
 def level_of(kinds: Iterable[type[Hypothesis]]) -> Level:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lsc.calibration import NEARLY, SHARP, Status
 from lsc.evidence.scale import reporting_scale
-from lsc.model.classes.hypothesis import MAX_SLOPE, Hypothesis
+from lsc.model.classes.hypothesis import Hypothesis
 from lsc.model.hypotheses import hypothesis_of
 from lsc.model.shapes import Shape
 from lsc.solver.newton import MAX_ITERATIONS
@@ -56,7 +56,7 @@ def calibrate_stream(
     stream: Stream,
     hypothesis: str | Hypothesis = "linear",
     *,
-    max_slope: float = MAX_SLOPE,
+    max_slope: float | None = None,
     max_iterations: int = MAX_ITERATIONS,
     progress: Callable[[Progress], object] | None = None,
 ) -> StreamedCalibration:
@@ -71,7 +71,8 @@ def calibrate_stream(
     hypothesis
         How reviewers may differ: ``"linear"`` (default) or ``"offset"``, or an object of their classes.
     max_slope
-        C, the steepest slope of a scoring function (10 by default), for a hypothesis given by name.
+        C, the steepest slope of a scoring function (10 by default), for a hypothesis given by name; refused
+        beside an object.
     max_iterations
         Newton steps.
     progress

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from reviewgraph.report.codes import Codes
     from reviewgraph.report.page import Document
     from reviewgraph.reviews import Reviews
+
+#: The columns of a key, and how codes begin, by kind.
+COLUMNS = ("kind", "code", "label", "title")
+_LETTERS: Mapping[object, str] = {"reviewer": "R", "paper": "P"}
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Result = TypeVar("Result")
@@ -73,7 +78,7 @@ class Reporting:
         if self.anonymous:
             codes = Codes(reviews.reviewers, reviews.items, read_key(self.key_path))
             result = codes.applied(result)
-            write_whole(self.key_path, csv_text(codes.key(reviews.titles)))
+            write_whole(self.key_path, csv_text(codes.key(reviews.titles)), private=True)
             say(f"{self.key_path}: the key to the codes; keep it, and do not pass it on")
         write_whole(self.path, html(compose(result, codes)))
 
@@ -88,17 +93,27 @@ def read_key(path: str) -> Mapping[tuple[str, str], str]:
     """
     if not os.path.exists(path):
         return {}
-    # Labels come back as they were: one that begins like a formula stands there behind an apostrophe.
+    found: list[dict[str | Any, Any]] | None = None
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file, restval="")
-            return {(row["kind"], unguarded(row["label"])): row["code"] for row in rows}
-    except (KeyError, UnicodeDecodeError, csv.Error) as error:
-        message = f"{path}: expected a key with the columns kind, code, label; found none; move the file away"
-        raise InputError(message) from error
+            rows = csv.DictReader(file)
+            # A file that was not written here is not written over, even where it has some columns of a key.
+            found = list(rows) if tuple(rows.fieldnames or ()) == COLUMNS else None
+    except (UnicodeDecodeError, csv.Error):
+        pass
     except OSError as error:
         message = f"{path}: the key to the codes cannot be read ({error.strerror or error})"
         raise InputError(message) from error
+    if found is None or not all(map(_is_of_a_key, found)):
+        message = f"{path}: expected a key with the columns {', '.join(COLUMNS)}, found none; move the file away"
+        raise InputError(message)
+    # Labels come back as they were: one that begins like a formula stands there behind an apostrophe.
+    return {(row["kind"], unguarded(row["label"])): row["code"] for row in found}
+
+
+def _is_of_a_key(row: Mapping[str | Any, Any]) -> bool:
+    letter = _LETTERS.get(row["kind"])
+    return letter is not None and None not in row and re.fullmatch(f"{letter}[0-9]+", str(row["code"])) is not None
 
 
 def load_igraph() -> None:

@@ -120,6 +120,11 @@ def test_refuses_what_it_cannot_calibrate() -> None:
         lsc.calibrate(reviews, references={"a": float("nan")})
     with pytest.raises(InputError, match="max_slope: expected a number from 1e-50 to 1e\\+50, found 0"):
         lsc.calibrate(reviews, max_slope=0)
+    for owned in (lsc.Linear(), {"ann": lsc.Linear(), "bob": lsc.Monotone(5.0)}):
+        with pytest.raises(InputError, match="max_slope: expected none beside a hypothesis object"):
+            lsc.calibrate(reviews, owned, max_slope=2.0)
+    mixed = {"ann": "linear", "bob": lsc.Monotone(5.0)}
+    assert lsc.calibrate(reviews, mixed, max_slope=2.0).solution.programme.lower.tolist() == [0.5, 0.2]
     with pytest.raises(InputError, match="min_slope: expected a number from 0 to"):
         lsc.Linear(max_slope=1.0, min_slope=2.0)
     with pytest.raises(InputError, match="ties: expected 'equal' or 'free'"):

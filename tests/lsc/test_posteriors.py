@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from lsc.errors import Incomparable
@@ -244,6 +245,27 @@ def test_weights_come_by_pair_or_by_row() -> None:
     assert np.array_equal(one.quality, other.quality, equal_nan=True)
     assert one.gain == other.gain
     assert not np.array_equal(one.quality, posterior(REVIEWS).quality, equal_nan=True)
+
+
+def test_an_array_of_weights_is_in_the_order_of_the_rows_of_the_frame() -> None:
+    order = np.random.default_rng(1).permutation(np.flatnonzero(REVIEWS.scored))
+    frame = pandas.DataFrame(
+        {
+            "reviewer": [REVIEWS.reviewers[j] for j in REVIEWS.reviewer[order]],
+            "paper": [REVIEWS.items[i] for i in REVIEWS.item[order]],
+            "score": REVIEWS.score[order],
+        }
+    )
+    weights = np.where(np.arange(order.size) % 3 == 0, 4.0, 1.0)
+    by_pair = dict(zip(zip(frame["reviewer"], frame["paper"], strict=True), weights.tolist(), strict=True))
+    one, other = posterior(frame, weights=weights), posterior(frame, weights=by_pair)
+    assert np.array_equal(one.quality, other.quality, equal_nan=True)
+    assert not np.array_equal(one.quality, posterior(frame, weights=np.roll(weights, 1)).quality, equal_nan=True)
+    with pytest.raises(InputError, match=r"weights: expected one a review, shape \(\d+,\), found shape \(3,\)"):
+        posterior(frame, weights=np.ones(3))
+    twice = pandas.concat([frame, frame.iloc[:1].assign(score=None)])
+    with pytest.raises(InputError, match="weights: expected one number for the rows of"):
+        posterior(twice, weights=np.append(weights, 7.0))
 
 
 @pytest.mark.parametrize(

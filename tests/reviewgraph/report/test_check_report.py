@@ -195,6 +195,30 @@ def test_a_file_in_the_place_of_the_key_is_left_alone(folder: Path) -> None:
     assert not Path("out.html").exists()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "kind,code,label\n",
+        "kind,code,label,title,notes\n",
+        "kind,code,label,title\nreviewer,mine,ann,\n",
+        "kind,code,label,title\npaper,P1,p1,,more\n",
+    ],
+)
+def test_what_only_looks_like_a_key_is_left_alone(folder: Path, text: str) -> None:
+    Path("out.html.key.csv").write_text(text)
+    assert run("check", "r.csv", "--html", "out.html", "--anonymous").exit_code == 2
+    assert Path("out.html.key.csv").read_text() == text
+
+
+def test_only_its_owner_reads_a_key(folder: Path) -> None:
+    Path("out.html.key.csv").touch(0o644)
+    Path("out.html.key.csv").write_text("kind,code,label,title\n")
+    for _ in range(2):
+        assert run("check", "r.csv", "--html", "out.html", "--anonymous").exit_code == 0
+        assert Path("out.html.key.csv").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_key_that_is_no_text_is_refused_in_one_message(folder: Path) -> None:
     Path("out.html.key.csv").write_bytes(b"\xff\xfe")
     result = run("check", "r.csv", "--html", "out.html", "--anonymous")
