@@ -90,6 +90,7 @@ def _index(path: str) -> None:
     folder = Path(path).with_suffix(".sheets")
     folder.mkdir(exist_ok=True)
     (folder / INDEX).write_bytes(Path(path).read_bytes())
+    (folder / "p1.html").write_text('<meta name="generator" content="reviewgraph">', "utf-8")
     expect_folder(str(folder))
 
 
@@ -222,8 +223,8 @@ def _plain() -> list[Case]:
     dates = [[*pair, score, "2026-05-01 10:00"] for pair, score in zip(PAIRS, SCORES.values(), strict=True)]
     cases.append(Case("dates of reviews", "dates.csv", as_csv(["reviewer", "paper", "score", "submitted_at"], dates)))
     cases.append(Case("items of reviews", "reviews.csv", as_csv(["reviewer", "paper", "score", "submitted_at"], dates)))
-    key = [["reviewer", "A", "ann"], ["paper", "P1", "'=3"], ["title", "P1", 'a "title",\nin two lines']]
-    cases.append(Case("key of codes", "page.html.key.csv", as_csv(["kind", "code", "label"], key)))
+    key = [["reviewer", "R1", "ann", ""], ["paper", "P1", "'=3", 'a "title",\nin two lines']]
+    cases.append(Case("key of codes", "page.html.key.csv", as_csv(["kind", "code", "label", "title"], key)))
     cases.append(Case("index of sheets", INDEX, as_csv(["item", "file"], [["p1", "p1.html"]])))
     cases += [Case(f"course, {name}", name, data) for name, data in COURSE.items()]
     for data in _parquets():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import re
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 INDEX = "index.csv"
 #: Characters of a name that are kept; file systems end names at 255 bytes.
 LONGEST = 40
+#: What pages written here have among their first bytes.
+_MARK, _LOOKED_AT = b'<meta name="generator" content="reviewgraph', 1 << 12
 #: What file names do not hold here: all but letters, digits, points, dashes and low lines.
 _UNFIT = re.compile(r"[^\w.-]+")
 #: Names that Windows keeps for devices, whatever stands behind a point.
@@ -62,8 +65,8 @@ def expect_folder(path: str) -> None:
     Raises
     ------
     InputError
-        If it is a file, its folder does not exist or cannot be written to, or it holds files that its index does not
-        list.
+        If it is a file, its folder does not exist or cannot be written to, or it holds anything but sheets that its
+        index lists.
     """
     target = os.path.realpath(path)
     parent = os.path.dirname(target)
@@ -73,20 +76,31 @@ def expect_folder(path: str) -> None:
         why = f"there is no folder {parent}"
     elif not os.access(parent, os.W_OK):
         why = "permission denied"
-    elif os.path.isdir(target) and (other := sorted(set(os.listdir(target)) - _listed(target))):
-        why = f"it holds {other[0]!r}, which its {INDEX} does not list"
+    elif os.path.isdir(target) and (other := sorted(set(os.listdir(target)) - _written(target))):
+        why = f"it holds {other[0]!r}, which is no sheet that its {INDEX} lists"
     else:
         return
     message = f"sheet: {why}; name a new or an empty folder"
     raise InputError(message)
 
 
-def _listed(folder: str) -> set[str]:
+def _written(folder: str) -> set[str]:
+    """Return the files of a folder that an earlier run wrote: pages of ours that its index lists, and the index."""
     try:
         with open(os.path.join(folder, INDEX), encoding="utf-8", newline="") as file:
-            return {INDEX, *(str(row.get("file")) for row in csv.DictReader(file))}
+            rows = csv.DictReader(file)
+            listed = {str(row["file"]) for row in rows} if rows.fieldnames == ["item", "file"] else set()
     except (OSError, ValueError, csv.Error):
         return set()
+    found = {name for name in os.listdir(folder) if name in listed and _is_page(os.path.join(folder, name))}
+    return {INDEX, *found} if found else set()
+
+
+def _is_page(path: str) -> bool:
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return _MARK in file.read(_LOOKED_AT)
 
 
 def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, str]]) -> None:
@@ -118,7 +132,15 @@ def write_folder(path: str, names: dict[Any, str], texts: Iterable[tuple[Label, 
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         if os.path.isdir(target):
-            shutil.rmtree(before, ignore_errors=True)
+            _remove(before)
+
+
+def _remove(folder: str) -> None:
+    """Remove what an earlier run wrote; what came into the folder since we looked stays, and the folder with it."""
+    with contextlib.suppress(OSError):
+        for name in sorted(_written(folder), key=lambda name: name == INDEX):
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
 
 
 def _write(path: str, text: str) -> None:
