@@ -31,7 +31,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "formats": "arrays labels errors words columns",
         "rows": "arrays labels errors words arguments formats",
         "reviews": "arrays labels errors words arguments results plots columns rows formats",
-        "framed": "errors reviews",
+        "framed": "arrays errors formats reviews",
         "sides": "arrays labels errors words arguments columns formats reviews",
         "uploads": "errors words labels formats",
         "reading": "arrays labels errors words arguments columns rows formats reviews sides",

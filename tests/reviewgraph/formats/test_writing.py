@@ -23,7 +23,7 @@ WIDE = "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINU
 #: What spreadsheets take for the beginning of a formula.
 SIGNS = tuple(f"=+-@\t\r{WIDE}")
 NASTY = [
-    *(f"{sign}x" for sign in WIDE),
+    *(f"{sign}wide" for sign in WIDE),
     "=1+1",
     "+x",
     "-x",
