@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph.arguments import check_magnitude
 from reviewgraph.arrays import occurs
 from reviewgraph.errors import InputError
 from reviewgraph.formats.side.fields import AFFINITY, COST
@@ -164,6 +165,7 @@ def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, Float
     if np.isinf(value).any():
         message = f"{name}: expected finite numbers (none, or NaN, where there is none), found an infinite one"
         raise InputError(message)
+    check_magnitude(name, value)
     j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name)
     known = (j >= 0) & (i >= 0) & ~np.isnan(value)
     code = j[known] * table.n_items + i[known]

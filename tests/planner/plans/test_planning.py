@@ -453,3 +453,12 @@ def test_the_unit_of_costs_changes_no_plan(unit: float, case: Case, target: Any,
     expected = naive_plans.smallest_plan(*case.naive()[:-1], cost, target, most_sets=3_000)
     if expected is not None and expected != "too many":
         assert (plan.status, plan.count, plan.cost) == ("optimal", *expected)
+
+
+@pytest.mark.parametrize("number", [1e308, 10**400])
+@pytest.mark.parametrize("name", ["cost", "affinity"])
+def test_numbers_whose_sums_overflow_are_refused(name: str, number: float) -> None:
+    reviews = Reviews.from_pairs([("a", "p"), ("b", "q")])
+    values: dict[str, Any] = {name: {("a", "q"): number, ("b", "p"): -1e308}}
+    with pytest.raises(InputError, match=f"^{name}: expected numbers"):
+        plan_extra_reviews(reviews, **values)
