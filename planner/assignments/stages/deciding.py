@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
-#: Pairs that are not given up to which it is tried, programmes solved, and cuts made of each answer.
-MOST_PAIRS, ROUNDS, CUTS = 64, 200, 24
 #: Bits of a score that are left out where solvers are asked for it.
 COARSE = 16
+#: Pairs that are not given up to which it is tried, programmes solved, and cuts made of each answer.
+MOST_PAIRS, ROUNDS, CUTS = 64, 200, 24
 #: Seconds that one programme may take.
 SECONDS = 5.0
 
