@@ -34,7 +34,7 @@ BITS, AGREED = 20, 16
 SLACK = 4
 
 #: Work of CP-SAT and of HiGHS for one programme.
-WORK, CHECK = 4.0, 10.0
+WORK, CHECK = 40.0, 10.0
 
 #: No upper limit on a row.
 _FAR = 1 << 60
