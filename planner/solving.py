@@ -24,7 +24,7 @@ LEAST = 0.1
 
 #: Work of HiGHS for one entry of a matrix: at the root of an integer programme and at each node; to read a linear one,
 #: and in each iteration.
-ROOT, NODE, READ, STEP = 3e-5, 1e-6, 1e-6, 1.5e-9
+ROOT, NODE, READ, STEP = 1e-4, 1e-6, 1e-6, 1.5e-9
 
 #: Work of a unit of CP-SAT's own count.
 UNIT = 10.0

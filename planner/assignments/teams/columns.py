@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.assignments.teams.programme import improved, solve
-from planner.solving import linear_programme
+from planner.solving import ROOT, linear_programme
 from reviewgraph.arrays import ranks
 
 if TYPE_CHECKING:
@@ -142,7 +142,11 @@ def _by_slack(programme: Programme, prices: _Prices, effort: Effort) -> Found:
 
 def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, effort: Effort) -> Found:
     """Solve the programme over some columns, a few of them fixed, in half of the work left: the rest is for checks."""
-    ending = solve(programme, effort.part(effort.left / 2), gap=0.0, within=open_columns, fixed=fixed)
+    half = effort.part(effort.left / 2)
+    # The root of a programme knows no limit: where that alone is more than the work left, it is not begun.
+    if ROOT * sum(np.count_nonzero(open_columns[rows.column]) for rows in programme.rows) > half.left:
+        return Found(None, math.inf)
+    ending = solve(programme, half, gap=0.0, within=open_columns, fixed=fixed)
     return Found(ending.picked, ending.bound)
 
 
