@@ -1,4 +1,4 @@
-"""When to stop: a time limit, or Ctrl-C, which ends a search between two changes and not within one."""
+"""When to stop: a time limit, counted work, or Ctrl-C, which ends a search between two changes and not within one."""
 
 from __future__ import annotations
 
@@ -19,6 +19,36 @@ LOOK = 0.02
 
 class TimeOver(Exception):
     """Time ended within a step that has no result by halves: whoever keeps what is known so far goes on with that."""
+
+
+class Effort:
+    """Work that solvers may do, within a clock; counted and not timed, so it is the same on every machine.
+
+    A unit is about a second of the solvers. Parts of the work count for the whole.
+
+    >>> whole = Clock(None).effort(10.0)
+    >>> part = whole.part(5.0)
+    >>> part.spend(6.0)
+    >>> part.over(), whole.over(), whole.left
+    (True, False, 4.0)
+    """
+
+    def __init__(self, work: float, clock: Clock, outer: Effort | None = None) -> None:
+        self.left, self.clock, self.outer = work, clock, outer
+
+    def over(self) -> bool:
+        """Whether to stop now: the work is done, or the clock is over."""
+        return self.left <= 0 or self.clock.over()
+
+    def spend(self, work: float) -> None:
+        """Count work that was done."""
+        self.left -= work
+        if self.outer is not None:
+            self.outer.spend(work)
+
+    def part(self, work: float) -> Effort:
+        """Return a part of the work that is left."""
+        return Effort(min(work, self.left), self.clock, self)
 
 
 class Clock:
@@ -111,16 +141,16 @@ class Clock:
         """Whether somebody pressed Ctrl-C, which stops the clocks within this one, too."""
         return self.interrupted or (self.outer is not None and self.outer.stopped())
 
-    def at_most(self, seconds: float) -> Clock:
-        """Return a clock within this one that ends after so many seconds, if not before.
+    def effort(self, work: float) -> Effort:
+        """Return counted work that stops with this clock, if not before.
 
         >>> outer = Clock(None)
-        >>> inner = outer.at_most(60.0)
+        >>> inner = outer.effort(60.0)
         >>> outer.interrupted = True
-        >>> inner.over(), inner.left()
-        (True, 0.0)
+        >>> inner.over()
+        True
         """
-        return Clock(min(seconds, self.left()), self)
+        return Effort(work, self)
 
     def elapsed(self) -> float:
         """Seconds since the clock was made."""

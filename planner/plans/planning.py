@@ -394,7 +394,8 @@ def _plan(
     rules, scores = task.constraints, task.use_scores
     fixed = rules.fixed if status != PlanStatus.INFEASIBLE else rules.fixed[:0]
     beyond = no_pairs() if more is None else more
-    everything = np.concatenate([fixed, pairs[target.order(task, pairs)], beyond])
+    closing = ledger.clock.no_less_than(CLOSING)
+    everything = np.concatenate([fixed, pairs[target.order(task, pairs, closing)], beyond])
     plain = new_task(rules.without_fixed(), len(everything) + 1, use_scores=scores) if len(rules.fixed) else task
     # What a fixed review joins is told from the reviews without it.
     joined, covers, left = effects.joins(plain, target, everything, ledger.clock.no_less_than(CLOSING))

@@ -71,7 +71,7 @@ def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generato
     ledger = Ledger(clock.share(min(1.0, CONNECTING / max(clock.left(), CONNECTING))))
     with suppress(TimeOver):
         target.fill(task, ledger, rng)
-    return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs)]
+    return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs, clock)]
 
 
 def priced(plan: Plan, objective: Objective, aim: Aim, connection: IntArray, beyond: int) -> Plan:

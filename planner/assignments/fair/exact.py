@@ -14,7 +14,7 @@ import numpy as np
 from planner.assignments.teams.programme import Programme, programme_of
 from planner.assignments.teams.rows import MOST_COUPLES, rival_rows
 from planner.assignments.wishes.floors import VALUE_BITS, unit_of
-from planner.solving import solve_stoppably
+from planner.solving import integer_programme, solve_within
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -33,8 +33,8 @@ BITS, AGREED = 20, 16
 #: Units by which HiGHS may fall short of a score: rows met to the last bit it has called infeasible.
 SLACK = 4
 
-#: What CP-SAT may do for one programme, in its own unit, so that the answer is the same on every machine.
-EFFORT, SECONDS = 4.0, 10.0
+#: Work of CP-SAT and of HiGHS for one programme.
+WORK, CHECK = 40.0, 10.0
 
 #: No upper limit on a row.
 _FAR = 1 << 60
@@ -79,17 +79,17 @@ def leximin(problem: Problem, clock: Clock) -> tuple[BoolArray | None, bool]:
     proved = True
     for below in range(found.items.size):
         model = _next_score(found, known, below)
-        answer, sure = _solve(model)
+        answer, sure = _solve(model, clock)
         if answer is None or clock.over():
             return chosen, False
-        proved = proved and sure and _agreed(model, int(answer[-1]))
+        proved = proved and sure and _agreed(model, int(answer[-1]), clock)
         score, chosen = int(answer[-1] + _range(found)[0].min()), _chosen(problem, found.programme, answer)
         if not known or known[-1][0] != score:
             known.append((score, below))
     return chosen, proved
 
 
-def with_floor(problem: Problem, floor: float) -> tuple[BoolArray | None, bool]:
+def with_floor(problem: Problem, floor: float, clock: Clock) -> tuple[BoolArray | None, bool]:
     """Find the assignment of most worth, rewards included, in which no served item's score is below a floor.
 
     Returns its pairs, None if there are none, and whether two solvers agree that there are none.
@@ -99,10 +99,10 @@ def with_floor(problem: Problem, floor: float) -> tuple[BoolArray | None, bool]:
         return None, False
     least = int(np.floor(floor / _unit(problem))) - int(problem.demand.max())
     model = _floored(found, least, np.rint(found.programme.value / _unit(problem)).astype(np.int64))
-    answer, sure = _solve(model)
+    answer, sure = _solve(model, clock)
     if answer is not None:
         return _chosen(problem, found.programme, answer), False
-    return None, sure and _agreed(model, None)
+    return None, sure and _agreed(model, None, clock)
 
 
 def _unit(problem: Problem) -> float:
@@ -213,7 +213,7 @@ def _floored(found: _Small, least: int, goal: IntArray) -> _Model:
     return rows.model(np.ones(goal.size, np.int64), goal)
 
 
-def _solve(model: _Model) -> tuple[IntArray | None, bool]:
+def _solve(model: _Model, clock: Clock) -> tuple[IntArray | None, bool]:
     """Solve in whole numbers (CP-SAT); returns the answer, and whether nothing is said to be better, or to exist."""
     from ortools.sat.python import cp_model
 
@@ -226,28 +226,28 @@ def _solve(model: _Model) -> tuple[IntArray | None, bool]:
         sat.add_linear_constraint(sum(weight * columns[column] for column, weight in terms), low, high)
     sat.maximize(sum(int(model.goal[k]) * columns[k] for k in np.flatnonzero(model.goal)))
     solver = cp_model.CpSolver()
-    solver.parameters.max_deterministic_time, solver.parameters.num_workers = EFFORT, 1
-    solver.parameters.max_time_in_seconds = 60.0
-    status = solve_stoppably(solver, sat)
+    status = solve_within(solver, sat, clock.effort(WORK))
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return np.array([solver.value(column) for column in columns], np.int64), status == cp_model.OPTIMAL
     return None, status == cp_model.INFEASIBLE
 
 
-def _agreed(model: _Model, best: int | None) -> bool:
+def _agreed(model: _Model, best: int | None, clock: Clock) -> bool:
     """Whether a second solver (HiGHS) finds nothing better either, or nothing at all where there is to be none.
 
     It solves a relaxation by a hair, so that what it bounds is bounded.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.optimize import Bounds, LinearConstraint
     from scipy.sparse import diags_array
 
     # In parts of the largest affinity, so that its tolerances are small beside what counts; t is not whole then.
     unit = 2.0**-BITS
     row = np.where(abs(model.rows).max(axis=1).toarray().ravel() > 1, unit, 1.0)
     column = np.where(model.most > 1, 2.0**BITS, 1.0)
-    answer = milp(
+    answer = integer_programme(
         -unit * column * model.goal,
+        clock.effort(CHECK),
+        gap=0.0,
         integrality=(model.most == 1).astype(int),
         bounds=Bounds(0, model.most / column),
         constraints=LinearConstraint(
@@ -255,7 +255,6 @@ def _agreed(model: _Model, best: int | None) -> bool:
             row * model.low - np.where(row < 1, SLACK * unit, 0.0),
             np.where(model.high >= _FAR, np.inf, row * model.high),
         ),
-        options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
     )
     if best is None:
         return bool(answer.status == 2)

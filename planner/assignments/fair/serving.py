@@ -149,7 +149,7 @@ class Fair:
         if self.way is not None:
             chosen, self.proved = self.way.exactly(problem, linker.clock)
         elif total is not None:
-            chosen, self.impossible = with_floor(problem, total)
+            chosen, self.impossible = with_floor(problem, total, linker.clock)
         else:
             return True
         if chosen is not None:

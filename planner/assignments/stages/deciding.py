@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 COARSE = 16
 #: Pairs that are not given up to which it is tried, programmes solved, and cuts made of each answer.
 MOST_PAIRS, ROUNDS, CUTS = 64, 200, 24
-#: Seconds that one programme may take.
-SECONDS = 5.0
+#: Work that one programme may take.
+WORK = 5.0
 
 
 class Decided(NamedTuple):
@@ -42,7 +42,7 @@ class Decided(NamedTuple):
 def decide(
     problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survive: bool, least: IntArray | None = None
 ) -> Decided:
-    """Find the best assignment at a level, or prove that there is none; where that takes too long, neither.
+    """Find the best assignment at a level, or prove that there is none; where that takes too much work, neither.
 
     Parameters
     ----------
@@ -76,18 +76,14 @@ def decide(
         if clock.over():
             return unsettled
         cut = programme._replace(rows=(*programme.rows, _rows(cuts)))
-        ending = improved(cut, np.ones(cut.value.size, np.bool_), np.zeros(0, np.int64), None, _left(clock), clock.over)
+        ending = improved(cut, np.ones(cut.value.size, np.bool_), np.zeros(0, np.int64), None, clock.effort(WORK))
         if ending.picked is None:
-            return Decided(None, ending.proved and solve(cut, _left(clock)).proved)
+            return Decided(None, ending.proved and solve(cut, clock.effort(WORK)).proved)
         picked = ending.picked[: programme.pairs.size]
         if level.holds(picked):
             return Decided(level.whole(picked), True)
         cuts += level.cuts(picked)
     return unsettled
-
-
-def _left(clock: Clock) -> float:
-    return max(min(SECONDS, clock.left()), 0.01)
 
 
 def _rows(cuts: list[IntArray]) -> Rows:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     Routes = dict[int, Route]
 
-#: Pairs up to which programmes over all papers are tried, and seconds that they get.
-MOST_PAIRS, MOST_SECONDS = 600_000, 10.0
+#: Pairs up to which programmes over all papers are tried, and work that they get.
+MOST_PAIRS, MOST_WORK = 600_000, 10.0
 
 
 class Teams(NamedTuple):
@@ -99,7 +99,7 @@ def best_teams(problem: Problem, best: BoolArray, routes: Routes, cost: IntArray
     1. Where that obeys them and nothing is rewarded, it is the best.
     2. The flow by way of the nodes of one attribute: where that obeys all rules, it is the best; else it is a bound.
     3. The same flow with one of each couple of rivals barred, and its bound by prices.
-    4. Integer programmes over all papers; and where these take too long, over the papers whose panels break a rule.
+    4. Integer programmes over all papers; where these take too much work, over the papers whose panels break a rule.
     """
     if crowded_items(problem, problem.given).size:
         return Teams(None, True, -math.inf)
@@ -177,7 +177,7 @@ def _by_programmes(problem: Problem, start: Teams, clock: Clock) -> Teams:
 
 
 def _over_all(problem: Problem, start: Teams, clock: Clock) -> Teams | None:
-    """Solve the programme over all papers, as far as time allows; None where counting shows that nothing obeys it.
+    """Solve the programme over all papers, as far as the work allows; None where counting shows that nothing obeys it.
 
     Where rivals are too many to be written down, they get rows once they come up; the bound holds all the same.
     """
@@ -188,11 +188,11 @@ def _over_all(problem: Problem, start: Teams, clock: Clock) -> Teams | None:
     first[: programme.pairs.size] = (problem.given if start.chosen is None else start.chosen)[programme.pairs]
     # What stands already is no column.
     beside, bound = objective(problem, problem.given), math.inf
-    clock, couples = clock.at_most(MOST_SECONDS), start.met
+    effort, couples = clock.effort(MOST_WORK), start.met
     while True:
         rows = rival_rows(programme.pairs, couples)
         programme = programme._replace(rows=(*programme.rows, rows) if rows.low.size else programme.rows)
-        found = best_columns(programme, problem.item[programme.pairs], first, clock)
+        found = best_columns(programme, problem.item[programme.pairs], first, effort)
         bound = min(bound, found.bound + beside)
         if found.picked is None:
             return Teams(None, False, bound)
@@ -201,5 +201,5 @@ def _over_all(problem: Problem, start: Teams, clock: Clock) -> Teams | None:
         couples = problem.rivals.couples_among(chosen)
         if not couples.size:
             return Teams(chosen, False, bound)
-        if clock.over():
+        if effort.over():
             return Teams(None, False, bound)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.assignments.teams.programme import improved, solve
+from planner.solving import ROOT, linear_programme
 from reviewgraph.arrays import ranks
 
 if TYPE_CHECKING:
     from planner.assignments.teams.programme import Programme
-    from reviewgraph.clock import Clock
+    from reviewgraph.clock import Effort
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -53,8 +54,8 @@ class _Prices(NamedTuple):
     loss: FloatArray
 
 
-def best_columns(programme: Programme, item: IntArray, start: BoolArray, clock: Clock) -> Found:
-    """Find the best choice of columns by prices and branch and cut, as far as time allows.
+def best_columns(programme: Programme, item: IntArray, start: BoolArray, effort: Effort) -> Found:
+    """Find the best choice of columns by prices and branch and cut, as far as the work allows.
 
     Parameters
     ----------
@@ -64,19 +65,21 @@ def best_columns(programme: Programme, item: IntArray, start: BoolArray, clock: 
         The item of each pair, shape (P,).
     start
         Columns that the relaxation has from the start.
-    clock
+    effort
         When to stop.
     """
     everything = np.ones(programme.value.size, np.bool_)
     few = programme.value.size <= FEW
-    prices = _prices(programme, everything if few else start | _dearest(programme, item), clock)
+    prices = _prices(programme, everything if few else start | _dearest(programme, item), effort)
     if prices is None:
         return Found(None, math.inf)
-    found = _within(programme, everything, np.zeros(0, np.int64), clock) if few else _by_slack(programme, prices, clock)
-    return _checked(programme, found, prices, clock)
+    found = (
+        _within(programme, everything, np.zeros(0, np.int64), effort) if few else _by_slack(programme, prices, effort)
+    )
+    return _checked(programme, found, prices, effort)
 
 
-def _checked(programme: Programme, first: Found, prices: _Prices, clock: Clock) -> Found:
+def _checked(programme: Programme, first: Found, prices: _Prices, effort: Effort) -> Found:
     """Take no solver's word that its answer is the best: its value meets the prices, or two solvers find no better.
 
     The second one starts from the answer of the first; where it finds a better one, or comes to its end alone, the
@@ -89,14 +92,14 @@ def _checked(programme: Programme, first: Found, prices: _Prices, clock: Clock) 
     within, fixed = _near(programme, prices, first.picked)
     if np.count_nonzero(within) > MOST_CHECKED:
         return best
-    second = improved(programme, within, fixed, first.picked, max(clock.left(), 0.1), clock.stopped)
+    second = improved(programme, within, fixed, first.picked, effort)
     if second.picked is None:
         return best
     if _value(programme, second.picked) > _value(programme, first.picked):
         best = best._replace(picked=second.picked)
-    if first.bound > second.bound + _error(second.bound) and not clock.over():
+    if first.bound > second.bound + _error(second.bound) and not effort.over():
         within, fixed = _near(programme, prices, best.picked)
-        first = _within(programme, within, fixed, clock)
+        first = _within(programme, within, fixed, effort)
     return best._replace(bound=min(best.bound, max(first.bound, second.bound, _value(programme, best.picked))))
 
 
@@ -118,12 +121,12 @@ def _error(value: float) -> float:
     return ERROR * max(abs(value), 1.0)
 
 
-def _by_slack(programme: Programme, prices: _Prices, clock: Clock) -> Found:
+def _by_slack(programme: Programme, prices: _Prices, effort: Effort) -> Found:
     loss, best, proved = np.abs(prices.loss), Found(None, prices.bound), -math.inf
     slack = float(np.partition(prices.loss, min(FIRST, loss.size - 1))[min(FIRST, loss.size - 1)])
-    while not clock.over():
+    while not effort.over():
         open_columns, fixed = prices.loss <= slack, np.flatnonzero(prices.loss < -slack)
-        found = _within(programme, open_columns, fixed, clock)
+        found = _within(programme, open_columns, fixed, effort)
         if found.picked is None and slack >= loss.max():
             break
         value = _value(programme, found.picked)
@@ -137,9 +140,13 @@ def _by_slack(programme: Programme, prices: _Prices, clock: Clock) -> Found:
     return best
 
 
-def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, clock: Clock) -> Found:
-    """Solve the programme over some columns, a few of them fixed, in half of the time left: the rest is for checks."""
-    ending = solve(programme, max(clock.left() / 2, 0.1), gap=0.0, within=open_columns, fixed=fixed)
+def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, effort: Effort) -> Found:
+    """Solve the programme over some columns, a few of them fixed, in half of the work left: the rest is for checks."""
+    half = effort.part(effort.left / 2)
+    # The root of a programme knows no limit: where that alone is more than the work left, it is not begun.
+    if ROOT * sum(np.count_nonzero(open_columns[rows.column]) for rows in programme.rows) > half.left:
+        return Found(None, math.inf)
+    ending = solve(programme, half, gap=0.0, within=open_columns, fixed=fixed)
     return Found(ending.picked, ending.bound)
 
 
@@ -150,7 +157,7 @@ def _dearest(programme: Programme, item: IntArray) -> BoolArray:
     return chosen
 
 
-def _prices(programme: Programme, active: BoolArray, clock: Clock) -> _Prices | None:
+def _prices(programme: Programme, active: BoolArray, effort: Effort) -> _Prices | None:
     """Solve the linear relaxation by column generation; None where it cannot be solved."""
     from scipy.sparse import csc_array
 
@@ -158,9 +165,9 @@ def _prices(programme: Programme, active: BoolArray, clock: Clock) -> _Prices | 
     columns, best = csc_array(matrix), None
     eps = GAIN * float(np.abs(programme.value).max(initial=0.0))
     for _ in range(ROUNDS):
-        duals = _duals(columns[:, active], low, high, -programme.value[active], clock.left())
+        duals = _duals(columns[:, active], low, high, -programme.value[active], effort)
         if duals is None:
-            if active.all() or clock.over():
+            if active.all() or effort.over():
                 return best
             active = np.ones_like(active)
             continue
@@ -171,29 +178,27 @@ def _prices(programme: Programme, active: BoolArray, clock: Clock) -> _Prices | 
         if best is None or bound < best.bound:
             best = _Prices(bound, loss)
         gains = ~active & (loss < -eps)
-        if not gains.any() or clock.over():
+        if not gains.any() or effort.over():
             break
         active = active | gains
     return best
 
 
-def _duals(matrix: Any, low: IntArray, high: IntArray, cost: FloatArray, seconds: float) -> FloatArray | None:
+def _duals(matrix: Any, low: IntArray, high: IntArray, cost: FloatArray, effort: Effort) -> FloatArray | None:
     """Return the price of each row in the linear programme of least cost within rows, columns from 0 to 1."""
-    from scipy.optimize import linprog
     from scipy.sparse import vstack
 
     rows = matrix.tocsr()
     equal = low == high
     over, under = np.flatnonzero(~equal), np.flatnonzero(~equal & (low > rows.minimum(0).sum(axis=1)))
-    answer = linprog(
+    answer = linear_programme(
         cost,
+        effort,
         A_ub=vstack([rows[over], -rows[under]]),
         b_ub=np.concatenate([high[over], -low[under]]),
         A_eq=rows[np.flatnonzero(equal)],
         b_eq=low[equal],
         bounds=(0, 1),
-        method="highs",
-        options={"time_limit": max(seconds, 0.1)},
     )
     if answer.status != 0:
         return None

@@ -14,12 +14,12 @@ from planner.assignments.teams.rows import rival_rows
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from planner.assignments.teams.programme import Programme
-    from reviewgraph.clock import Clock
+    from reviewgraph.clock import Clock, Effort
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
-#: Seconds for the integer programmes of one repair, of which Ctrl-C cannot stop the one that runs; of a small one.
-MOST_SECONDS, FEW_SECONDS = 300.0, 20.0
+#: Work for the integer programmes of one repair, of which Ctrl-C cannot stop the one that runs; of a small one.
+MOST_WORK, FEW_WORK = 300.0, 20.0
 
 
 def broken_items(problem: Problem, chosen: BoolArray) -> IntArray:
@@ -96,12 +96,12 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = F
     """
     if crowded_items(problem, problem.given).size:
         return Repair(None, True)
-    clock = clock.at_most(FEW_SECONDS if problem.item.size <= FEW else MOST_SECONDS)
+    effort = clock.effort(FEW_WORK if problem.item.size <= FEW else MOST_WORK)
     region = np.zeros(problem.n_items, np.bool_)
     region[broken_items(problem, chosen)] = True
     while region.any():
         whole = bool(region[problem.item].all())
-        found = _reassign(problem, chosen, region, clock, prove=whole and not quick, priced=not quick)
+        found = _reassign(problem, chosen, region, effort, prove=whole and not quick, priced=not quick)
         if whole or found.chosen is not None or not found.proved:
             return found
         candidates = np.zeros(problem.n_reviewers, np.bool_)
@@ -112,17 +112,17 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = F
     return Repair(chosen, False)
 
 
-def feasible(problem: Problem, items: BoolArray, clock: Clock) -> bool:
+def feasible(problem: Problem, items: BoolArray, effort: Effort) -> bool:
     """Whether these items could be served if all others were left out; true where there is no proof that they cannot.
 
     Two solvers of different kinds must agree that they cannot.
     """
-    found = _reassign(problem, problem.given, items, clock, prove=True, valued=False)
+    found = _reassign(problem, problem.given, items, effort, prove=True, valued=False)
     return found.chosen is not None or not found.proved
 
 
 def _reassign(
-    problem: Problem, chosen: BoolArray, region: BoolArray, clock: Clock, *, prove: bool, priced: bool = True,
+    problem: Problem, chosen: BoolArray, region: BoolArray, effort: Effort, *, prove: bool, priced: bool = True,
     valued: bool = True,
 ) -> Repair:  # fmt: skip
     """Assign the items of a region anew, the rest as it is; with ``prove`` no solver's word alone is taken.
@@ -136,10 +136,10 @@ def _reassign(
         programme = programme._replace(value=np.zeros_like(programme.value))
     found = chosen.copy()
     while True:
-        found_by_prices = _priced(problem, programme, chosen, clock) if priced else None
-        ending = found_by_prices or solve(programme, _seconds(clock))
+        found_by_prices = _priced(problem, programme, chosen, effort) if priced else None
+        ending = found_by_prices or solve(programme, effort)
         if prove and ending.picked is None and ending.proved:
-            ending = confirm(programme, _seconds(clock), clock.stopped)
+            ending = confirm(programme, effort)
         if ending.picked is None:
             return Repair(None, ending.proved)
         found[programme.pairs] = ending.picked[: programme.pairs.size]
@@ -147,20 +147,16 @@ def _reassign(
         rows = rival_rows(programme.pairs, problem.rivals.couples_among(found))
         if not rows.low.size:
             return Repair(found, False)
-        if clock.over():
+        if effort.over():
             return Repair(None, False)
         programme = programme._replace(rows=(*programme.rows, rows))
 
 
-def _priced(problem: Problem, programme: Programme, chosen: BoolArray, clock: Clock) -> Ending | None:
+def _priced(problem: Problem, programme: Programme, chosen: BoolArray, effort: Effort) -> Ending | None:
     """Solve a programme that is large by prices; None for a small one, and where they lead to nothing."""
     if programme.value.size <= FEW or not programme.value.any():
         return None
     start = np.ones(programme.value.size, np.bool_)
     start[: programme.pairs.size] = chosen[programme.pairs]
-    found = best_columns(programme, problem.item[programme.pairs], start, clock.at_most(_seconds(clock)))
+    found = best_columns(programme, problem.item[programme.pairs], start, effort)
     return None if found.picked is None else Ending(found.picked, False)
-
-
-def _seconds(clock: Clock) -> float:
-    return min(max(clock.left(), 1.0), MOST_SECONDS)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.assignments.teams.rows import Rows, clique_rows, good_rows, panel_rows, rows_of
-from planner.solving import never, solve_stoppably
+from planner.solving import integer_programme, solve_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from planner.assignments.model.problem import Problem
+    from reviewgraph.clock import Effort
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -97,7 +96,7 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
 
 def solve(
     programme: Programme,
-    seconds: float,
+    effort: Effort,
     gap: float = GAP,
     within: BoolArray | None = None,
     fixed: IntArray | None = None,
@@ -107,7 +106,7 @@ def solve(
     An answer that breaks a row counts as none. With ``within`` only those columns may be picked, and the columns
     ``fixed`` must be.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.optimize import Bounds, LinearConstraint
 
     size = programme.value.size
     if not programme.pairs.size:
@@ -116,13 +115,14 @@ def solve(
     lower = np.zeros(size)
     lower[[] if fixed is None else fixed] = 1
     matrix, low, high = programme.matrix()
-    # A time limit may end it with an answer that is not the best, or with none, which is status 1 and no proof.
-    answer = milp(
+    # A limit may end it with an answer that is not the best, or with none, which is status 1 and no proof.
+    answer = integer_programme(
         -programme.value[columns],
+        effort,
+        gap=gap,
         integrality=np.ones(columns.size),
         bounds=Bounds(lower[columns], 1),
         constraints=LinearConstraint(matrix[:, columns], low, high),
-        options={"time_limit": seconds, "mip_rel_gap": gap},
     )
     bound = math.inf if answer.mip_dual_bound is None else -float(answer.mip_dual_bound)
     if answer.x is None:
@@ -137,8 +137,7 @@ def improved(
     within: BoolArray,
     fixed: IntArray,
     picked: BoolArray | None,
-    seconds: float,
-    over: Callable[[], bool] = never,
+    effort: Effort,
 ) -> Ending:
     """Pick the best of some columns by the second solver (CP-SAT), a few fixed, from a first choice if there is one."""
     from ortools.sat.python import cp_model
@@ -149,8 +148,8 @@ def improved(
     model.maximize(cp_model.LinearExpr.weighted_sum(columns, weights.tolist()))
     for column, hint in zip(columns, [] if picked is None else picked.tolist(), strict=False):
         model.add_hint(column, hint)
-    solver = _second_solver(seconds)
-    status = solve_stoppably(solver, model, over)
+    solver = _second_solver()
+    status = solve_within(solver, model, effort)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Ending(None, status == cp_model.INFEASIBLE)
     found = np.array([solver.boolean_value(column) for column in columns], np.bool_)
@@ -159,27 +158,26 @@ def improved(
     return Ending(found, False, bound) if programme.obeyed_by(found) else Ending(None, False)
 
 
-def _second_solver(seconds: float) -> Any:
-    """One thread, so that answers do not hang on the machine; cuts at every node, since bounds are what takes time."""
+def _second_solver() -> Any:
+    """Cuts at every node, since bounds are what takes time."""
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds, solver.parameters.num_workers = seconds, 1
     solver.parameters.linearization_level = 2
     return solver
 
 
-def confirm(programme: Programme, seconds: float, over: Callable[[], bool] = never) -> Ending:
+def confirm(programme: Programme, effort: Effort) -> Ending:
     """Ask a second solver, of another kind (constraint programming, CP-SAT), whether nothing obeys all rows.
 
     One solver's word is no proof: releases of HiGHS have called wrong answers optimal. Where the second one finds a
-    choice of columns that obeys all rows, that is the answer; where time runs out nothing is proved.
+    choice of columns that obeys all rows, that is the answer; where the work is done before that nothing is proved.
     """
     from ortools.sat.python import cp_model
 
     model, columns = _model(programme, np.ones(programme.value.size, np.bool_), np.zeros(0, np.int64))
-    solver = _second_solver(seconds)
-    status = solve_stoppably(solver, model, over)
+    solver = _second_solver()
+    status = solve_within(solver, model, effort)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         picked = np.array([solver.boolean_value(column) for column in columns], np.bool_)
         return Ending(picked if programme.obeyed_by(picked) else None, False)

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from planner.panels.attributes import Attribute
     from planner.panels.rules import Rule
-    from reviewgraph.clock import Clock
+    from reviewgraph.clock import Clock, Effort
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
 #: Papers up to which a smallest set that cannot be served is looked for.
 MOST_PAPERS = 5_000
 
-#: Seconds that this may take.
-MOST_SECONDS = 10.0
+#: Work that this may take.
+MOST_WORK = 10.0
 
 
 def why_no_panels(problem: Problem, clock: Clock) -> str:
@@ -175,18 +175,18 @@ def _clash(problem: Problem, clock: Clock) -> str:
     """Name papers that cannot be served together, none of which can be left out: by deletion, O(S log N) programmes."""
     on_each = f"{' and '.join(problem.ruled.words())} on each" if problem.ruled.rules else ""
     cannot = f"cannot all get their reviews with {', '.join(filter(None, [on_each, *rules_on_authors(problem)]))}"
-    clock = clock.at_most(MOST_SECONDS)
+    effort = clock.effort(MOST_WORK)
     whole = problem.required & (problem.open_demand() > 0)
     free = replace(problem, least=np.zeros_like(problem.least))
-    if whole.sum() > MOST_PAPERS or feasible(free, whole, clock):
+    if whole.sum() > MOST_PAPERS or feasible(free, whole, effort):
         least = " within everybody's min_load" if problem.least.any() else ""
         return f"The papers {cannot}{least} (proved over all papers they touch, by two solvers)."
     # A smallest set that cannot be served even alone says more than "all papers".
-    core = _shrink(free, whole, clock)
+    core = _shrink(free, whole, effort)
     codes = np.flatnonzero(core)
     pairs = core[problem.item] & (problem.load[problem.reviewer] > 0)
     who = np.unique(problem.reviewer[pairs])
-    smallest = "Leave any one of them out and it can be done" if not clock.over() else "Fewer papers may do as well"
+    smallest = "Leave any one of them out and it can be done" if not effort.over() else "Fewer papers may do as well"
     return (
         f"{papers(codes)} {cannot}, even if all other papers were left out. They need "
         f"{int(problem.demand[codes].sum())} reviews; {people(who)} may take them, with "
@@ -203,18 +203,18 @@ def _known(problem: Problem, who: IntArray) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _shrink(problem: Problem, items: BoolArray, clock: Clock) -> BoolArray:
+def _shrink(problem: Problem, items: BoolArray, effort: Effort) -> BoolArray:
     """Leave out papers, half of what is left to try at a time, while the rest stays infeasible."""
     core = items.copy()
     todo: list[IntArray] = [np.flatnonzero(items)]
-    while todo and not clock.over():
+    while todo and not effort.over():
         part = todo.pop()
         if part.size == int(core.sum()) and part.size > 1:
             todo += np.array_split(part, 2)
             continue
         rest = core.copy()
         rest[part] = False
-        if rest.any() and not feasible(problem, rest, clock):
+        if rest.any() and not feasible(problem, rest, effort):
             core = rest
         elif part.size > 1:
             todo += np.array_split(part, 2)

@@ -92,7 +92,7 @@ class Target(ABC):
         """
 
     @abstractmethod
-    def order(self, task: Task, pairs: IntArray) -> IntArray:
+    def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
         """Return the order of some reviews in which the largest group grows fastest, as indices."""
 
     @abstractmethod

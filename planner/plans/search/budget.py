@@ -121,7 +121,7 @@ def _grown(judge: Judge, whole: IntArray | None, most: int, clock: Clock) -> Int
     task, target = judge.task, judge.target
     options = [no_pairs()]
     if whole is not None:
-        options.append(whole[target.order(task, whole)][:most])
+        options.append(whole[target.order(task, whole, clock)][:most])
     if whole is None or not clock.over():
         options += target.starts(task, most, clock)
     return max(options, key=judge.papers)

@@ -91,7 +91,8 @@ def begin(
     extend = task.form(cascade.cascade)
     while True:
         size, pace = search.moves.made, Clock(LOOK)
-        most = min(size + step, length)
+        # How often the clock is looked at changes no plan: what a step does changes at LONG alone.
+        most = min(size + step, length, LONG if size < LONG else length)
         local = int(is_local(task) or size >= LONG)
         done = extend(search.state, task.space, search.board, search.moves, noise, local, most)
         step = 1 if pace.over() else min(2 * step, AT_ONCE)

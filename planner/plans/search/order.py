@@ -11,22 +11,24 @@ from planner.plans.model.growth import arrive, copy_structure, find_block, overw
 if TYPE_CHECKING:
     from planner.plans.model.growth import Structure
     from planner.plans.model.task import Task
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
 #: Work (reviews squared times entries) up to which a plan is put in the order in which each step helps most.
 ORDER_UP_TO = 100_000_000
 
 
-def by_effect(task: Task, pairs: IntArray) -> IntArray:
+def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
     """Order in which the largest doubly connected group grows fastest, first come first among equals.
 
-    Long plans keep their order. Takes the time of a growth for every pair of reviews.
+    Long plans keep their order, and so do reviews that are left once the clock is over. Takes the time of a growth for
+    every pair of reviews.
     """
     if not len(pairs) or len(pairs) ** 2 * task.start.size > ORDER_UP_TO:
         return np.arange(len(pairs))
     state, left, order = copy_structure(task.start), list(range(len(pairs))), []
     trial = copy_structure(state)
-    while left:
+    while left and not clock.over():
         # The state is closed, so what a review brings is one growth, tried on a copy.
         sizes = []
         for k in left:
@@ -36,7 +38,7 @@ def by_effect(task: Task, pairs: IntArray) -> IntArray:
         chosen = left.pop(int(np.argmax(sizes)))
         read(task, state, pairs[chosen])
         order.append(chosen)
-    return np.array(order, np.int64)
+    return np.array(order + left, np.int64)
 
 
 def read(task: Task, state: Structure, pair: Any) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,21 +26,22 @@ from planner.plans.search import budget
 from planner.plans.search.covering import cover
 from planner.plans.targets.evenly import lighten
 from planner.plans.targets.exactly import settle
-from reviewgraph.clock import Clock, TimeOver
+from reviewgraph.clock import TimeOver
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.plans.model.ledger import PlanProgress
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
 #: Shares of the time left for the level on top of the needs, and for the level alone.
 ON_TOP, ALONE = 0.5, 0.5
 #: Candidate reviews up to which the integer programme is stated.
 EXACT_UP_TO = 1_500
-#: Seconds of cascades in search of reviews that fill needs and serve the level.
-STARTS = 5.0
+#: Entries times starts in search of reviews that fill needs and serve the level; one start is always tried.
+STARTS = 100_000
 
 
 def fill(target: Target, task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
@@ -161,7 +163,8 @@ def starts(target: Target, task: Task, clock: Clock) -> IntArray:
     room = np.minimum(task.needs.each, task.room) + rules.room - task.room
     short = new_task(replace(rules.without_needs(), room=room), task.start.room, use_scores=task.use_scores)
     best, most = no_pairs(), 0
-    for pairs in target.starts(short, task.needs.total, Clock(min(clock.left(), STARTS))):
+    tried = max(STARTS // max(task.start.size, 1), 1)
+    for pairs in islice(target.starts(short, task.needs.total, clock), tried):
         papers = target.papers(short, pairs, clock)
         if papers > most:
             best, most = pairs, papers

@@ -88,7 +88,7 @@ def _cost(task: Task, pairs: IntArray) -> int:
 
 def _level_takes(target: Target, task: Task, pairs: IntArray, clock: Clock) -> BoolArray:
     """Shape (P,): the first reviews, in the order in which they help most, that reach the level."""
-    order = target.order(task, pairs)
+    order = target.order(task, pairs, clock)
     low, high = 0, len(pairs)
     while task.needs.total and low < high and not clock.over():
         middle = (low + high) // 2

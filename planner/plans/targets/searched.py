@@ -22,9 +22,9 @@ class SearchedTarget(Target):
 
     abstract = True
 
-    def order(self, task: Task, pairs: IntArray) -> IntArray:
+    def order(self, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
         """Order by the growth of the largest doubly connected group."""
-        return by_effect(task, pairs)
+        return by_effect(task, pairs, clock)
 
     def starts(self, task: Task, most: int, clock: Clock) -> Iterator[IntArray]:
         """Give cascades that stop."""

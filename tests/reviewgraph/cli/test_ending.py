@@ -147,3 +147,15 @@ def test_an_interrupt_between_two_steps_has_a_status_of_its_own(monkeypatch: pyt
     monkeypatch.setattr(f"reviewgraph.cli.{step}", interrupted)
     told = CliRunner().invoke(main, ["check", "none.csv"])
     assert (told.exit_code, told.stderr) == (ending.INTERRUPTED, "\nInterrupted, no result.\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell closes streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("rows", "status"), [("a,x\na,y\nb,x\nb,y\n", 0), ("a,x\nb,y\n", 1), ("a\n", 2)])
+def test_a_closed_stream_changes_no_status(tmp_path, closed, rows, status):
+    table = tmp_path / "reviews.csv"
+    table.write_text(f"reviewer,item\n{rows}", encoding="utf-8")
+    line = f"'{sys.executable}' -m reviewgraph check '{table}' --require double {closed}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
+    assert done.returncode == status
+    assert b"Traceback" not in done.stderr

@@ -15,6 +15,10 @@ from tests.planner.assignments.cases import problem_of, ruled_of
 from tests.planner.assignments.naive_assignment import violations
 
 
+def effort():
+    return Clock(None).effort(10.0)
+
+
 def tiny(rng):
     n, m = int(rng.integers(1, 4)), int(rng.integers(2, 5))
     pairs = [(i, j) for i in range(n) for j in range(m) if rng.random() < 0.85][:10]
@@ -73,14 +77,14 @@ def test_both_solvers_agree_with_all_choices(seed):
         return
     obeys = [programme.obeyed_by(all_columns(problem, programme, picked)) for picked in choices]
     assert obeys == [allowed(problem, picked, *asked) for picked in choices]
-    first, second = solve(programme, 10.0), confirm(programme, 10.0)
+    first, second = solve(programme, effort()), confirm(programme, effort())
     assert (first.picked is None, first.proved) == (not good, not good)
     assert (second.picked is None, second.proved) == (not good, not good)
     if good:
         best = max(worth(problem, picked, *asked) for picked in good)
         assert worth(problem, first.picked[:size], *asked) == pytest.approx(best, rel=1e-3)
         assert allowed(problem, second.picked[:size], *asked)
-    assert feasible(problem, everything, Clock(None)) == bool(good)
+    assert feasible(problem, everything, effort()) == bool(good)
 
 
 MARKET = {
@@ -120,6 +124,7 @@ def test_an_answer_that_breaks_a_rule_counts_as_none(monkeypatch):
     class Wrong:
         status = 0
         mip_dual_bound = None
+        mip_node_count = 1
 
         def __init__(self, size):
             self.x = np.ones(size)
@@ -127,7 +132,7 @@ def test_an_answer_that_breaks_a_rule_counts_as_none(monkeypatch):
     monkeypatch.setattr(scipy.optimize, "milp", lambda value, **options: Wrong(value.size))
     problem = problem_of([(0, 0), (0, 1)], [1, 1], 1, 2, demand=1, load=1)
     programme = programme_of(problem, np.zeros(2, bool), np.ones(1, bool))
-    assert solve(programme, 1.0) == Ending(None, False)
+    assert solve(programme, effort()) == Ending(None, False)
 
 
 def test_nothing_broken_needs_no_repair():

@@ -87,8 +87,8 @@ def test_priced_columns_give_the_optimum_of_the_whole_programme(seed, monkeypatc
         pairs, rng.random(len(pairs)), n, m, demand=3, load=rng.integers(3, 6, m), ruled=ruled_of(m, attributes, rules)
     )
     programme = programme_of(problem, problem.given, np.ones(n, bool))
-    whole_one = solve(programme, 30.0, gap=0.0)
-    found = best_columns(programme, problem.item, np.zeros(programme.value.size, bool), Clock(30.0))
+    whole_one = solve(programme, Clock(None).effort(30.0), gap=0.0)
+    found = best_columns(programme, problem.item, np.zeros(programme.value.size, bool), Clock(None).effort(30.0))
     if whole_one.picked is None:
         assert found.picked is None
         return

@@ -128,7 +128,8 @@ def test_the_order_is_greedy(case: Case, seed: int) -> None:
     known = [(table.reviewer_code[j], i) for j, i in allowed if j in table.reviewer_code and table.items[i] == i]
     chosen = np.random.default_rng(seed).permutation(len(known))[:5]
     pairs = np.array([known[k] for k in chosen], np.int64).reshape(-1, 2)
-    order = by_effect(task, pairs)
+    order = by_effect(task, pairs, Clock(None))
+    assert by_effect(task, pairs, Clock(-1.0)).tolist() == list(range(len(pairs)))
     assert sorted(order.tolist()) == list(range(len(pairs)))
     done: list[list[int]] = []
     left = set(range(len(pairs)))

@@ -1,0 +1,61 @@
+"""The same answer on a slow machine: only a limit that somebody gives may end work by the clock."""
+
+import time
+
+import numpy as np
+import pytest
+
+from planner import assign
+from reviewgraph.clock import Clock
+from tests.benchmarks import assign_exact as exact
+
+#: A machine on which everything takes so many times as long by its own clock.
+SLOWER = 10_000
+
+
+def case(seed, n_items, n_reviewers):
+    return exact.instance(np.random.default_rng(seed), n_items, n_reviewers)
+
+
+def tight(seed, **options):
+    """Few pairs, which are settled by cuts, or panel scores, by one programme a place."""
+    score = np.random.default_rng(seed).random((7, 8)).round(2)
+    return assign(score, demand=2, load=3, **options)
+
+
+WAYS = {
+    "the best under rules": lambda: exact.solved(case(5, 60, 40)),
+    "the best by prices": lambda: exact.solved(case(3, 150, 100)),
+    "two solvers": lambda: exact.solved(case(4, 20, 16)),
+    "panels mended": lambda: exact.solved(case(1, 60, 40)),
+    "why no panels": lambda: exact.solved(case(3, 20, 16)),
+    "a level under rules": lambda: exact.solved(case(2, 20, 16), target="double"),
+    "few pairs, decided": lambda: tight(0, target="double", survive=1),
+    "fairest": lambda: tight(1, target="none", fair="leximin"),
+    "a floor": lambda: tight(2, target="none", floor=1.6),
+    "randomised": lambda: exact.solved(case(4, 20, 16), max_probability=0.8, draws=20),
+}
+
+
+@pytest.fixture
+def slow_machine(monkeypatch):
+    for name in ("monotonic", "perf_counter"):
+        real = getattr(time, name)
+        monkeypatch.setattr(time, name, lambda real=real: SLOWER * real())
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+def test_a_slow_machine_gives_the_whole_answer_of_a_quick_one(way, request):
+    quick = repr(way().to_dict())
+    request.getfixturevalue("slow_machine")
+    assert repr(way().to_dict()) == quick
+
+
+def test_work_of_a_part_is_work_of_the_whole_and_ends_with_the_clock():
+    clock = Clock(None)
+    whole = clock.effort(3.0)
+    part = whole.part(5.0)
+    part.spend(2.0)
+    assert (part.left, whole.left, whole.over()) == (1.0, 1.0, False)
+    clock.interrupted = True
+    assert part.over()
