@@ -92,4 +92,6 @@ def test_a_run_goes_on_where_the_last_ended(tmp_path: Path, monkeypatch: pytest.
 def test_answers_that_are_damaged_were_true(path: Path) -> None:
     words = WORDS[path.stem.partition("-")[0]]
     told = CliRunner().invoke(main, ["verify", str(path), *words])
-    assert told.exit_code == 0, told.output
+    # Rankings of the posterior, and of a CSV, are not computed again.
+    by_trust = path.name.startswith("calibrate") and path.name != "calibrate-lsc.json"
+    assert told.exit_code == (4 if by_trust else 0), told.output

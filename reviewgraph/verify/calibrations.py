@@ -50,7 +50,7 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
         findings.same("method", method, wanted.method)
     listed = Counter(row.item for row in rows)
     findings.same_rows("items", listed.elements(), table.items)
-    if not findings.holds:
+    if findings.wrong:
         return findings
     order = {item: place for place, item in enumerate(table.items)}
     rows.sort(key=lambda row: order[row.item])
@@ -58,7 +58,7 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     _averages(findings, rows, scored)
     _groups(findings, rows, scored, by_piece=method in BY_PIECE)
     _ranks(findings, rows, sign=-1.0 if table.lower_is_better else 1.0)
-    if findings.holds:
+    if not findings.wrong:
         _qualities(findings, answer, rows, scored, method, wanted)
         _intervals(findings, rows, method)
         _selection(findings, answer, rows, table, method, wanted)
@@ -161,7 +161,8 @@ def _qualities(findings: Findings, answer: Answer, rows: list[Row], scored: Tabl
             group = {row.item: row.group for row in rows}
             check_least_squares(findings, answer, scored, quality, group, wanted)
     else:
-        findings.trust(f"qualities of {method}: what was learned to get them is not computed again")
+        words = f"quality, rank: what {method} learned to get the ranking is not computed again"
+        findings.trust(words, decisive=True)
 
 
 def _intervals(findings: Findings, rows: list[Row], method: str) -> None:

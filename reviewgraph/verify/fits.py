@@ -146,14 +146,14 @@ def check_least_squares(
         return
     _scales(findings, answer, quality, group, wanted)
     if status != "optimal":
-        findings.trust("qualities: called inaccurate, they are not held to optimality")
+        findings.trust("qualities: called inaccurate, they are not held to optimality", decisive=True)
         return
     if not wanted.ties_equal:
-        findings.trust("qualities: with --ties free they are not held to optimality")
+        findings.trust("qualities: with --ties free they are not held to optimality", decisive=True)
         return
     found = _Fit(scored, quality, group, units, wanted)
     if found.too_bent:
-        findings.trust(f"qualities: {found.too_bent} gave more than {MOST_BENDS} different scores")
+        findings.trust(f"qualities: {found.too_bent} gave more than {MOST_BENDS} different scores", decisive=True)
         return
     for item, left in found.gradient.items():
         spread = found.spread[group[item]]

@@ -56,9 +56,36 @@ def test_a_verdict_and_its_reasons() -> None:
 def test_json_has_the_keys_of_the_contract() -> None:
     asked("check", "reviews.csv")
     told = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
-    assert list(told) == ["holds", "wrong", "checked", "trusted"]
-    assert told["holds"] is True
-    assert told["wrong"] == []
+    assert list(told) == ["outcome", "holds", "wrong", "checked", "trusted", "undecided"]
+    assert (told["outcome"], told["holds"], told["wrong"], told["undecided"]) == ("holds", True, [], [])
+
+
+def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> None:
+    asked("calibrate", "reviews.csv")
+    page = verified("answer.json", "reviews.csv")
+    assert page.exit_code == 4
+    assert page.stdout.splitlines()[:4] == [
+        "answer.json: not refuted.",
+        "",
+        "Not looked at, and the answer rests on it:",
+        "  quality, rank: what posterior learned to get the ranking is not computed again",
+    ]
+    told = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
+    assert (told["outcome"], told["holds"], told["wrong"]) == ("not_refuted", False, [])
+    assert set(told["undecided"]) <= set(told["trusted"])
+
+
+def test_a_plan_without_reviewers_who_are_gone() -> None:
+    """Their places among the codes stay, as merges have them."""
+    rows = ["a,p1,", "b,p1,2", "b,p2,3", "c,p2,", "c,p3,", "d,p3,4", "d,p4,1", "e,p4,", "e,p1,", "f,p2,5", "f,p3,1"]
+    Path("reviews.csv").write_text("\n".join(["reviewer,item,score", *rows, ""]))
+    Path("gone.csv").write_text("reviewer\na\nc\n")
+    plan = asked("plan", "reviews.csv", "--gone", "gone.csv")
+    assert max(plan["merges"])[0] > 3
+    assert verified("answer.json", "reviews.csv", "--gone", "gone.csv").exit_code == 0
+    Path("pairs.csv").write_text("item,reviewer\np1,a\np2,c\np3,c\n")
+    asked("plan", "reviews.csv", "--gone", "pairs.csv", "--spare", "1")
+    assert verified("answer.json", "reviews.csv", "--gone", "pairs.csv", "--spare", "1").exit_code == 0
 
 
 def test_rules_are_those_that_verify_is_told() -> None:
