@@ -85,6 +85,8 @@ def _findings(made: click.Context, answer: Answer) -> Findings:
 
     verifier = VERIFIERS[answer.command]
     findings = verifier.run(made, answer)
+    if answer.unseen:
+        findings.trust(f"not looked at: {', '.join(answer.unseen)}")
     for option in left_aside(made, verifier.heeded):
         findings.trust(f"{option}: what it asks for is not looked at")
     return findings

@@ -17,6 +17,7 @@ from reviewgraph.sides.leaving import without_gone
 from reviewgraph.verify.assignments import Market, verify_assignment
 from reviewgraph.verify.calibrations import LSC, POSTERIOR, verify_calibration
 from reviewgraph.verify.checks import Duties, verify_check
+from reviewgraph.verify.fits import CLASSES
 from reviewgraph.verify.panels import AT_LEAST, AT_MOST, REWARD, PanelRule, panel_rule
 from reviewgraph.verify.plans import verify_plan
 from reviewgraph.verify.rules import Rules
@@ -273,7 +274,9 @@ def _calibrate(made: click.Context, answer: Answer) -> Findings:
     table = table_of(_read(params))
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
     share = params["select"]
-    usual = params["hypothesis"] or "linear"
+    # What the answer names holds where nobody says otherwise.
+    said = answer.found.get("hypothesis")
+    usual = params["hypothesis"] or (said if said in CLASSES and not params["by_reviewer"] else "linear")
     others = read_side(side.read_hypotheses, params["by_reviewer"]) if params["by_reviewer"] else {}
     known = read_side(side.read_references, params["references"]) if params["references"] else {}
     wanted = Wanted(

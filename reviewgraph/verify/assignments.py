@@ -293,7 +293,6 @@ def _beside(findings: Findings, answer: Answer, market: Market, pairs: list[Pair
         least = min(sums.values(), default=0.0)
         _close(findings, "fair.smallest.after", answer.get("smallest.after", "a number", within=said), least, least)
         findings.trust("fair: that papers cannot be served better is not computed again")
-    findings.trust("forced, exchanges, prices of parts: how the search went cannot be seen in what it found")
 
 
 def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph.levels import LARGEST_SHARE
-from reviewgraph.verify.answers import number_in
+from reviewgraph.verify.answers import number_in, whole_in
 from reviewgraph.verify.averaging import METHODS
 from reviewgraph.verify.findings import Findings, is_same
 from reviewgraph.verify.fits import check_least_squares
@@ -48,6 +48,8 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     method = wanted.method if answer.is_table else answer.get("method", "a text")
     if wanted.named:
         findings.same("method", method, wanted.method)
+    if not answer.is_table:
+        _programme(findings, answer, table, method, wanted)
     listed = Counter(row.item for row in rows)
     findings.same_rows("items", listed.elements(), table.items)
     if findings.wrong:
@@ -63,6 +65,17 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
         _intervals(findings, rows, method)
         _selection(findings, answer, rows, table, method, wanted)
     return findings
+
+
+def _programme(findings: Findings, answer: Answer, table: Table, method: str, wanted: Wanted) -> None:
+    """Compare the class of scoring functions; what only least squares have is null elsewhere."""
+    if method != LSC:
+        for key in ("hypothesis", "objective", "unique", "units"):
+            findings.same(key, answer.found.get(key), None)
+        return
+    kinds = {wanted.hypotheses[who] for who, _ in table.scored().score}
+    if kinds:
+        findings.same("hypothesis", answer.get("hypothesis", "a text"), kinds.pop() if len(kinds) == 1 else "mixed")
 
 
 def _from_json(answer: Answer) -> list[Row]:
@@ -83,17 +96,18 @@ def _from_table(answer: Answer) -> list[Row]:
     for number, row in enumerate(answer.found["rows"], 2):
         value = {
             key: number_in(answer.path, number, row.get(key, ""))
-            for key in ("quality", "average", "rank", "standard_error", "group", "interval_low", "interval_high")
+            for key in ("quality", "average", "standard_error", "interval_low", "interval_high")
         }
+        rank, group = (whole_in(answer.path, number, row.get(key, "")) for key in ("rank", "group"))
         low, high = value["interval_low"], value["interval_high"]
         found.append(
             Row(
                 row["item"],
                 value["quality"],
                 value["average"],
-                None if value["rank"] is None else int(value["rank"]),
+                rank,
                 value["standard_error"],
-                int(value["group"] or 0),
+                group or 0,
                 None if low is None or high is None else (low, high),
                 number_in(answer.path, number, row.get("probability", "")),
                 row.get("list") or None,

@@ -153,3 +153,68 @@ def test_keys_that_lack_or_are_something_else_are_refused() -> None:
     assert len(long.stderr) < 500
     assert verified("missing.json", "reviews.csv").exit_code == 2
     assert verified("answer.json").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "forged", "message"),
+    [
+        ("plan", ('"count": 2', '"count": 2, "count": 2'), "the key 'count' stands twice in one object"),
+        ("plan", ('"count": 2', '"count": 2, "moon": 1'), "found a key moon, which no such answer has"),
+        ("plan", ('"count": 2', '"count": 2.0'), "expected a whole number at count, found 2.0"),
+        ("plan", ('"kind": "', '"Kind": "", "kind": "'), "found a key bounds[0].Kind, which no such answer has"),
+        ("plan", ('"words": "', '"words": 3, "text": "'), "expected a text at bounds[0].words, found 3"),
+        ("calibrate", ('"rank": 1', '"rank": 1.9'), "rank, found 1.9"),
+        ("check", ('"keeps": null', '"keeps": {}'), "expected a list at keeps, found {}"),
+    ],
+)
+def test_schemas_are_closed(command: str, forged: tuple[str, str], message: str) -> None:
+    asked(command, "reviews.csv")
+    text = Path("answer.json").read_text()
+    assert forged[0] in text
+    Path("answer.json").write_text(text.replace(*forged, 1))
+    told = verified("answer.json", "reviews.csv")
+    assert told.exit_code == 2
+    assert message in told.stderr
+
+
+def test_a_kind_of_bound_that_does_not_exist_is_refuted() -> None:
+    plan = asked("plan", "reviews.csv")
+    plan["bounds"].append({"value": 2, "kind": "the moon", "words": "two"})
+    told = verified("answer.json", "reviews.csv", answer=plan)
+    assert told.exit_code == 1
+    assert "there is no kind of bound called 'the moon'" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda line, place: f"{line},{line.split(',')[3] if place else 'rank'}", "found a second column 'rank'"),
+        (lambda line, place: f"{line},{'best' if place else 'verdict'}", "found a column 'verdict'"),
+        (lambda line, place: line.replace("p2,2.5,2.5,2,", "p2,2.5,2.5,2.9,"), "expected a whole number, found '2.9'"),
+    ],
+)
+def test_columns_are_closed(change: Any, message: str) -> None:
+    words = ("reviews.csv", "--method", "average")
+    asked("calibrate", *words, "-o", "out.csv")
+    lines = Path("out.csv").read_text().splitlines()
+    forged = [change(line, place) for place, line in enumerate(lines)]
+    assert forged != lines
+    Path("out.csv").write_text("\n".join([*forged, ""]))
+    told = verified("out.csv", *words)
+    assert told.exit_code == 2
+    assert message in told.stderr
+
+
+def test_keys_that_are_not_looked_at_are_named() -> None:
+    check = asked("check", "reviews.csv")
+    check["expected_error"]["median"] += 1
+    told = json.loads(verified("answer.json", "reviews.csv", "--json", answer=check).stdout)
+    assert told["trusted"] == ["not looked at: expected_error"]
+
+
+def test_the_hypothesis_of_the_answer_is_that_of_the_question() -> None:
+    words = ("reviews.csv", "--hypothesis", "monotone")
+    asked("calibrate", *words)
+    told = verified("answer.json", "reviews.csv")
+    assert told.exit_code == verified("answer.json", *words).exit_code != 1, told.stdout
+    assert "hypothesis: says monotone" in verified("answer.json", "reviews.csv", "--hypothesis", "linear").stdout
