@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reviewgraph.levels import LARGEST_SHARE
 from reviewgraph.verify.answers import number_in, whole_in
 from reviewgraph.verify.averaging import METHODS
-from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.beliefs import check_beliefs, check_direction, check_lottery, check_probabilities
+from reviewgraph.verify.findings import Findings, is_same, shown
 from reviewgraph.verify.fits import check_least_squares
 from reviewgraph.verify.graphs import pieces
 
@@ -63,6 +64,10 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     if not findings.wrong:
         _qualities(findings, answer, rows, scored, method, wanted)
         _intervals(findings, rows, method)
+        if not answer.is_table:
+            _scaled(findings, answer, rows)
+        if method == POSTERIOR and not answer.is_table:
+            check_beliefs(findings, answer, scored, {row.item: row for row in rows})
         _selection(findings, answer, rows, table, method, wanted)
     return findings
 
@@ -177,6 +182,23 @@ def _qualities(findings: Findings, answer: Answer, rows: list[Row], scored: Tabl
     else:
         words = f"quality, rank: what {method} learned to get the ranking is not computed again"
         findings.trust(words, decisive=True)
+        if not wanted.references:
+            check_direction(findings, scored, quality)
+
+
+def _scaled(findings: Findings, answer: Answer, rows: list[Row]) -> None:
+    """Compare places on the scale of references with the line that is told."""
+    line, quality = answer.found.get("scale"), {row.item: row for row in rows}
+    told = {str(row["item"]): row.get("scaled") for row in answer.found["items"] if "scaled" in row}
+    if not findings.same("scale", bool(told), line is not None) or line is None:
+        return
+    slope, intercept = (answer.get(key, "a number", within=line) for key in ("slope", "intercept"))
+    for item, value in told.items():
+        own = quality[item].quality if quality[item].group == 1 else None
+        found = None if own is None else intercept + slope * own
+        same = value is found is None or (value is not None and found is not None and is_same(value, found, CHANCES))
+        findings.expect(same, f"{item}, scaled: says {shown(value)}, found {shown(found)}")
+    findings.trust("scale: that the line is the best through the references is not computed again")
 
 
 def _intervals(findings: Findings, rows: list[Row], method: str) -> None:
@@ -220,7 +242,7 @@ def _selection(findings: Findings, answer: Answer, rows: list[Row], table: Table
             findings.expect((row.where == "aside") == (row.item in aside), f"{row.item}, list: says {row.where}")
     if method == POSTERIOR:
         by_average = sorted(ranked, key=lambda row: (-sign * (row.average or 0.0), table.items.index(row.item)))
-        _lists(findings, answer, ranked, best, [row.item for row in by_average[:count]], wanted)
+        _lists(findings, answer, ranked, best, [row.item for row in by_average[:count]], wanted, sign=sign)
     elif answer.is_table:
         for row in rows:
             where = None if row.quality is None else "in" if row.item in best else "out"
@@ -239,7 +261,14 @@ def _comparable(ranked: list[Row], count: int, *, across_groups: bool) -> list[R
 
 
 def _lists(
-    findings: Findings, answer: Answer, ranked: list[Row], best: list[str], by_average: list[str], wanted: Wanted
+    findings: Findings,
+    answer: Answer,
+    ranked: list[Row],
+    best: list[str],
+    by_average: list[str],
+    wanted: Wanted,
+    *,
+    sign: float,
 ) -> None:
     """Sort papers into in, to be discussed and out, by their chances."""
     chance = {row.item: row.probability for row in ranked}
@@ -249,6 +278,8 @@ def _lists(
     known = {item: value or 0.0 for item, value in chance.items()}
     off = abs(sum(known.values()) - len(best))
     findings.expect(off <= 1e-4 * max(len(best), 1), f"probability: sum to {sum(known.values()):.6g}, not {len(best)}")
+    beliefs = {row.item: (sign * (row.quality or 0.0), row.standard_error or 0.0) for row in ranked}
+    check_probabilities(findings, beliefs, known, len(best))
     main = min((row.group for row in ranked), default=1)
     inside = [
         row.item
@@ -275,4 +306,4 @@ def _lists(
         findings.expect(
             abs(value - found) <= CHANCES * max(len(best), 1), f"{key}: says {value:.9g}, found {found:.9g}"
         )
-    findings.trust("probability: chances of being among the best follow from the model, and are not computed again")
+    check_lottery(findings, answer, len(best), inside)

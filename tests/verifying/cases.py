@@ -188,7 +188,19 @@ def calibrate_case(rng: np.random.Generator) -> Case | None:
             words += ["--references", write("known.csv", "item,quality", known)]
     elif kind < 0.85:
         words += ["--method", str(rng.choice(["average", "centring", "z-score", "ridge", "additive"]))]
+    else:
+        words += _of_the_posterior(rng, rows, quality, selects="--select" in words)
     return answered("calibrate", words)
+
+
+def _of_the_posterior(rng: np.random.Generator, rows: list[Any], quality: Any, *, selects: bool) -> list[str]:
+    words = ["--lottery"] if selects and rng.random() < 0.4 else []
+    words += ["--explain", str(rows[0][1])] if rng.random() < 0.4 else []
+    known = [(f"p{i}", round(float(value), 2)) for i, value in enumerate(quality[:4])]
+    if rng.random() < 0.3:
+        option = "--on-scale-of" if rng.random() < 0.5 else "--references"
+        words += [option, write("known.csv", "item,quality", known)]
+    return words
 
 
 MAKERS = {"check": check_case, "plan": plan_case, "assign": assign_case, "calibrate": calibrate_case}

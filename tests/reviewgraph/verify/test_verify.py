@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -218,3 +219,89 @@ def test_the_hypothesis_of_the_answer_is_that_of_the_question() -> None:
     told = verified("answer.json", "reviews.csv")
     assert told.exit_code == verified("answer.json", *words).exit_code != 1, told.stdout
     assert "hypothesis: says monotone" in verified("answer.json", "reviews.csv", "--hypothesis", "linear").stdout
+
+
+def _calibrated(*words: str) -> dict[str, Any]:
+    """A posterior of ten reviewers who differ, of eight papers each, asked with all that can be held to something."""
+    rng = np.random.default_rng(3)
+    rows = [
+        f"r{j},p{i},{j % 3 + (0.6 + 0.3 * (j % 3)) * i + rng.normal():.2f}"
+        for j in range(10)
+        for i in rng.permutation(12)[:8]
+    ]
+    Path("reviews.csv").write_text("\n".join(["reviewer,paper,score", *rows, ""]))
+    return asked("calibrate", "reviews.csv", *words)
+
+
+def _reversed(answer: dict[str, Any]) -> None:
+    """Turn the ranking round about its middle, and let ranks, intervals and selection follow."""
+    rows = answer["items"]
+    middle = sum(row["quality"] for row in rows) / len(rows)
+    for row in rows:
+        row["quality"] = 2 * middle - row["quality"]
+        row["interval"] = [2 * middle - end for end in row["interval"][::-1]]
+        row["rank"] = len(rows) + 1 - row["rank"]
+
+
+def _gains(answer: dict[str, Any]) -> None:
+    answer["gain"]["relative"] = 9.9
+
+
+def _more_likely(answer: dict[str, Any]) -> None:
+    """Exchange the probabilities of two papers that are to be discussed or out."""
+    rows = [row for row in sorted(answer["items"], key=lambda row: row["rank"]) if row["probability"] < 0.9][:2]
+    rows[0]["probability"], rows[1]["probability"] = rows[1]["probability"], rows[0]["probability"]
+
+
+def _moves(answer: dict[str, Any]) -> None:
+    answer["accounts"][0]["parts"][0]["moves"] += 0.1
+
+
+def _scores(answer: dict[str, Any]) -> None:
+    answer["accounts"][0]["parts"][0]["score"] += 1
+
+
+def _draws(answer: dict[str, Any]) -> None:
+    answer["lottery"]["drawn"][0] = max(answer["items"], key=lambda row: row["rank"])["item"]
+
+
+def _contradicts(answer: dict[str, Any]) -> None:
+    fit = answer["reviewers"][0]["misfit"]
+    fit["contradicts"] = not fit["contradicts"]
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (_gains, "gain.relative: says 9.9, and the errors give"),
+        (_more_likely, "its quality and error give"),
+        (_moves, "accounts[0]: its parts sum to"),
+        (_scores, "accounts[0].parts: says"),
+        (_draws, "lottery.drawn:"),
+        (_contradicts, "reviewers, r0, contradicts: says true, found false"),
+    ],
+)
+def test_what_a_posterior_says_beside_its_ranking(forge: Any, reason: str) -> None:
+    words = ("--select", "3", "--lottery", "--explain", "p1")
+    answer = _calibrated(*words)
+    assert verified("answer.json", "reviews.csv", *words).exit_code == 4
+    forge(answer)
+    told = verified("answer.json", "reviews.csv", *words, answer=answer)
+    assert told.exit_code == 1
+    assert reason in " ".join(told.stdout.split())
+
+
+@pytest.mark.parametrize("method", ["posterior", "additive"])
+def test_a_ranking_turned_round_is_refuted(method: str) -> None:
+    answer = _calibrated("--method", method)
+    if method != "posterior":
+        for row in answer["items"]:
+            row["interval"] = [row["quality"]]
+    _reversed(answer)
+    for row in answer["items"] if method != "posterior" else ():
+        del row["interval"]
+    told = verified("answer.json", "reviews.csv", "--method", method, answer=answer)
+    assert told.exit_code == 1
+    assert "the ranking goes against the scores of each reviewer and against the averages" in " ".join(
+        told.stdout.split()
+    )
