@@ -100,7 +100,9 @@ def _account(findings: Findings, place: str, account: Any, scored: Table, rows: 
     item, parts = str(account.get("item")), account.get("parts", [])
     if not findings.expect(item in rows, f"{place}.item: there is no paper {item}"):
         return
-    for key in ("quality", "average", "standard_error"):
+    # Some errors are told in accounts alone.
+    told = ("standard_error",) if rows[item].standard_error is not None else ()
+    for key in ("quality", "average", *told):
         findings.same(f"{place}.{key}", account.get(key), getattr(rows[item], key))
     total = account.get("middle", 0.0) + math.fsum(part.get("moves", 0.0) for part in parts)
     near = is_same(total, account.get("quality"), SUMS)

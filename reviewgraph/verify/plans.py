@@ -9,7 +9,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, Connected, Double, Recoverable
 from reviewgraph.verify.answers import number_in
 from reviewgraph.verify.bounds import Case, TooMany, check_bound
-from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.findings import Findings, is_same, shown
 from reviewgraph.verify.flows import can_be_met, most_met
 from reviewgraph.verify.graphs import groups, pieces, replayed
 from reviewgraph.verify.levels import TooLarge, holds, largest_cover
@@ -107,10 +107,24 @@ def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair])
     findings.same("cost", answer.get("cost", "a number"), float(sum(costs)))
     total = None if rules.best is None else float(sum(rules.value.get(pair, rules.default) for pair in pairs))
     findings.same("affinity", answer.get("affinity", "a number", null=True), total)
+    _letters(findings, answer, [pair for pair in pairs if pair not in set(rules.fixed)])
     most = max(Counter(reviewer for reviewer, _ in pairs).values(), default=0)
     findings.same("largest_load", answer.get("largest_load", "a whole number"), most)
     _least_load(findings, answer, rules, pairs, most)
     findings.check("count, cost, affinity and largest_load, added up again")
+
+
+def _letters(findings: Findings, answer: Answer, pairs: list[Pair]) -> None:
+    """Look whether everybody who is asked for reviews gets one letter, which names them and their papers."""
+    papers: dict[str, list[str]] = {}
+    for reviewer, item in pairs:
+        papers.setdefault(reviewer, []).append(item)
+    letters = answer.rows("mail", {"reviewer": "a name", "text": "a text"})
+    findings.same_rows("mail", [reviewer for reviewer, _ in letters], papers)
+    for reviewer, text in letters:
+        lacks = [name for name in (reviewer, *papers.get(reviewer, ())) if name not in text]
+        findings.expect(not lacks, f"mail, {reviewer}: the letter does not name {shown(tuple(lacks))}")
+    findings.trust("mail[].text: nothing but the names is looked at")
 
 
 def _least_load(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair], most: int) -> None:

@@ -49,11 +49,11 @@ def write(name: str, header: str, rows: list[Any]) -> str:
 
 
 def answered(command: str, words: list[str]) -> Case | None:
-    """Ask a command; None where it refuses the question."""
+    """Ask a command; None where it refuses the question, as a lottery without a selection."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         told = CliRunner().invoke(main, [command, *words, "--json"])
-    if told.exit_code == 2:
+    if told.exit_code == 2 or (told.exit_code == 1 and not told.stdout):
         return None
     if told.exception is not None and not isinstance(told.exception, SystemExit):
         raise told.exception

@@ -305,3 +305,13 @@ def test_a_ranking_turned_round_is_refuted(method: str) -> None:
     assert "the ranking goes against the scores of each reviewer and against the averages" in " ".join(
         told.stdout.split()
     )
+
+
+def test_letters_to_somebody_else_are_refuted() -> None:
+    plan = asked("plan", "reviews.csv")
+    one, other = plan["mail"][0], plan["reviews"][0]
+    one["text"] = one["text"].replace(other["item"], "p99")
+    told = verified("answer.json", "reviews.csv", answer=plan)
+    assert (told.exit_code, "does not name" in told.stdout) == (1, True)
+    one["reviewer"] = "zoe"
+    assert "mail: says zoe, which was not found" in verified("answer.json", "reviews.csv", answer=plan).stdout
