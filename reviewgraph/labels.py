@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -54,6 +55,20 @@ def natural_key(label: Label) -> tuple[Any, ...]:
 def _digits(part: str) -> tuple[int, str]:
     significant = part.lstrip("0")
     return (len(significant), significant)
+
+
+def identity(label: str) -> str:
+    """Return what labels have in common that people take for one: Unicode form, letter case and blanks do not count.
+
+    Nor do characters that nobody sees, such as a zero-width blank or a byte order mark.
+
+    >>> identity("Ann\u00a0 Lee ") == identity("\ufeffANN LEE"), identity("P1") == identity("p 1")
+    (True, False)
+    """
+    if not label.isascii():
+        composed = unicodedata.normalize("NFKC", label)
+        label = "".join(character for character in composed if unicodedata.category(character) != "Cf")
+    return " ".join(label.split()).casefold()
 
 
 def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArray, Sequence[Label]]:

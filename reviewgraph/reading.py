@@ -30,7 +30,7 @@ from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, cut, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.side.papers import say_unseen
-from reviewgraph.formats.spellings import Respelled, Spellings
+from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
 from reviewgraph.formats.systems.export import of_rows
 from reviewgraph.formats.systems.people import STUDENT
@@ -93,19 +93,21 @@ def read_reviews(
     opened
         Called with each table when it is open; its ``source`` says what it was taken for. By default nobody is.
     spellings
-        How addresses were spelled in files read before; by default there were none.
+        How labels were spelled in files read before, and what becomes of those that are alike; by default there were
+        none, and :class:`~reviewgraph.formats.spellings.Spellings` says what becomes of them.
 
     Returns
     -------
     Reviews
-        Labels are text exactly as written, but for addresses that differ from one read before in letter case alone:
-        they are taken for it, and a note counts them. The order of rows does not matter, nor that of files otherwise.
+        Labels are text exactly as written, but for addresses that differ from one read before in letter case, blanks
+        or characters that nobody sees: they are taken for it, and a note counts them. The order of rows does not
+        matter, nor that of files otherwise.
 
     Raises
     ------
     InputError
-        If a file is missing or not a table, a column is missing or ambiguous, or rows are malformed: up to ten are
-        named by file and line in one message.
+        If a file is missing or not a table, a column is missing or ambiguous, labels that are no addresses differ in
+        letter case or blanks alone, or rows are malformed: up to ten are named by file and line in one message.
     DuplicateReview
         If a pair has two scores and ``duplicates`` is ``"error"``; the message names both places.
 
@@ -126,7 +128,8 @@ def read_reviews(
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
     # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
-    declared = None if items is None else _declared(items, wanted, say)
+    known = Spellings() if spellings is None else spellings
+    declared = None if items is None else _declared(items, wanted, say, known)
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     if opened:
         for file in files:
@@ -136,7 +139,6 @@ def read_reviews(
     given = [columns_of(wanted, table.name) for table in tables]
     # Malformed rows of all files gather in one message.
     problems = Problems()
-    known = Spellings() if spellings is None else spellings
     parts: Sequence[_Part] = [
         _read_part(table, file, given[file], grades, problems, say, known) for file, table in enumerate(tables)
     ]
@@ -201,7 +203,7 @@ def _read_part(
     found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, note)
     if "score" not in found and "score" not in columns:
         _ask_score(table)
-    table = Respelled(table, [found["reviewer"]], spellings, note)
+    table = Respelled(table, {PERSON: found["reviewer"], PAPER: found["item"]}, spellings, note)
     rows = table.read(list(found.values()), problems, file)
     # From here on a cell is looked at once for each distinct text, and rows are reached through codes.
     column = dict(zip(found, rows.columns, strict=True))
@@ -420,13 +422,16 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
     return inverse(order)[codes], tuple(map(values.__getitem__, order.tolist()))
 
 
-def _declared(items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object]) -> Listing:
+def _declared(
+    items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object], spellings: Spellings
+) -> Listing:
     """Return all items."""
     from reviewgraph.formats.side import Item, Listing, read_listing
 
     if isinstance(items, str | os.PathLike):
-        return read_listing(items, columns=columns, note=note)
-    return Listing({item: Item(None, "") for item in items})
+        return read_listing(items, columns=columns, note=note, spellings=spellings)
+    labels = list(items)
+    return Listing({item: Item(None, "") for item in spellings.respelled(labels, PAPER, "items", note)})
 
 
 def _refuse_undeclared(

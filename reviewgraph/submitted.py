@@ -14,7 +14,7 @@ from reviewgraph.formats.headers import ITEM, REVIEWER, columns_of, locate
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.side.fields import ASKED_AT, SUBMITTED_AT
-from reviewgraph.formats.spellings import Respelled, Spellings
+from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, resolved
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _read(
     table: Table, columns: Mapping[str, str], names: Mapping[str, str], problems: Problems, spellings: Spellings
 ) -> Dates:
     places = locate(table.header, _ROLES, {**table.columns, **columns}, table.name, _quiet)
-    spelled = Respelled(table, [places[REVIEWER.name]], spellings, _quiet)
+    spelled = Respelled(table, {PERSON: places[REVIEWER.name], PAPER: places[ITEM.name]}, spellings, _quiet)
     rows = spelled.read(list(places.values()), problems)
     column = dict(zip(places, rows.columns, strict=True))
     submitted, asked = (

@@ -26,6 +26,7 @@ from reviewgraph.cli.options import (
     examples,
     expect_columns_used,
     given_options,
+    merge_option,
     output_option,
     read_side,
 )
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     help="All reviewers (reviewer[,load,min_load], and any columns that rules are about).",
 )
 @columns_option
+@merge_option
 @wanted_options
 @click.option("--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
 @click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")

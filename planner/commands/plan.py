@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
 
 #: Options that :func:`reviewgraph.cli.options.given_table` tells.
-TABLE_OPTIONS = ("columns", "format", "items", "scale", "lower_is_better", "duplicates")
+TABLE_OPTIONS = ("columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge")
 INSTEAD = "--to csv instead writes a table with all that each review joins, --to mail letters"
 KEEP = "to keep the plan, with all that each review joins; --to mail instead writes a letter to each reviewer"
 #: Options that a command which is offered to be typed again does not have again, beside those.

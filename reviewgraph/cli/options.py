@@ -106,11 +106,51 @@ def read_side(read: Callable[..., R], path: str, *more: Any) -> R:
     return read(path, *more, columns=given_columns(), note=say, opened=keep_system, spellings=given_spellings())
 
 
+def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Keep what becomes of labels that are alike, for :func:`given_spellings`."""
+    if value is not None:
+        from reviewgraph.cli.refusal import Refusal
+        from reviewgraph.errors import InputError
+        from reviewgraph.formats.side import read_merges
+        from reviewgraph.formats.spellings import Spellings
+
+        try:
+            merge = {"all": True, "none": False}.get(value)
+            ctx.meta[_SPELLINGS] = Spellings(read_merges(value) if merge is None else merge)
+        except InputError as error:
+            message = f"--merge {error}"
+            raise Refusal(message) from error
+    return value
+
+
+def merge_option(command: Command) -> Command:
+    """Add ``--merge`` to a command: what becomes of labels that differ in letter case, blanks and the like alone.
+
+    >>> @click.command()
+    ... @merge_option
+    ... def show(merge): ...
+    >>> [parameter.name for parameter in show.params]
+    ['merge']
+    """
+    # Eager, for callbacks of other options read files.
+    return click.option(
+        "--merge",
+        callback=_merge,
+        is_eager=True,
+        metavar="all|none|FILE",
+        help="Labels that differ in letter case, blanks or invisible characters alone: join all, none, or those of a "
+        "table (label,as). Addresses are joined; others are asked about.",
+    )(command)
+
+
 def given_spellings() -> Spellings:
-    """Return how addresses are spelled in the files that the running command has read."""
+    """Return how labels are spelled in the files that the running command has read."""
     from reviewgraph.formats.spellings import Spellings
 
-    known: Spellings = click.get_current_context().meta.setdefault(_SPELLINGS, Spellings())
+    meta = click.get_current_context().meta
+    if _SPELLINGS not in meta:
+        meta[_SPELLINGS] = Spellings()
+    known: Spellings = meta[_SPELLINGS]
     return known
 
 
@@ -143,6 +183,7 @@ _PARAMETERS = (
         show_default=True,
         help="When a reviewer has reviewed a paper twice: refuse, take the last score, or the mean.",
     ),
+    merge_option,
 )
 
 
@@ -157,7 +198,7 @@ def table_options(command: Command) -> Command:
     ... def count(reviews):
     ...     click.echo(reviews.n_reviews)
     >>> sorted(parameter.name for parameter in count.params)
-    ['columns', 'duplicates', 'format', 'items', 'lower_is_better', 'paths', 'scale']
+    ['columns', 'duplicates', 'format', 'items', 'lower_is_better', 'merge', 'paths', 'scale']
     """
 
     @functools.wraps(command)
@@ -170,12 +211,13 @@ def table_options(command: Command) -> Command:
         scale: str | None,
         lower_is_better: bool,
         duplicates: Any,
+        merge: str | None,
         **others: Any,
     ) -> Any:
         from reviewgraph.reading import read_reviews
 
         # Kept for given_table, which offers the next command with the same words.
-        typed = _as_typed(paths, columns, format, items, scale, lower_is_better, duplicates)
+        typed = _as_typed(paths, columns, format, items, scale, lower_is_better, duplicates, merge)
         click.get_current_context().meta[_KEY] = typed
         read = functools.partial(
             read_reviews,
@@ -308,6 +350,7 @@ def _as_typed(
     scale: str | None,
     lower: bool,
     duplicates: str,
+    merge: str | None,
 ) -> str:
     words = list(paths)
     if columns:
@@ -317,4 +360,5 @@ def _as_typed(
     words += ["--scale", scale] if scale else []
     words += ["--lower-is-better"] if lower else []
     words += ["--duplicates", duplicates] if duplicates != "error" else []
+    words += ["--merge", merge] if merge else []
     return shlex.join(words)

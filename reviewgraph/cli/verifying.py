@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from reviewgraph.verify.tables import Pair
 
 #: Parameters that say how tables are read.
-TABLE = {"paths", "columns", "format", "items", "scale", "lower_is_better", "duplicates"}
+TABLE = {"paths", "columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge"}
 #: Parameters that change how an answer is found, written or told, and not whether it holds.
 TELLING = {
     *("output", "to", "label", "invitation", "reporting", "html", "anonymous", "as_json", "seed", "time_limit"),
@@ -62,7 +62,7 @@ def left_aside(made: click.Context, heeded: frozenset[str]) -> list[str]:
 
 def _read(params: Mapping[str, Any]) -> Reviews:
     """Read REVIEWS as the command does."""
-    options = {name: params[name] for name in TABLE - {"paths"}}
+    options = {name: params[name] for name in TABLE - {"paths", "merge"}}
     reviews: Reviews = read_reviews(
         *params["paths"], opened=keep_system, note=say, spellings=given_spellings(), **options
     )

@@ -9,7 +9,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import Role
 from reviewgraph.formats.side.fields import PAPER, Field
 from reviewgraph.formats.side.reading import Options, read_columns
-from reviewgraph.formats.spellings import Spellings
+from reviewgraph.formats.spellings import PERSON, Spellings
 from reviewgraph.labels import encode
 
 if TYPE_CHECKING:
@@ -46,6 +46,6 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
         message = f"{path}: a header but no authors below it; expected a row for each paper and author"
         raise InputError(message)
     known, say = options.get("spellings") or Spellings(), options.get("note") or (lambda message: None)
-    author, authors = encode(known.respelled([author for author, _ in named], str(path), say))
+    author, authors = encode(known.respelled([author for author, _ in named], PERSON, str(path), say))
     item, items = encode([item for _, item in named])
     return Columns(author, item, authors, items)

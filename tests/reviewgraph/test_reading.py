@@ -102,8 +102,9 @@ def test_duplicates_name_both_places_across_files(write):
 
 
 def test_labels_are_text_exactly_as_written(write):
-    reviews = read_reviews(write("reviewer,item\nr,7\nr,007\nr, 7\nr,7.0\nr,+7\n"))
-    assert set(reviews.items) == {"7", "007", " 7", "7.0", "+7"}
+    assert set(read_reviews(write("reviewer,item\nr,7\nr,007\nr,7.0\nr,+7\n")).items) == {"7", "007", "7.0", "+7"}
+    assert set(read_reviews(write("reviewer,item\nr, 7\nr,7.0\n")).items) == {" 7", "7.0"}
+    assert "' 7' and '7' differ in blanks alone. One paper or two?" in refused(write("reviewer,item\nr, 7\nr,7\n"))
 
 
 def test_items_nobody_reviews_and_items_nobody_knows(write):
@@ -200,4 +201,9 @@ def test_what_was_assigned_and_then_scored_is_one_review(tmp_path):
 
 def test_items_that_look_like_others_are_said_to(write):
     name = write("reviewer,paper\nann,p1\nann,p2\n")
-    assert "2 of 2 match if letter case and blanks are ignored: write 'p1' as 'P1'" in refused(name, items=["P1", "P2"])
+    told = refused(name, items=["P1", "P2"])
+    assert (
+        "'p1' and 'P1' differ in letter case alone\n'p2' and 'P2' differ in letter case alone\nEach one paper or two"
+        in told
+    )
+    assert "2 of 2 match if leading zeros are ignored: write 'p1' as 'p01'" in refused(name, items=["p01", "p02"])

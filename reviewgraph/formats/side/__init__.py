@@ -19,6 +19,7 @@ from reviewgraph.formats.side.papers import Item as Item
 from reviewgraph.formats.side.papers import Listing as Listing
 from reviewgraph.formats.side.papers import read_items as read_items
 from reviewgraph.formats.side.papers import read_listing as read_listing
+from reviewgraph.formats.side.papers import read_merges as read_merges
 from reviewgraph.formats.side.papers import read_references as read_references
 from reviewgraph.formats.side.papers import read_truth as read_truth
 from reviewgraph.formats.side.reviewers import Reviewer as Reviewer

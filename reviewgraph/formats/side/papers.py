@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import TITLE
+from reviewgraph.formats.headers import TITLE, Role
 from reviewgraph.formats.problems import quote
 from reviewgraph.formats.side.fields import DEMAND, PAPER, QUALITY, TRUTH, Field
 from reviewgraph.formats.side.reading import Options, by_label, coded_of, decoded, expect_papers, expect_rows, open_side
@@ -18,6 +18,9 @@ from reviewgraph.words import LISTED, counted, listed, noun
 if TYPE_CHECKING:
     from reviewgraph.columns import Unlisted
     from reviewgraph.formats.tables import Path
+
+
+_LABEL, _AS = (Field(Role(name), str, "a label") for name in ("label", "as"))
 
 
 class Item(NamedTuple):
@@ -90,6 +93,17 @@ def _first(row: tuple[str, int | None, str | None]) -> tuple[str, bool, int, boo
     """Order the rows of an item: those with a demand first, then those with a title."""
     item, demand, title = row
     return item, demand is None, demand or 0, not title, title or ""
+
+
+def read_merges(path: Path, **options: Unpack[Options]) -> dict[str, str]:
+    """Return which label becomes which, from a file ``label,as``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`; also if a label stands twice.
+    """
+    return by_label(path, _LABEL, _AS, **options)
 
 
 def read_references(path: Path, **options: Unpack[Options]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 import numpy as np
 
 from reviewgraph.errors import InputError
+from reviewgraph.formats import spellings
 from reviewgraph.formats.headers import FILE, TITLE, columns_of, locate, named
 from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
@@ -164,8 +165,9 @@ def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Opti
     for role in roles:
         _expect_named(table, role, given, own=f"{path}{FILE}{role.name}" in options.get("columns", {}))
     found = locate(table.header, roles, {**table.columns, **given}, table.name, say, prefix=f"{path}{FILE}")
-    people = [place for role, place in found.items() if role == PERSON.role.name]
-    return Respelled(table, people, options.get("spellings") or Spellings(), say), found
+    named = {PERSON.role.name: spellings.PERSON, PAPER.role.name: spellings.PAPER}
+    places = {named[role]: place for role, place in found.items() if role in named}
+    return Respelled(table, places, options.get("spellings") or Spellings(), say), found
 
 
 def expect_papers(

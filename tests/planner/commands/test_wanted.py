@@ -55,7 +55,7 @@ def test_affinities_of_some_who_are_not_listed_are_counted_and_of_nobody_refused
     (folder / "strange.csv").write_text("item,reviewer,affinity\nP1,r1,0.5\n")
     result = run("--affinity", "strange.csv")
     assert result.exit_code == 2
-    assert "(paper 'P1'); 1 of 1 match if letter case and blanks are ignored: write 'P1' as 'p1'" in result.stderr
+    assert "strange.csv: 'P1' and 'p1' differ in letter case alone. One paper or two?" in result.stderr
 
 
 def test_files_of_affinity_add_up_by_weight(folder):

@@ -71,6 +71,7 @@ SIDES = [
             "matcher.csv",
             as_csv((), [[note_of(paper), profile(who), score / 8] for (who, paper), score in SCORES.items()]),
         ),
+        (side.read_merges, "merges.csv", as_csv(["label", "as"], [[who.upper(), who] for who in REVIEWERS])),
         (side.read_capacity, "spare.csv", as_csv(["email", "spare"], [[who, 2] for who in REVIEWERS])),
     ]
 ]

@@ -208,7 +208,7 @@ def test_addresses_are_one_whatever_their_letter_case(tmp_path: Path) -> None:
     lower.write_text((EXPORTS / place / "labconf-pcconflicts.csv").read_text("utf-8").lower(), "utf-8")
     barred = side.read_conflicts(lower, spellings=spellings, note=notes.append)
     assert {who for who, _ in pairs(barred)} & set(found.reviewers) >= {"PC.Three+conf@U3.Example"}
-    assert any("letter case does not count in addresses: 1 address read as another" in note for note in notes)
+    assert any("1 address is spelled as before, which differs in letter case alone" in note for note in notes)
 
 
 @pytest.mark.parametrize("place", EVERY)
