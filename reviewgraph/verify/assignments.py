@@ -271,6 +271,7 @@ def _close(findings: Findings, key: str, said: float, found: float, size: float)
 def _beside(findings: Findings, answer: Answer, market: Market, pairs: list[Pair]) -> None:
     """Compare what is said of a previous assignment, of a threshold, and of the worst-served papers."""
     kinds = {"reviewer": "a name", "item": "a name"}
+    _lottery(findings, answer, market)
     said = answer.get("changes", "an object", null=True)
     if findings.same("changes", said is not None, market.previous is not None) and market.previous is not None:
         findings.same(
@@ -293,6 +294,26 @@ def _beside(findings: Findings, answer: Answer, market: Market, pairs: list[Pair
         least = min(sums.values(), default=0.0)
         _close(findings, "fair.smallest.after", answer.get("smallest.after", "a number", within=said), least, least)
         findings.trust("fair: that papers cannot be served better is not computed again")
+
+
+def _lottery(findings: Findings, answer: Answer, market: Market) -> None:
+    """Add up the probabilities of each paper; what is drawn from rests on them."""
+    kinds = {"reviewer": "a name", "item": "a name", "probability": "a number"}
+    rows = answer.rows("probabilities", kinds, null=True) if "probabilities" in answer.found else None
+    if rows is None:
+        return
+    total = dict.fromkeys(market.demand, 0.0)
+    for reviewer, item, value in rows:
+        name = f"probabilities: {reviewer} on {item}"
+        if findings.expect(reviewer in market.loads and item in total, f"{name}: there is no such pair"):
+            findings.expect(market.may((reviewer, item)), f"{name} may not be")
+            findings.expect(0 <= value <= 1 + SUMS, f"{name}: {value:.9g} is no probability")
+            total[item] += value
+    for item, demand in market.demand.items():
+        near = abs(total[item] - demand) <= 1e-4 * max(demand, 1)
+        findings.expect(near, f"probabilities: those of paper {item} sum to {total[item]:.9g}, its demand is {demand}")
+    findings.check("probabilities: allowed pairs, and each paper's sum to its demand")
+    findings.trust("probabilities, draws: that no others gain more is not computed again", decisive=True)
 
 
 def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) -> None:

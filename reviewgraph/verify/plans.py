@@ -56,6 +56,7 @@ def verify_plan(answer: Answer, rules: Rules, target: str, *, named: bool) -> Fi
     if status == "chosen":
         findings.same("target", asked, None)
         findings.same("lower_bound", answer.get("lower_bound", "a whole number"), 0)
+        _letters(findings, answer, [pair for pair in pairs if pair not in set(rules.fixed)])
         findings.trust("status chosen: that these reviews gain most is not computed again", decisive=True)
         return findings
     if named:
@@ -64,6 +65,7 @@ def verify_plan(answer: Answer, rules: Rules, target: str, *, named: bool) -> Fi
         findings.expect(False, f"target: there is no level {asked!r}")
     if not findings.wrong:
         _claims(findings, answer, Case(rules, asked), status, pairs)
+        _letters(findings, answer, [pair for pair in pairs if pair not in set(rules.fixed)])
     return findings
 
 
@@ -107,7 +109,6 @@ def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair])
     findings.same("cost", answer.get("cost", "a number"), float(sum(costs)))
     total = None if rules.best is None else float(sum(rules.value.get(pair, rules.default) for pair in pairs))
     findings.same("affinity", answer.get("affinity", "a number", null=True), total)
-    _letters(findings, answer, [pair for pair in pairs if pair not in set(rules.fixed)])
     most = max(Counter(reviewer for reviewer, _ in pairs).values(), default=0)
     findings.same("largest_load", answer.get("largest_load", "a whole number"), most)
     _least_load(findings, answer, rules, pairs, most)

@@ -315,3 +315,15 @@ def test_letters_to_somebody_else_are_refuted() -> None:
     assert (told.exit_code, "does not name" in told.stdout) == (1, True)
     one["reviewer"] = "zoe"
     assert "mail: says zoe, which was not found" in verified("answer.json", "reviews.csv", answer=plan).stdout
+
+
+def test_a_lottery_that_was_forged_is_refuted() -> None:
+    Path("papers.csv").write_text("item\np1\np2\np3\np4\n")
+    Path("people.csv").write_text("reviewer\na\nb\nc\nd\n")
+    words = ["--items", "papers.csv", "--reviewers", "people.csv", "--demand", "2", "--load", "3", "--target", "none"]
+    words += ["--max-probability", "0.8"]
+    answer = asked("assign", *words)
+    assert verified("answer.json", *words).exit_code == 4
+    answer["probabilities"][0]["probability"] += 0.1
+    told = verified("answer.json", *words, answer=answer)
+    assert (told.exit_code, "probabilities: those of paper" in told.stdout) == (1, True)
