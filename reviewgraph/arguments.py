@@ -24,6 +24,8 @@ R = TypeVar("R")
 
 #: Whole numbers are counts and codes of 64 bits.
 LARGEST = 2**63 - 1
+#: Affinities and costs beyond this are refused: their sums could exceed double precision.
+BEYOND = 1e301
 
 
 class Kind(NamedTuple):
@@ -191,6 +193,30 @@ def as_numbers(name: str, values: Any) -> FloatArray:
     except (TypeError, ValueError, OverflowError) as error:
         message = f"{name}: expected numbers, found something else ({error})"
         raise InputError(message) from error
+
+
+def check_magnitude(name: str, values: Any) -> None:
+    """Refuse numbers beyond :data:`BEYOND`: sums and differences of what is within are finite. NaN passes.
+
+    Raises
+    ------
+    InputError
+        If some are beyond.
+
+    Examples
+    --------
+    >>> check_magnitude("affinity", [1.0, float("nan")])
+    >>> check_magnitude("affinity", [1.0, -1e308])
+    Traceback (most recent call last):
+    reviewgraph.errors.InputError: affinity: expected numbers up to 1e+301, found -1e+308; use a smaller unit
+    """
+    import numpy as np
+
+    numbers = np.ravel(values)
+    beyond = numbers[np.abs(numbers) > BEYOND]
+    if beyond.size:
+        message = f"{name}: expected numbers up to {BEYOND:g}, found {beyond[0]:g}; use a smaller unit"
+        raise InputError(message)
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:

@@ -294,7 +294,7 @@ def split_rows(pairs: Iterable[tuple[Any, ...]]) -> tuple[list[Any], list[Any], 
     known = np.array([y is not None for y in score], np.bool_)
     try:
         values = np.array([0.0 if y is None else float(y) for y in score], np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         message = f"pairs: expected a number or None as the score, found something else ({error})"
         raise InputError(message) from error
     return [row[0] for row in rows], [row[1] for row in rows], values, known

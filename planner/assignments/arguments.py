@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from planner.assignments.model.levels import AIMS
+from reviewgraph.arguments import check_magnitude
 from reviewgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -59,9 +60,11 @@ def check_numbers(
         if value is not None and not math.isfinite(value):
             message = f"{name}: expected a finite number, found {value!r}"
             raise InputError(message)
+        check_magnitude(name, math.nan if value is None else value)
     if per_change is not None and not 0 <= per_change < math.inf:
         message = f"per_change: expected a finite number, 0 or more, found {per_change!r}"
         raise InputError(message)
+    check_magnitude("per_change", per_change or 0.0)
 
 
 def check_together(change: dict[str, bool], lots: dict[str, bool], fair: dict[str, bool]) -> None:

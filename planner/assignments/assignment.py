@@ -139,24 +139,37 @@ class Assignment(Pictured):
             return replace(self, status=AssignmentStatus.INFEASIBLE, affinity_unconstrained=math.nan, explanation=why)
         return replace(self, status=AssignmentStatus.BEST_EFFORT, shortage=shortage)
 
+    def _merit(self) -> tuple[object, ...]:
+        """Return what makes an assignment better than another, first things first, the larger the better."""
+        few = tuple(-count for count in self.concerned.counts)
+        scores = np.bincount(self.reviews.item, self.affinities, self.reviews.n_items)
+        served = tuple(np.sort(scores).tolist()) if self.fairness is not None and self.fairness.way else ()
+        worth = self.affinity + self.rewards - self.concerned.paid
+        return self.status.reached, self.reviews.n_reviews, few, served, worth
+
     def or_better(self, stricter: Assignment) -> Assignment:
         """Return this assignment, or that of a stricter problem if it does more; its bounds are those of this one."""
-        does, other = (
-            (found.status.reached, found.reviews.n_reviews, found.affinity + found.rewards)
-            for found in (self, stricter)
-        )
-        if other <= does:
+        if stricter._merit() <= self._merit():
             return self
         kept = stricter.kept
         if kept is not None and self.kept is not None:
             kept = replace(kept, affinity=max(kept.affinity, self.kept.affinity), bound=self.kept.bound)
-        status = AssignmentStatus.FEASIBLE if stricter.status.reached else stricter.status
         authors = stricter.authors
         if authors is not None and self.authors is not None:
             authors = replace(authors, affinity=max(authors.affinity, self.authors.affinity), bound=self.authors.bound)
-        best, least = self.affinity_unconstrained, self.least_loss
-        stricter = replace(stricter, affinity_unconstrained=best, least_loss=least)
-        return replace(stricter, status=status, kept=kept, authors=authors)
+        fairness = stricter.fairness
+        if fairness is not None and self.fairness is not None:
+            fairness = fairness.under(self.fairness)
+        return replace(
+            stricter,
+            status=AssignmentStatus.FEASIBLE if stricter.status.reached else stricter.status,
+            affinity_unconstrained=self.affinity_unconstrained,
+            least_loss=self.least_loss,
+            concerned=stricter.concerned.under(self.concerned),
+            kept=kept,
+            authors=authors,
+            fairness=fairness,
+        )
 
     randomised: Randomised | None = None
 

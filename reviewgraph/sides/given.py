@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from reviewgraph.arguments import LABELS, refuse
+from reviewgraph.arguments import LABELS, as_numbers, refuse
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER, Role, locate, normalise
@@ -194,11 +194,7 @@ def _codes(column: Sequence[Any]) -> tuple[IntArray, tuple[Label, ...]]:
 
 
 def _numbers(values: Iterable[Any], name: str) -> FloatArray:
-    try:
-        return np.array(list(values), np.float64)  # None becomes NaN
-    except (TypeError, ValueError) as error:
-        message = f"{name}: expected numbers, found something else ({error})"
-        raise InputError(message) from error
+    return as_numbers(name, list(values))  # None becomes NaN
 
 
 def _rows(given: Any, name: str, expected: str, size: int) -> list[Any]:

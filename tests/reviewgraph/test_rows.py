@@ -13,3 +13,8 @@ from reviewgraph import InputError, Reviews
 def test_codes_are_whole_numbers(codes: Any) -> None:
     with pytest.raises(InputError, match="item: expected codes, whole numbers from 0 on"):
         Reviews.from_codes([0], codes, reviewers=["ann"], items=["p1", "p2"])
+
+
+def test_whole_scores_beyond_double_precision_are_refused() -> None:
+    with pytest.raises(InputError, match="too large"):
+        Reviews.from_pairs([("a", "p", 10**400)])

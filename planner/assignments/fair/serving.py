@@ -14,7 +14,7 @@ made only where both papers have as much as before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from planner.assignments.fair.ways import Way
     from planner.assignments.model.problem import Problem
+    from planner.assignments.model.state import Network
     from planner.assignments.steps.linking import Linker
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
@@ -62,6 +63,8 @@ class Fair:
         Found on the way: whether the sorted scores before the level are proved the best possible.
     lost
         Found on the way: affinity given up for fairness.
+    guards
+        Found on the way: least scores under which the level was sought, the strictest first, shape (N,) each.
     """
 
     problem: Problem
@@ -72,6 +75,7 @@ class Fair:
     impossible: bool = False
     proved: bool = False
     lost: float = 0.0
+    guards: list[IntArray] = field(default_factory=list)
 
     def serve(self, linker: Linker, best: BoolArray) -> None:
         """Make an assignment fair, or find out that a floor is impossible; ``best`` is the most affinity there is."""
@@ -96,17 +100,23 @@ class Fair:
         """Bring a fair assignment to the level, under the strictest guard that allows it."""
         net = linker.net
         net.floored[0] = True
-        for guard in self._guards(panel_scores(net)):
+        self.guards = self._guards(panel_scores(net))
+        for guard in self.guards:
             net.floor[:] = guard
             barred = ~net.locked & ~net.assigned & ~allowed(net, guard, self.problem.demand)
             net.locked[barred] = True
             reached = within_reach(linker.core) and linker.link()
             net.locked[barred] = False
-            if reached and self.way is not None:
-                net.floor[:] = np.where(self.problem.served, panel_scores(net), NO_FLOOR)
+            if reached:
+                self.keep(net)
             if reached or linker.clock.over():
                 return reached
         return False
+
+    def keep(self, net: Network) -> None:
+        """Let no paper lose anything from here on, where a fair way is asked for."""
+        if self.way is not None:
+            net.floor[:] = np.where(self.problem.served, panel_scores(net), NO_FLOOR)
 
     def result(self, assigned: BoolArray) -> Fairness:
         """Sum up an assignment."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph.results import Status
@@ -116,8 +116,36 @@ class Concerned(NamedTuple):
         Affinity that they cost before any level: the most without them less the most with them.
     changes, below
         The changes of a previous assignment, and the pairs below the threshold; None where not asked for.
+    counts
+        Number of pairs of each kind that is to be few before any affinity, the first kind first.
+    paid
+        Affinity that the changed pairs count, where each has a price.
     """
 
     lost: float = 0.0
     changes: Changes | None = None
     below: Below | None = None
+    counts: tuple[int, ...] = ()
+    paid: float = 0.0
+
+    def under(self, wider: Concerned) -> Concerned:
+        """Return the same with what is proved of a wider problem: fewest pairs, and the affinity lost for them.
+
+        Pairs that only the stricter problem leaves out for want of an affinity are dropped by choice. Where nothing is
+        known of the wider problem no changes are proved necessary, and no pairs below the threshold.
+        """
+        changes, below = self.changes, self.below
+        few = 0 if wider.below is None else wider.below.fewest
+        if below is not None:
+            below = below._replace(fewest=few)
+        if changes is not None:
+            # Fewest changes are proved among the assignments with fewest pairs below the threshold.
+            least = below is None or len(below.pairs) == few
+            proved = wider.changes.fewest if wider.changes is not None and least else None
+            dropped = (pair._replace(reason=_CHOSEN.get(pair.reason, pair.reason)) for pair in changes.dropped)
+            changes = replace(changes, dropped=tuple(dropped), fewest=proved)
+        return self._replace(lost=wider.lost, changes=changes, below=below)
+
+
+#: What the reason of a dropped pair is where pairs without an affinity may be assigned.
+_CHOSEN = {Reason.UNSCORED: Reason.CHOICE}

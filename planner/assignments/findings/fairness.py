@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,6 +46,17 @@ class Fairness:
     proved: bool
     lost: float
     below: tuple[Label, ...] = ()
+
+    def under(self, wider: Fairness) -> Fairness:
+        """Return the same beside what is known of a wider problem: scores by affinity alone, and the bound."""
+        at_most = None if wider.at_most is None else max(wider.at_most, self.smallest[1])
+        return replace(
+            self,
+            smallest=(wider.smallest[0], self.smallest[1]),
+            worst_tenth=(wider.worst_tenth[0], self.worst_tenth[1]),
+            at_most=at_most,
+            proved=False,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""

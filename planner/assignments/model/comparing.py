@@ -74,10 +74,15 @@ def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lo
     if problem.concerns is None:
         return Concerned()
     # Fewest changes are proved among the assignments with fewest pairs below the threshold.
-    below, *changed = fewest
-    proved = changed[0] if changed and problem.concerns.counts(assigned)[0] == below else None
+    below, *rest = fewest
+    proved = rest[0] if rest and problem.concerns.counts(assigned)[0] == below else None
+    changed = int((problem.concerns.changed & assigned).sum())
     return Concerned(
-        lost, _changes(problem, problem.concerns, assigned, proved), _below(problem, problem.concerns, assigned, below)
+        lost,
+        _changes(problem, problem.concerns, assigned, proved),
+        _below(problem, problem.concerns, assigned, below),
+        problem.concerns.counts(assigned),
+        changed * (problem.concerns.per_change or 0.0),
     )
 
 

@@ -17,6 +17,7 @@ from planner.assignments.wishes.pairs import LISTS, codes_of
 from planner.assignments.wishes.rivals import rivals_of
 from planner.assignments.wishes.written import Authors
 from planner.panels.groups import merged, ruled_by, rules_of, short_forms
+from reviewgraph.arguments import check_magnitude
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER
 from reviewgraph.formats.side.fields import DEMAND, LOAD, MIN_LOAD
@@ -104,6 +105,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     if not np.isfinite(scored.affinity).all():
         message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
         raise InputError(message)
+    check_magnitude("affinity", scored.affinity)
     # From here on a pair is one number, item * M + reviewer, newcomers of the first phase included.
     scored, old = _with_first_phase(scored, pairs_of(wishes.phase_one, "phase_one"))
     N, M = len(scored.items), len(scored.reviewers)

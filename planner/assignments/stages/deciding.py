@@ -14,6 +14,7 @@ import numpy as np
 
 from planner.assignments.teams.programme import improved, programme_of, solve
 from planner.assignments.teams.rows import Rows
+from planner.assignments.wishes.floors import NO_FLOOR, whole_values
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
+#: Bits of a score that are left out where solvers are asked for it.
+COARSE = 16
 #: Pairs that are not given up to which it is tried, programmes solved, and cuts made of each answer.
 MOST_PAIRS, ROUNDS, CUTS = 64, 200, 24
 #: Seconds that one programme may take.
@@ -36,7 +39,9 @@ class Decided(NamedTuple):
     proved: bool
 
 
-def decide(problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survive: bool) -> Decided:
+def decide(
+    problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survive: bool, least: IntArray | None = None
+) -> Decided:
     """Find the best assignment at a level, or prove that there is none; where that takes too long, neither.
 
     Parameters
@@ -49,6 +54,9 @@ def decide(problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survi
         When to end.
     survive
         Whether the level must hold after any one reviewer drops out, too, or what the aim asks to be lost.
+    least
+        Shape (N,): the least score of each paper, in whole units of affinity, less what rounding takes; None asks for
+        nothing.
     """
     unsettled = Decided(None, False)
     if np.count_nonzero(~problem.given) > MOST_PAIRS:
@@ -56,6 +64,8 @@ def decide(problem: Problem, aim: Aim, chosen: BoolArray, clock: Clock, *, survi
     programme = programme_of(problem, chosen, np.ones(problem.n_items, np.bool_))
     if programme is None:
         return unsettled
+    if least is not None:
+        programme = programme._replace(rows=(*programme.rows, _least_scores(problem, programme.pairs, least)))
     level = _Level(problem, aim, programme.pairs, survive)
     if level.holds(chosen[programme.pairs]):
         return Decided(chosen, True)
@@ -85,6 +95,20 @@ def _rows(cuts: list[IntArray]) -> Rows:
     size = [cut.size for cut in cuts]
     row, column, low = np.repeat(np.arange(len(cuts)), size), np.concatenate(cuts), np.ones(len(cuts), np.int64)
     return Rows(row, column, low, np.array(size, np.int64).clip(1), np.ones(row.size, np.int64))
+
+
+def _least_scores(problem: Problem, pairs: IntArray, least: IntArray) -> Rows:
+    """Ask for the least score of each paper that has one, in units that solvers count exactly."""
+    value = whole_values(problem.affinity)
+    given = np.bincount(problem.item[problem.given], value[problem.given], problem.n_items).astype(np.int64)
+    asked = np.flatnonzero(least > NO_FLOOR // 2)
+    row = np.full(problem.n_items, -1)
+    row[asked] = np.arange(asked.size)
+    column = np.flatnonzero(row[problem.item[pairs]] >= 0)
+    # Rounding may take half a unit from each review.
+    low = ((least - given)[asked] >> COARSE) - problem.demand[asked]
+    weight = np.rint(value[pairs[column]] / 2.0**COARSE).astype(np.int64)
+    return Rows(row[problem.item[pairs[column]]], column, low, np.full(asked.size, 1 << 40), weight)
 
 
 class _Level:

@@ -156,8 +156,12 @@ class Run(Ends):
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
         if apart and not self.best_effort:
             return self.infeasible(apart)
-        if not reached and self.fair is None:
-            reached = self._decided(linker, survive=False)
+        # What cannot be said of the best reviewers in rows is left to the search.
+        for least in [None] if self.fair is None else self.fair.guards:
+            if not reached and self.problem.floors.best is None:
+                reached = self._decided(linker, survive=False, least=least)
+                if reached and self.fair is not None:
+                    self.fair.keep(core.net)
         critical = None
         if reached and decided:
             linker.release(lambda pairs: core.holds_after(pairs, core.total))
@@ -173,13 +177,13 @@ class Run(Ends):
             self.least_loss = 0.0
         return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
 
-    def _decided(self, linker: Linker, *, survive: bool) -> bool:
+    def _decided(self, linker: Linker, *, survive: bool, least: IntArray | None = None) -> bool:
         """Leave the search's word for that of an exact method, where few pairs are allowed; whether the level holds."""
         core = linker.core
         if survive and self.aim.may_survive and why_counted(self.problem, self.aim):
             self.proved = True
             return False
-        found = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive)
+        found = decide(self.problem, self.aim, core.net.assigned.copy(), self.clock, survive=survive, least=least)
         self.proved = found.proved
         if found.chosen is None:
             return False

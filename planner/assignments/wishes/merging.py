@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.assignments.wishes.pairs import Scored, scored_pairs
-from reviewgraph.arguments import NUMBER, checked, refuse
+from reviewgraph.arguments import NUMBER, check_magnitude, checked, refuse
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.labels import encode
@@ -92,7 +92,9 @@ def _tables(given: Iterable[tuple[Any, float]]) -> list[tuple[Scored, float]]:
         if not math.isfinite(weight):
             message = f"affinities: expected a finite weight for each table, found {weight!r}"
             raise InputError(message)
-        tables.append((scored_pairs(table, None, None), float(weight)))
+        scored = scored_pairs(table, None, None)
+        check_magnitude("affinities", float(weight) * float(np.abs(scored.affinity).max(initial=0.0)))
+        tables.append((scored, float(weight)))
     return tables
 
 

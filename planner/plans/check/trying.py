@@ -19,18 +19,21 @@ class TooMany(Exception):
     """The sets are too many to be tried."""
 
 
-def smallest_cost(case: Case, most: int) -> float | None:
+def smallest_cost(case: Case, most: int) -> int | None:
     """Return the cost of the cheapest set of at most ``most`` reviews that reaches the level; None if none does.
+
+    Costs are counted in the whole units in which plans are proved to be the cheapest.
 
     Raises
     ------
     TooMany
         If more than :data:`TABLES` tables would have to be looked at.
     """
-    best: list[float] = []
+    best: list[int] = []
+    unit = case.rules.cost.unit
 
     def note(chosen: list[Pair]) -> bool:
-        cost = sum(case.rules.cost_of(j, i) for j, i in chosen)
+        cost = sum(round(case.rules.cost_of(j, i) / unit) for j, i in chosen)
         best[:] = [min([*best, cost])]
         return not case.rules.cost
 

@@ -232,8 +232,9 @@ def _check_cheapest(plan: Plan, case: Case) -> None:
         cheapest = smallest_cost(case, len(new)) if len(new) <= TRIED_UP_TO else None
     except TooMany:
         return
-    if cheapest is not None and cheapest < sum(case.rules.cost_of(j, i) for j, i in new) - 1e-9:
-        _fail(f"called optimal, and a plan of cost {cheapest:g} beside the fixed reviews exists")
+    unit = case.rules.cost.unit
+    if cheapest is not None and cheapest < sum(round(case.rules.cost_of(j, i) / unit) for j, i in new):
+        _fail(f"called optimal, and a plan of cost {cheapest * unit:g} beside the fixed reviews exists")
 
 
 def _new(plan: Plan) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reviewgraph.arguments import check_magnitude
 from reviewgraph.arrays import occurs
 from reviewgraph.errors import InputError
 from reviewgraph.formats.side.fields import AFFINITY, COST
@@ -136,7 +137,11 @@ def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min
         if min_affinity is not None:
             message = "min_affinity: expected affinities with it, found none; give affinity, or leave the floor out"
             raise InputError(message)
-        return Prices() if cost is None else Prices(*_by_code(table, numbered_pairs(cost, "cost", COST.role), "cost"))
+        if cost is None:
+            return Prices()
+        code, value = _by_code(table, numbered_pairs(cost, "cost", COST.role), "cost")
+        # What no pair costs must not set the unit of the costs that there are.
+        return Prices(code, value, float(value.max(initial=0.0)) if _all_priced(table, code) else 1.0)
     pairs = numbered_pairs(affinity, "affinity", AFFINITY.role)
     if cost is not None and numbered_pairs(cost, "cost", COST.role).reviewer.size:
         message = "cost and affinity: expected one of the two, found both; affinity is a preference as costs are"
@@ -148,12 +153,19 @@ def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min
     return Prices(code, value, 0.0, max(0.0, float(value.max(initial=0.0))), min_affinity)
 
 
+def _all_priced(table: Reviews, code: IntArray) -> bool:
+    """Whether every pair that could be planned is among some codes, which are distinct."""
+    there = np.unique(table.reviewer * table.n_items + table.item)
+    return bool(there.size + np.count_nonzero(~occurs(code, there)) == table.n_reviewers * table.n_items)
+
+
 def _by_code(table: Reviews, pairs: Columns, name: str) -> tuple[IntArray, FloatArray]:
     """Return the known pairs that have a number, ascending, and their numbers."""
     value = np.asarray(pairs.score, np.float64)
     if np.isinf(value).any():
         message = f"{name}: expected finite numbers (none, or NaN, where there is none), found an infinite one"
         raise InputError(message)
+    check_magnitude(name, value)
     j, i = match_pairs(pairs, table.reviewer_code, table.item_code, name)
     known = (j >= 0) & (i >= 0) & ~np.isnan(value)
     code = j[known] * table.n_items + i[known]

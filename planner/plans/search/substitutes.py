@@ -120,15 +120,20 @@ def _may_gain(task: Task, load: IntArray, reviewer: int) -> bool:
 def _better(task: Task, pairs: IntArray, place: int, load: IntArray) -> tuple[int, int] | None:
     """Find a cheaper stand-in, or one as cheap for a reviewer with the largest load whose own stays below it."""
     reviewer, item = int(pairs[place, 0]), int(pairs[place, 1])
-    now, most = task.constraints.cost_of(reviewer, item), int(load.max())
+    now, most = _price(task, reviewer, item), int(load.max())
     for other in substitutes(task, pairs, place):
-        price = task.constraints.cost_of(*other)
+        price = _price(task, *other)
         lighter = load[reviewer] == most and load[other[0]] + 1 < most
-        if price < now - 1e-12 or (price <= now and lighter):
+        if price < now or (price == now and lighter):
             return other
         if price > now:
             break
     return None
+
+
+def _price(task: Task, reviewer: int, item: int) -> int:
+    """Return the cost of a pair in the whole units of solvers, so that no rounding of a cost counts."""
+    return int(task.constraints.cost.whole(np.array([reviewer * task.n_items + item]))[0])
 
 
 def by_testing(target: Target, task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:

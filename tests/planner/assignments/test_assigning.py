@@ -547,3 +547,28 @@ def test_the_price_is_at_least_what_is_said(seed):
     loss = result.affinity_unconstrained - best
     assert result.least_loss <= loss + 1e-9
     assert result.affinity <= best + 1e-9
+
+
+BEYOND = {("a", "p"): 1e308, ("b", "p"): 1e308, ("a", "q"): -1e308, ("b", "q"): 1.0}
+
+
+@pytest.mark.parametrize(
+    ("affinity", "options"),
+    [
+        (BEYOND, {}),
+        (BEYOND, {"target": "none", "fair": "leximin"}),
+        (BEYOND, {"target": "none", "max_probability": 0.7}),
+        (np.full((2, 2), 1e308), {}),
+        ({**BEYOND, ("a", "p"): 10**400}, {}),
+        (dict.fromkeys(BEYOND, 1.0), {"min_affinity": 1e308}),
+        (dict.fromkeys(BEYOND, 1.0), {"per_change": 1e308, "previous": [("a", "p")]}),
+    ],
+)
+def test_numbers_whose_sums_overflow_are_refused(affinity, options):
+    with pytest.raises(InputError, match=r"^(affinity|min_affinity|per_change): expected numbers"):
+        assign(affinity, demand=1, load=2, **options)
+
+
+def test_numbers_just_within_are_summed():
+    result = assign({pair: value / 1e8 for pair, value in BEYOND.items()}, demand=1, load=2, target="none")
+    assert (result.status, result.affinity) == ("optimal", 1e300)

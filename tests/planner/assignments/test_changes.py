@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from planner import assign
+from planner.assignments.assignment import AssignmentStatus
 from planner.assignments.findings.changed import Reason
 from planner.assignments.words.page import page
 from reviewgraph.columns import Columns
@@ -236,3 +239,43 @@ def test_the_order_of_previous_pairs_does_not_matter(asked, random):
 def test_malformed_concerns_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         assign(np.ones((4, 4)), demand=2, load=2, **options)
+
+
+@pytest.mark.parametrize("seed", [41, 42, 64, 118, 180])
+def test_pairs_without_an_affinity_make_no_more_changes_necessary(seed):
+    """Where the first answer is not proved, scored pairs alone are tried: what they make necessary is no bound."""
+    rng = np.random.default_rng(seed)
+    n, m, demand = (int(rng.integers(*ends)) for ends in ((3, 5), (3, 6), (1, 3)))
+    everyone = [(f"r{j}", f"p{i}") for j in range(m) for i in range(n)]
+    scored = {pair: float(rng.integers(0, 4)) for pair in everyone if rng.random() < 0.7}
+    market = {
+        "affinity": scored,
+        "demand": {f"p{i}": demand for i in range(n)},
+        "load": {f"r{j}": int(rng.integers(2, 4)) for j in range(m)},
+    }
+    previous = [pair for pair in everyone if rng.random() < 0.4]
+    options = {"previous": previous, "min_affinity": 1.5 if seed % 2 else None}
+    result = call(market, allow_unscored=True, target=("double", "connected")[seed // 6 % 2], **options)
+    every = market | {"affinity": dict.fromkeys(everyone, 0.0) | scored}
+    below, changed, _ = naive_changes.best_of(every, previous=previous, threshold=options["min_affinity"])
+    assert result.status == "feasible"
+    assert result.changes.fewest is None or result.changes.fewest <= changed <= len(result.changes.new)
+    if result.below is not None:
+        assert result.below.fewest <= below <= len(result.below.pairs)
+    assert not any(drop.reason == "unscored" for drop in result.changes.dropped)
+
+
+def test_fewer_changes_are_better_than_more_affinity():
+    affinity = {("a", "p"): 1.0, ("b", "p"): 2.0}
+    kept, changed = (
+        replace(
+            assign(affinity, demand=1, load=1, target="none", previous=[("a", "p")], fixed=fixed),
+            status=AssignmentStatus.FEASIBLE,
+        )
+        for fixed in ((), [("b", "p")])
+    )
+    assert kept.affinity < changed.affinity
+    assert kept.or_better(changed) is kept
+    better = changed.or_better(kept)
+    assert better.affinity == kept.affinity
+    assert better.changes.fewest == 1  # the bound of the problem at hand, whatever another one proves

@@ -433,3 +433,32 @@ def test_papers_without_any_reviewer_are_infeasible(target: Any) -> None:
 )
 def test_the_least_waste(usable: list[int], needed: int, waste: int | None) -> None:
     assert least_waste(np.array([3, 0, 1]), np.array(usable), needed) == waste
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e12])
+@given(cases(), st.sampled_from(TARGETS), st.integers(0, 2**20))
+@settings(max_examples=40, deadline=None)
+def test_the_unit_of_costs_changes_no_plan(unit: float, case: Case, target: Any, seed: int) -> None:
+    """Every pair has a cost of its own, so what unlisted pairs cost must not count."""
+    rng, everyone = np.random.default_rng(seed), range(len(case.naive()[0]))
+    cost = {(j, i): float(rng.integers(1, 9)) for j in everyone for i in range(case.reviews.n_items)}
+    plan, scaled = (
+        plan_extra_reviews(
+            case.reviews, target, **{**case.options, "cost": {pair: by * price for pair, price in cost.items()}}
+        )
+        for by in (1.0, unit)
+    )
+    verify_plan(scaled)
+    assert (scaled.status, scaled.pairs.tolist()) == (plan.status, plan.pairs.tolist())
+    expected = naive_plans.smallest_plan(*case.naive()[:-1], cost, target, most_sets=3_000)
+    if expected is not None and expected != "too many":
+        assert (plan.status, plan.count, plan.cost) == ("optimal", *expected)
+
+
+@pytest.mark.parametrize("number", [1e308, 10**400])
+@pytest.mark.parametrize("name", ["cost", "affinity"])
+def test_numbers_whose_sums_overflow_are_refused(name: str, number: float) -> None:
+    reviews = Reviews.from_pairs([("a", "p"), ("b", "q")])
+    values: dict[str, Any] = {name: {("a", "q"): number, ("b", "p"): -1e308}}
+    with pytest.raises(InputError, match=f"^{name}: expected numbers"):
+        plan_extra_reviews(reviews, **values)
