@@ -38,7 +38,7 @@ import pyarrow.parquet
 ROOT = Path(__file__).parents[1]
 #: Exit statuses that docs/reference/command.md names, and the ends by signals; but 70, which no
 #: fault may cause, and 1, which only a search that is ended early may have.
-STATUSES = {0, 2, 130, 141, -signal.SIGKILL, -signal.SIGTERM}
+STATUSES = {0, 2, 4, 130, 141, -signal.SIGKILL, -signal.SIGTERM}
 SEARCHES = ("plan", "assign")
 #: Seconds after which a run counts as hanging.
 PATIENCE = 300

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 #: Reasons that are listed before the rest is only counted.
 LISTED = 10
+#: Exit status of each outcome.
+STATUS = {"holds": 0, "refuted": 1, "not_refuted": 4}
+WORDS = {"holds": "holds", "refuted": "refuted", "not_refuted": "not refuted"}
 
 
 @click.command(
@@ -35,7 +38,7 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
 
     REVIEWS and OPTIONS are those of the command that made it, word for word; what it wrote is not written again. Plain
     code of its own looks at the answer, says what it checked and what it took on trust. Exit status 0: it holds; 1: it
-    does not, with the first reasons.
+    is refuted, with the first reasons; 4: it is not refuted, but what it rests on was taken on trust.
     """
     answer, command = _made_by(path)
     with _as_asked(path, command, answer.command, list(words), ctx.parent) as made:
@@ -44,8 +47,8 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
             print_json(findings.to_dict())
         else:
             show(_page(path, findings))
-    if not findings.holds:
-        ctx.exit(1)
+    if status := STATUS[findings.outcome]:
+        ctx.exit(status)
 
 
 @refusing
@@ -82,6 +85,8 @@ def _findings(made: click.Context, answer: Answer) -> Findings:
 
     verifier = VERIFIERS[answer.command]
     findings = verifier.run(made, answer)
+    if answer.unseen:
+        findings.trust(f"not looked at: {', '.join(answer.unseen)}")
     for option in left_aside(made, verifier.heeded):
         findings.trust(f"{option}: what it asks for is not looked at")
     return findings
@@ -89,12 +94,15 @@ def _findings(made: click.Context, answer: Answer) -> Findings:
 
 def _page(path: str, findings: Findings) -> str:
     """Return what was found, the verdict first."""
-    if findings.holds:
-        lines = [f"{path}: holds."]
-    else:
-        more = len(findings.wrong) - LISTED
-        lines = [f"{path}: does not hold.", *(f"  {reason}" for reason in findings.wrong[:LISTED])]
-        lines += [f"  ... and {more} more"] if more > 0 else []
-    for heading, said in (("Checked:", findings.checked), ("Taken on trust:", findings.trusted)):
+    more = len(findings.wrong) - LISTED
+    lines = [f"{path}: {WORDS[findings.outcome]}.", *(f"  {reason}" for reason in findings.wrong[:LISTED])]
+    lines += [f"  ... and {more} more"] if more > 0 else []
+    beside = [words for words in findings.trusted if words not in findings.undecided]
+    told = {
+        "Not looked at, and the answer rests on it:": findings.undecided,
+        "Checked:": findings.checked,
+        "Taken on trust:": beside,
+    }
+    for heading, said in told.items():
         lines += ["", heading, *(f"  {words}" for words in said)] if said else []
     return "\n".join(lines)

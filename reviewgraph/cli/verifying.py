@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reviewgraph.cli.duties import read_duties, read_gone
+from reviewgraph.cli.duties import read_duties, read_gone_and_late
 from reviewgraph.cli.options import given_spellings, keep_system, read_side
 from reviewgraph.cli.output import Refusal, say
 from reviewgraph.formats import side
@@ -17,6 +17,7 @@ from reviewgraph.sides.leaving import without_gone
 from reviewgraph.verify.assignments import Market, verify_assignment
 from reviewgraph.verify.calibrations import LSC, POSTERIOR, verify_calibration
 from reviewgraph.verify.checks import Duties, verify_check
+from reviewgraph.verify.fits import CLASSES
 from reviewgraph.verify.panels import AT_LEAST, AT_MOST, REWARD, PanelRule, panel_rule
 from reviewgraph.verify.plans import verify_plan
 from reviewgraph.verify.rules import Rules
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from reviewgraph.columns import Columns
     from reviewgraph.reviews import Reviews
+    from reviewgraph.sides.leaving import Gone
     from reviewgraph.verify.answers import Answer
     from reviewgraph.verify.findings import Findings
     from reviewgraph.verify.tables import Pair
@@ -85,12 +87,19 @@ def numbers_in(columns: Columns) -> dict[Pair, float]:
 
 def _check(made: click.Context, answer: Answer) -> Findings:
     params = made.params
-    reviews = without_gone(_read(params), read_gone(params["gone"]))
+    _, reviews, _ = _left(params)
     given = read_duties(*(params[name] for name in ("items", "conflicts", "reviewers", "load", "demand")))
     table = table_of(reviews)
     conflicts = set(pairs_in(given["conflicts"])) if "conflicts" in given else None
     limits = [_limits(given.get(key), names) for key, names in (("load", table.reviewers), ("demand", table.items))]
     return verify_check(answer, table, Duties(conflicts, *limits))
+
+
+def _left(params: Mapping[str, Any]) -> tuple[Reviews, Reviews, Gone | None]:
+    """Return the reviews, those that are left without people who are gone, and who they are."""
+    reviews = _read(params)
+    gone = read_gone_and_late(reviews, params["gone"], params["gone_after"])
+    return reviews, reviews if gone is None else without_gone(reviews, gone), gone
 
 
 def _limits(given: Any, names: tuple[str, ...]) -> dict[str, int] | None:
@@ -115,15 +124,19 @@ def _targets(made: click.Context) -> list[str]:
 
 def _rules(params: Mapping[str, Any]) -> Rules:
     """Read what a plan was to respect."""
-    gone = read_gone(params["gone"])
+    reviews, left, gone = _left(params)
     capacity = read_side(side.read_capacity, params["capacity"]) if params["capacity"] else None
     willing = read_side(side.read_chosen, params["willing"], "willing") if params["willing"] else None
-    away = set(map(str, gone.reviewers)) if gone else set()
-    new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in away]
-    table = table_of(without_gone(_read(params), gone).with_labels(new))
+    lost = set(map(str, gone.reviewers)) if gone else set()
+    new = [label for label in (*(capacity or ()), *(willing or ())) if str(label) not in lost]
+    # Who has no review left keeps a place among the codes; whoever is not of the committee is not asked either.
+    away = [label for label in reviews.reviewers if label not in left.reviewer_code]
+    table = table_of(left.with_labels([*away, *new]))
     least = params["spare"] if params["spare"] is not None or capacity is None else 0
     spare = {} if least is None else dict.fromkeys(table.reviewers, least)
-    spare |= {str(label): load for label, load in (capacity or {}).items()} | dict.fromkeys(away, 0)
+    unasked = [label for label in (*away, *(left.origin.outsiders or ())) if label not in (willing or ())]
+    spare |= dict.fromkeys(map(str, unasked), 0)
+    spare |= {str(label): load for label, load in (capacity or {}).items()} | dict.fromkeys(lost, 0)
     barred = pairs_in(read_side(side.read_conflicts, params["conflicts"])) if params["conflicts"] else []
     barred += pairs_in(gone.pairs) if gone and gone.pairs is not None else []
     fixed = pairs_in(read_side(side.read_assigned, params["fixed"])) if params["fixed"] else []
@@ -261,7 +274,9 @@ def _calibrate(made: click.Context, answer: Answer) -> Findings:
     table = table_of(_read(params))
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
     share = params["select"]
-    usual = params["hypothesis"] or "linear"
+    # What the answer names holds where nobody says otherwise.
+    said = answer.found.get("hypothesis")
+    usual = params["hypothesis"] or (said if said in CLASSES and not params["by_reviewer"] else "linear")
     others = read_side(side.read_hypotheses, params["by_reviewer"]) if params["by_reviewer"] else {}
     known = read_side(side.read_references, params["references"]) if params["references"] else {}
     wanted = Wanted(
@@ -278,7 +293,19 @@ def _calibrate(made: click.Context, answer: Answer) -> Findings:
     return verify_calibration(answer, table, wanted)
 
 
-PLAN = {"target", "goals", "use_scores", "conflicts", "capacity", "spare", "fixed", "cost", "gone", "affinity"}
+PLAN = {
+    "target",
+    "goals",
+    "use_scores",
+    "conflicts",
+    "capacity",
+    "spare",
+    "fixed",
+    "cost",
+    "gone",
+    "gone_after",
+    "affinity",
+}
 PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
 
 ASSIGN = {"items_file", "reviewers_file", "columns", "affinity", "bids", "min_affinity", "previous", "allow_unscored"}
@@ -304,7 +331,10 @@ BEYOND = ("authors", "max_probability", "perturbation", "design")
 VERIFIERS = {
     "check": Verifier(
         _check,
-        frozenset(TABLE | {"require", "use_scores", "fragile", "gone", "conflicts", "reviewers", "load", "demand"}),
+        frozenset(
+            TABLE
+            | {"require", "use_scores", "fragile", "gone", "gone_after", "conflicts", "reviewers", "load", "demand"}
+        ),
     ),
     "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
     "calibrate": Verifier(_calibrate, frozenset(TABLE | CALIBRATE | CHOOSE)),

@@ -12,30 +12,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from reviewgraph.errors import InputError
 from reviewgraph.formats.problems import cut, quote
 from reviewgraph.formats.writing import unguarded
+from reviewgraph.verify.schemas import COLUMNS, KINDS, SCHEMAS, UNSEEN, misfits, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Keys that only the JSON of one command has, and columns that only its CSV has.
+#: Keys that only the JSON of one command has.
 KEYS = {
     "check": {"doubly_connected", "degrees_of_freedom"},
     "plan": {"merges", "bounds", "lower_bound"},
     "assign": {"affinity_unconstrained", "reviews"},
     "calibrate": {"method", "items"},
-}
-COLUMNS = {
-    "check": {"role", "label", "group"},
-    "plan": {"item", "reviewer", "joins"},
-    "assign": {"item", "reviewer", "affinity"},
-    "calibrate": {"item", "quality", "average", "rank"},
-}
-KINDS = {
-    "a number": (int, float),
-    "a whole number": (int,),
-    "a text": (str,),
-    "true or false": (bool,),
-    "a list": (list,),
-    "an object": (dict,),
 }
 
 
@@ -129,6 +116,20 @@ class Answer:
             self._refuse(f"expected {size} numbers at {key}, found {cut(repr(listed))}")
         return listed
 
+    @property
+    def unseen(self) -> list[str]:
+        """The keys or columns that say something and are not looked at."""
+        if self.is_table:
+            rows = self.found["rows"]
+            return [name for name in UNSEEN if any(row.get(name) for row in rows)]
+        return list(dict.fromkeys(unseen(self.found, SCHEMAS[self.command])))
+
+    def expect_schema(self) -> None:
+        """Refuse keys that no answer of the command has, and values of another kind."""
+        wrong = next(misfits(self.found, SCHEMAS[self.command]), None)
+        if wrong:
+            self._refuse(wrong)
+
     def _refuse(self, why: str) -> NoReturn:
         message = f"{self.path}: {why}; verify takes what {self.command} printed with --json, or wrote with -o"
         raise InputError(message)
@@ -159,7 +160,7 @@ def _from_json(path: str, text: str) -> Answer:
         raise ValueError(message)
 
     try:
-        found = json.loads(text, parse_constant=refuse, parse_float=_finite, parse_int=_whole)
+        found = json.loads(text, parse_constant=refuse, parse_float=_finite, parse_int=_whole, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         message = f"{path}: expected one JSON object, found something else ({error})"
         raise InputError(message) from error
@@ -168,7 +169,19 @@ def _from_json(path: str, text: str) -> Answer:
     if command is None:
         message = f"{path}: expected what check, plan, assign or calibrate prints with --json, found other keys"
         raise InputError(message)
-    return Answer(path, command, found)
+    answer = Answer(path, command, found)
+    answer.expect_schema()
+    return answer
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, none of whose keys stands twice: readers differ in which of them counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
+        message = f"the key {cut(repr(twice))} stands twice in one object"
+        raise ValueError(message)
+    return found
 
 
 def _finite(text: str) -> float:
@@ -189,7 +202,7 @@ def _from_table(path: str, text: str) -> Answer:
     except csv.Error as error:
         message = f"{path}: expected CSV, found something else ({error})"
         raise InputError(message) from error
-    command = next((name for name, own in COLUMNS.items() if own <= set(header)), None)
+    command = next((name for name, (own, _) in COLUMNS.items() if own <= set(header)), None)
     if command is None:
         shown = ",".join(header)[:80]
         message = (
@@ -197,12 +210,33 @@ def _from_table(path: str, text: str) -> Answer:
             f"{shown!r}; uploads for other systems cannot be verified"
         )
         raise InputError(message)
+    known = set[str]().union(*COLUMNS[command])
+    strange = next((name for place, name in enumerate(header) if name not in known or name in header[:place]), None)
+    if strange is not None:
+        what = "a second column" if strange in known else "a column"
+        message = f"{path}: expected the columns that {command} writes with -o, found {what} {quote(strange)}"
+        raise InputError(message)
     uneven = next((number for number, row in enumerate(rows, 2) if len(row) != len(header)), None)
     if uneven is not None:
         message = f"{path}, row {uneven}: expected {len(header)} cells, found {len(rows[uneven - 2])}"
         raise InputError(message)
     cells = [dict(zip(header, map(unguarded, row), strict=True)) for row in rows]
     return Answer(path, command, {"rows": cells}, is_table=True)
+
+
+def whole_in(path: str, row: int, cell: str) -> int | None:
+    """Return the whole number of a cell, None where it is empty.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    value = number_in(path, row, cell)
+    if value is not None and not value.is_integer():
+        message = f"{path}, row {row}: expected a whole number, found {quote(cell)}"
+        raise InputError(message)
+    return None if value is None else int(value)
 
 
 def number_in(path: str, row: int, cell: str) -> float | None:

@@ -118,7 +118,7 @@ def verify_assignment(answer: Answer, market: Market) -> Findings:
     _respects(findings, market, pairs, short)
     for place, (reviewer, item, said) in enumerate(rows):
         findings.same(f"reviews[{place}].affinity", said, market.affinity.get((reviewer, item), 0.0))
-    if findings.holds:
+    if not findings.wrong:
         _level(findings, answer, market, target, status, pairs)
         _sums(findings, answer, market, status, pairs)
         _beside(findings, answer, market, pairs)
@@ -141,12 +141,14 @@ def _short(findings: Findings, answer: Answer, market: Market, status: str, pair
     enough = max(*short.values(), -(-total // max(load, 1)))
     findings.same("recruit.reviewers", answer.get("reviewers", "a whole number", within=recruit), enough)
     if len(market.demand) * len(market.loads) > MOST_TRIED:
-        findings.trust(f"short: that {total} reviews must be missing takes too long to be counted again")
+        findings.trust(f"short: that {total} reviews must be missing takes too long to be counted again", decisive=True)
         return short
     demands, open_pairs, loads = _open(market)
     most = most_met(demands, open_pairs, {who: (0, high) for who, (_, high) in loads.items()}) + len(market.fixed)
     if market.panels and most > len(pairs):
-        findings.trust(f"short: that {total} reviews must be missing by the rules on panels is not searched again")
+        findings.trust(
+            f"short: that {total} reviews must be missing by the rules on panels is not searched again", decisive=True
+        )
     elif findings.expect(most <= len(pairs), f"short: {len(pairs)} reviews, and {most} could be given"):
         findings.check(f"that {total} of {sum(market.demand.values())} demanded reviews must be missing: it is a part")
     return short
@@ -198,7 +200,7 @@ def _level(findings: Findings, answer: Answer, market: Market, target: str, stat
             expect_small(table, len(table.reviewers))
             reached = all(holds(target, rest) for _, rest in without_each_reviewer(table))
     except TooLarge as error:
-        findings.trust(f"target {target}: {error}")
+        findings.trust(f"target {target}: {error}", decisive=True)
         return
     lasting = " after the loss of any one reviewer" if market.survive else ""
     if status in REACHED:
@@ -232,7 +234,7 @@ def _sums(findings: Findings, answer: Answer, market: Market, status: str, pairs
         _close(findings, key, answer.get(key, "a number"), found, total)
     findings.check("affinity, mean_affinity, minimum_affinity and rewards, added up again")
     if best is None or bound is None:
-        findings.trust("bound: none is told")
+        findings.trust("bound: none is told", decisive=status == "optimal")
         return
     _close(findings, "price_percent", answer.get("price_percent", "a number"), _percent(best - total, best), 100.0)
     short = 0.0 if status == "optimal" else max(bound - total - rewards, 0.0)
@@ -242,14 +244,15 @@ def _sums(findings: Findings, answer: Answer, market: Market, status: str, pairs
     if status == "optimal" and market.previous is None and market.min_affinity is None:
         _close(findings, "status optimal: bound", bound, total + rewards, total)
     if not market.plain:
-        findings.trust("affinity_unconstrained, bound, status: the most under such rules is not computed again")
+        words = "affinity_unconstrained, bound, status: the most under such rules is not computed again"
+        findings.trust(words, decisive=status == "optimal")
         return
     if not market.panels:
         _close(findings, "bound", bound, best, best)
     try:
         most = most_affinity(pairs, market.pairs(), market.fixed, market.loads)
     except TooLarge as error:
-        findings.trust(f"affinity_unconstrained, bound: {error}")
+        findings.trust(f"affinity_unconstrained, bound: {error}", decisive=status == "optimal")
         return
     _close(findings, "affinity_unconstrained", best, most, most)
     findings.check("affinity_unconstrained: no circle of exchanges gains more")
@@ -268,6 +271,7 @@ def _close(findings: Findings, key: str, said: float, found: float, size: float)
 def _beside(findings: Findings, answer: Answer, market: Market, pairs: list[Pair]) -> None:
     """Compare what is said of a previous assignment, of a threshold, and of the worst-served papers."""
     kinds = {"reviewer": "a name", "item": "a name"}
+    _lottery(findings, answer, market)
     said = answer.get("changes", "an object", null=True)
     if findings.same("changes", said is not None, market.previous is not None) and market.previous is not None:
         findings.same(
@@ -290,7 +294,26 @@ def _beside(findings: Findings, answer: Answer, market: Market, pairs: list[Pair
         least = min(sums.values(), default=0.0)
         _close(findings, "fair.smallest.after", answer.get("smallest.after", "a number", within=said), least, least)
         findings.trust("fair: that papers cannot be served better is not computed again")
-    findings.trust("forced, exchanges, prices of parts: how the search went cannot be seen in what it found")
+
+
+def _lottery(findings: Findings, answer: Answer, market: Market) -> None:
+    """Add up the probabilities of each paper; what is drawn from rests on them."""
+    kinds = {"reviewer": "a name", "item": "a name", "probability": "a number"}
+    rows = answer.rows("probabilities", kinds, null=True) if "probabilities" in answer.found else None
+    if rows is None:
+        return
+    total = dict.fromkeys(market.demand, 0.0)
+    for reviewer, item, value in rows:
+        name = f"probabilities: {reviewer} on {item}"
+        if findings.expect(reviewer in market.loads and item in total, f"{name}: there is no such pair"):
+            findings.expect(market.may((reviewer, item)), f"{name} may not be")
+            findings.expect(0 <= value <= 1 + SUMS, f"{name}: {value:.9g} is no probability")
+            total[item] += value
+    for item, demand in market.demand.items():
+        near = abs(total[item] - demand) <= 1e-4 * max(demand, 1)
+        findings.expect(near, f"probabilities: those of paper {item} sum to {total[item]:.9g}, its demand is {demand}")
+    findings.check("probabilities: allowed pairs, and each paper's sum to its demand")
+    findings.trust("probabilities, draws: that no others gain more is not computed again", decisive=True)
 
 
 def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) -> None:
@@ -314,7 +337,8 @@ def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) ->
     elif status == "infeasible" and market.plain and not market.panels and market.target not in HOLDS:
         findings.expect(False, f"status {status}: demands can be met within loads and conflicts")
     else:
-        findings.trust(f"status {status}: that none obeys the rules and reaches the level is not searched again")
+        words = f"status {status}: that none obeys the rules and reaches the level is not searched again"
+        findings.trust(words, decisive=True)
 
 
 def _table(findings: Findings, answer: Answer, market: Market) -> None:
@@ -325,7 +349,7 @@ def _table(findings: Findings, answer: Answer, market: Market) -> None:
         value = number_in(answer.path, number, row["affinity"])
         findings.same(f"row {number}, affinity", value, market.affinity.get(pair, 0.0))
     _respects(findings, market, pairs, {})
-    if not findings.holds or market.target not in HOLDS:
+    if findings.wrong or market.target not in HOLDS:
         return
     table = market.table(pairs)
     try:
@@ -336,5 +360,5 @@ def _table(findings: Findings, answer: Answer, market: Market) -> None:
         findings.expect(reached, f"the level {market.target} is not reached with these reviews")
         findings.check(f"the level {market.target}")
     except TooLarge as error:
-        findings.trust(f"the level {market.target}: {error}")
+        findings.trust(f"the level {market.target}: {error}", decisive=True)
     findings.trust("that no other assignment has more affinity: the CSV says nothing of it, what --json prints does")

@@ -6,6 +6,7 @@ from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
 
+from reviewgraph.formats.problems import cut
 from reviewgraph.levels import ALL_NAMES, Connected, Recoverable
 from reviewgraph.verify.graphs import missing_links, pieces
 from reviewgraph.verify.levels import holds
@@ -122,8 +123,14 @@ COUNTED: dict[str, tuple[str, Callable[[Case], int]]] = {
 }
 
 
+#: Kinds whose proof takes a search, or a certificate that the answer does not hold.
+SEARCHED = {"expansion", "flow", "two a paper", "a loss", "parts", "groups", "cuts"}
+
+
 def check_bound(case: Case, value: int, kind: str) -> tuple[str | None, bool]:
     """Return what is wrong with a bound on new and fixed reviews together, and whether it is taken on trust."""
+    if kind not in {*COUNTED, *SEARCHED}:
+        return f"there is no kind of bound called {cut(repr(kind))}", False
     claimed, fixed = value - len(case.rules.fixed), len(case.rules.fixed)
     if claimed <= 0:
         return None, False

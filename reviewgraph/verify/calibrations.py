@@ -7,9 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph.levels import LARGEST_SHARE
-from reviewgraph.verify.answers import number_in
+from reviewgraph.verify.answers import number_in, whole_in
 from reviewgraph.verify.averaging import METHODS
-from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.beliefs import check_beliefs, check_direction, check_lottery, check_probabilities
+from reviewgraph.verify.findings import Findings, is_same, shown
 from reviewgraph.verify.fits import check_least_squares
 from reviewgraph.verify.graphs import pieces
 
@@ -48,21 +49,38 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     method = wanted.method if answer.is_table else answer.get("method", "a text")
     if wanted.named:
         findings.same("method", method, wanted.method)
+    if not answer.is_table:
+        _programme(findings, answer, table, method, wanted)
     listed = Counter(row.item for row in rows)
     findings.same_rows("items", listed.elements(), table.items)
-    if not findings.holds:
+    if findings.wrong:
         return findings
     order = {item: place for place, item in enumerate(table.items)}
     rows.sort(key=lambda row: order[row.item])
     scored = table.scored()
-    _averages(findings, rows, scored)
+    _averages(findings, rows, scored, wanted)
     _groups(findings, rows, scored, by_piece=method in BY_PIECE)
     _ranks(findings, rows, sign=-1.0 if table.lower_is_better else 1.0)
-    if findings.holds:
+    if not findings.wrong:
         _qualities(findings, answer, rows, scored, method, wanted)
         _intervals(findings, rows, method)
+        if not answer.is_table:
+            _scaled(findings, answer, rows)
+        if method == POSTERIOR and not answer.is_table:
+            check_beliefs(findings, answer, scored, {row.item: row for row in rows})
         _selection(findings, answer, rows, table, method, wanted)
     return findings
+
+
+def _programme(findings: Findings, answer: Answer, table: Table, method: str, wanted: Wanted) -> None:
+    """Compare the class of scoring functions; what only least squares have is null elsewhere."""
+    if method != LSC:
+        for key in ("hypothesis", "objective", "unique", "units"):
+            findings.same(key, answer.found.get(key), None)
+        return
+    kinds = {wanted.hypotheses[who] for who, _ in table.scored().score}
+    if kinds:
+        findings.same("hypothesis", answer.get("hypothesis", "a text"), kinds.pop() if len(kinds) == 1 else "mixed")
 
 
 def _from_json(answer: Answer) -> list[Row]:
@@ -83,17 +101,18 @@ def _from_table(answer: Answer) -> list[Row]:
     for number, row in enumerate(answer.found["rows"], 2):
         value = {
             key: number_in(answer.path, number, row.get(key, ""))
-            for key in ("quality", "average", "rank", "standard_error", "group", "interval_low", "interval_high")
+            for key in ("quality", "average", "standard_error", "interval_low", "interval_high")
         }
+        rank, group = (whole_in(answer.path, number, row.get(key, "")) for key in ("rank", "group"))
         low, high = value["interval_low"], value["interval_high"]
         found.append(
             Row(
                 row["item"],
                 value["quality"],
                 value["average"],
-                None if value["rank"] is None else int(value["rank"]),
+                rank,
                 value["standard_error"],
-                int(value["group"] or 0),
+                group or 0,
                 None if low is None or high is None else (low, high),
                 number_in(answer.path, number, row.get("probability", "")),
                 row.get("list") or None,
@@ -102,7 +121,7 @@ def _from_table(answer: Answer) -> list[Row]:
     return found
 
 
-def _averages(findings: Findings, rows: list[Row], scored: Table) -> None:
+def _averages(findings: Findings, rows: list[Row], scored: Table, wanted: Wanted) -> None:
     held: dict[str, list[float]] = {}
     for (_, item), score in scored.score.items():
         held.setdefault(item, []).append(score or 0.0)
@@ -110,7 +129,9 @@ def _averages(findings: Findings, rows: list[Row], scored: Table) -> None:
         own = held.get(row.item)
         findings.same(f"{row.item}, average", row.average, None if own is None else math.fsum(own) / len(own))
         words = f"{row.item}, quality: {'lacks one' if own else 'has one without a score'}"
-        findings.expect((row.quality is None) == (own is None), words)
+        # A reference may have a quality without a score.
+        free = own is None and row.item in wanted.references
+        findings.expect(free or (row.quality is None) == (own is None), words)
     findings.check(f"averages of {len(rows)} papers")
 
 
@@ -161,7 +182,25 @@ def _qualities(findings: Findings, answer: Answer, rows: list[Row], scored: Tabl
             group = {row.item: row.group for row in rows}
             check_least_squares(findings, answer, scored, quality, group, wanted)
     else:
-        findings.trust(f"qualities of {method}: what was learned to get them is not computed again")
+        words = f"quality, rank: what {method} learned to get the ranking is not computed again"
+        findings.trust(words, decisive=True)
+        if not wanted.references:
+            check_direction(findings, scored, quality)
+
+
+def _scaled(findings: Findings, answer: Answer, rows: list[Row]) -> None:
+    """Compare places on the scale of references with the line that is told."""
+    line, quality = answer.found.get("scale"), {row.item: row for row in rows}
+    told = {str(row["item"]): row.get("scaled") for row in answer.found["items"] if "scaled" in row}
+    if not findings.same("scale", bool(told), line is not None) or line is None:
+        return
+    slope, intercept = (answer.get(key, "a number", within=line) for key in ("slope", "intercept"))
+    for item, value in told.items():
+        own = quality[item].quality if quality[item].group == 1 else None
+        found = None if own is None else intercept + slope * own
+        same = value is found is None or (value is not None and found is not None and is_same(value, found, CHANCES))
+        findings.expect(same, f"{item}, scaled: says {shown(value)}, found {shown(found)}")
+    findings.trust("scale: that the line is the best through the references is not computed again")
 
 
 def _intervals(findings: Findings, rows: list[Row], method: str) -> None:
@@ -205,7 +244,7 @@ def _selection(findings: Findings, answer: Answer, rows: list[Row], table: Table
             findings.expect((row.where == "aside") == (row.item in aside), f"{row.item}, list: says {row.where}")
     if method == POSTERIOR:
         by_average = sorted(ranked, key=lambda row: (-sign * (row.average or 0.0), table.items.index(row.item)))
-        _lists(findings, answer, ranked, best, [row.item for row in by_average[:count]], wanted)
+        _lists(findings, answer, ranked, best, [row.item for row in by_average[:count]], wanted, sign=sign)
     elif answer.is_table:
         for row in rows:
             where = None if row.quality is None else "in" if row.item in best else "out"
@@ -224,7 +263,14 @@ def _comparable(ranked: list[Row], count: int, *, across_groups: bool) -> list[R
 
 
 def _lists(
-    findings: Findings, answer: Answer, ranked: list[Row], best: list[str], by_average: list[str], wanted: Wanted
+    findings: Findings,
+    answer: Answer,
+    ranked: list[Row],
+    best: list[str],
+    by_average: list[str],
+    wanted: Wanted,
+    *,
+    sign: float,
 ) -> None:
     """Sort papers into in, to be discussed and out, by their chances."""
     chance = {row.item: row.probability for row in ranked}
@@ -234,6 +280,8 @@ def _lists(
     known = {item: value or 0.0 for item, value in chance.items()}
     off = abs(sum(known.values()) - len(best))
     findings.expect(off <= 1e-4 * max(len(best), 1), f"probability: sum to {sum(known.values()):.6g}, not {len(best)}")
+    beliefs = {row.item: (sign * (row.quality or 0.0), row.standard_error or 0.0) for row in ranked}
+    check_probabilities(findings, beliefs, known, len(best))
     main = min((row.group for row in ranked), default=1)
     inside = [
         row.item
@@ -260,4 +308,4 @@ def _lists(
         findings.expect(
             abs(value - found) <= CHANCES * max(len(best), 1), f"{key}: says {value:.9g}, found {found:.9g}"
         )
-    findings.trust("probability: chances of being among the best follow from the model, and are not computed again")
+    check_lottery(findings, answer, len(best), inside)

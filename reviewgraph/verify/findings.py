@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 #: Numbers are printed with all their digits, but sums are taken in another order: relative to the larger of the two.
 ROUNDING = 1e-9
 
+HOLDS, REFUTED, NOT_REFUTED = "holds", "refuted", "not_refuted"
+
 
 @dataclass
 class Findings:
@@ -25,16 +27,23 @@ class Findings:
         What was looked at, and would have been found.
     trusted
         What was not, and why.
+    undecided
+        Those of ``trusted`` on which the answer rests: its ranking, that it is optimal, or that there is none.
     """
 
     wrong: list[str] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     trusted: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
 
     @property
-    def holds(self) -> bool:
-        """Whether nothing was found wrong."""
-        return not self.wrong
+    def outcome(self) -> str:
+        """One of ``holds``, ``refuted`` and ``not_refuted``.
+
+        >>> Findings().outcome, Findings(undecided=["the ranking"]).outcome, Findings(wrong=["p1, rank"]).outcome
+        ('holds', 'not_refuted', 'refuted')
+        """
+        return REFUTED if self.wrong else NOT_REFUTED if self.undecided else HOLDS
 
     def expect(self, found: bool, wrong: str) -> bool:
         """Note what is wrong unless it was found so; returns whether it was."""
@@ -60,13 +69,14 @@ class Findings:
         """Note what was looked at."""
         self.checked.append(words)
 
-    def trust(self, words: str) -> None:
-        """Note what was not."""
+    def trust(self, words: str, *, decisive: bool = False) -> None:
+        """Note what was not, and whether the answer rests on it."""
         self.trusted.append(words)
+        self.undecided += [words] if decisive else []
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as the command's ``--json`` prints it."""
-        return {"holds": self.holds, "wrong": self.wrong, "checked": self.checked, "trusted": self.trusted}
+        return {"outcome": self.outcome, "holds": self.outcome == HOLDS, **vars(self)}
 
 
 def is_same(said: Any, found: Any, rounding: float = ROUNDING) -> bool:

@@ -146,14 +146,14 @@ def check_least_squares(
         return
     _scales(findings, answer, quality, group, wanted)
     if status != "optimal":
-        findings.trust("qualities: called inaccurate, they are not held to optimality")
+        findings.trust("qualities: called inaccurate, they are not held to optimality", decisive=True)
         return
     if not wanted.ties_equal:
-        findings.trust("qualities: with --ties free they are not held to optimality")
+        findings.trust("qualities: with --ties free they are not held to optimality", decisive=True)
         return
     found = _Fit(scored, quality, group, units, wanted)
     if found.too_bent:
-        findings.trust(f"qualities: {found.too_bent} gave more than {MOST_BENDS} different scores")
+        findings.trust(f"qualities: {found.too_bent} gave more than {MOST_BENDS} different scores", decisive=True)
         return
     for item, left in found.gradient.items():
         spread = found.spread[group[item]]
@@ -167,7 +167,9 @@ def check_least_squares(
     words = f"objective: says {said:.9g}, found {found.objective:.9g}"
     findings.expect(abs(said - found.objective) <= slack, words)
     findings.check(f"qualities and objective: no paper can move and fit better, to {GRADIENT:g} of their spread")
-    findings.trust("unique, and which of several optima is told, where there are several")
+    several = answer.get("unique", "true or false", null=True) is not True
+    words = "quality, rank: which of several optima is told" if several else "unique: that there is one optimum"
+    findings.trust(words, decisive=several)
 
 
 class _Fit:

@@ -9,7 +9,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, Connected, Double, Recoverable
 from reviewgraph.verify.answers import number_in
 from reviewgraph.verify.bounds import Case, TooMany, check_bound
-from reviewgraph.verify.findings import Findings, is_same
+from reviewgraph.verify.findings import Findings, is_same, shown
 from reviewgraph.verify.flows import can_be_met, most_met
 from reviewgraph.verify.graphs import groups, pieces, replayed
 from reviewgraph.verify.levels import TooLarge, holds, largest_cover
@@ -56,14 +56,16 @@ def verify_plan(answer: Answer, rules: Rules, target: str, *, named: bool) -> Fi
     if status == "chosen":
         findings.same("target", asked, None)
         findings.same("lower_bound", answer.get("lower_bound", "a whole number"), 0)
-        findings.trust("status chosen: no level was asked for, and that the reviews gain most is not computed again")
+        _letters(findings, answer, [pair for pair in pairs if pair not in set(rules.fixed)])
+        findings.trust("status chosen: that these reviews gain most is not computed again", decisive=True)
         return findings
     if named:
         findings.same("target", asked, target)
     if asked not in ALL_NAMES:
         findings.expect(False, f"target: there is no level {asked!r}")
-    if findings.holds:
+    if not findings.wrong:
         _claims(findings, answer, Case(rules, asked), status, pairs)
+        _letters(findings, answer, [pair for pair in pairs if pair not in set(rules.fixed)])
     return findings
 
 
@@ -79,7 +81,7 @@ def _claims(findings: Findings, answer: Answer, case: Case, status: str, pairs: 
             findings.expect(not case.reached(new), f"status {status}: the level {case.target} is reached")
         findings.check(f"whether the level {case.target} is reached")
     except TooLarge as error:
-        findings.trust(f"target {case.target}: {error}")
+        findings.trust(f"target {case.target}: {error}", decisive=True)
     _merges(findings, answer, case, status, pairs)
     _bounds(findings, answer, case, status)
     _short(findings, answer, case, status, pairs)
@@ -111,6 +113,19 @@ def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair])
     findings.same("largest_load", answer.get("largest_load", "a whole number"), most)
     _least_load(findings, answer, rules, pairs, most)
     findings.check("count, cost, affinity and largest_load, added up again")
+
+
+def _letters(findings: Findings, answer: Answer, pairs: list[Pair]) -> None:
+    """Look whether everybody who is asked for reviews gets one letter, which names them and their papers."""
+    papers: dict[str, list[str]] = {}
+    for reviewer, item in pairs:
+        papers.setdefault(reviewer, []).append(item)
+    letters = answer.rows("mail", {"reviewer": "a name", "text": "a text"})
+    findings.same_rows("mail", [reviewer for reviewer, _ in letters], papers)
+    for reviewer, text in letters:
+        lacks = [name for name in (reviewer, *papers.get(reviewer, ())) if name not in text]
+        findings.expect(not lacks, f"mail, {reviewer}: the letter does not name {shown(tuple(lacks))}")
+    findings.trust("mail[].text: nothing but the names is looked at")
 
 
 def _least_load(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair], most: int) -> None:
@@ -171,9 +186,11 @@ def _short(findings: Findings, answer: Answer, case: Case, status: str, pairs: l
         or rules.max_per_item is not None
         or rules.max_reviews is not None
     ):
-        findings.trust("status best_effort: that no more could be given under these rules is not searched again")
+        words = "status best_effort: that no more could be given under these rules is not searched again"
+        findings.trust(words, decisive=True)
     elif sum(map(bool, before.values())) * len(rules.table.reviewers) > MOST_LOADS:
-        findings.trust("status best_effort: there are too many pairs to look whether more could be given")
+        words = "status best_effort: there are too many pairs to look whether more could be given"
+        findings.trust(words, decisive=True)
     else:
         fixed = Counter(reviewer for reviewer, _ in rules.fixed)
         room = {who: rules.spare.get(who, len(before)) - fixed[who] for who in rules.table.reviewers}
@@ -225,7 +242,8 @@ def _bounds(findings: Findings, answer: Answer, case: Case, status: str) -> None
         findings.expect(wrong is None, f"bounds[{place}]: {wrong}")
         trusted += [f"{value} ({kind})"] if on_trust else []
     if trusted:
-        findings.trust(f"bounds {', '.join(trusted)}: the proof takes a search that is not done again")
+        words = f"bounds {', '.join(trusted)}: the proof takes a search that is not done again"
+        findings.trust(words, decisive=True)
     if len(trusted) < len(bounds):
         findings.check("the other bounds, counted again" if trusted else "all bounds, counted again")
 
@@ -274,7 +292,8 @@ def _none(findings: Findings, case: Case) -> None:
             return
         found = next((pairs for pairs in case.plans(len(rules.table.items) ** 2) if case.reached(pairs)), None)
     except (TooMany, TooLarge):
-        findings.trust("status infeasible: that there is no plan takes a search that is not done again")
+        words = "status infeasible: that there is no plan takes a search that is not done again"
+        findings.trust(words, decisive=True)
         return
     words = "" if found is None else ", ".join(f"{reviewer} on {item}" for reviewer, item in found)
     if findings.expect(found is None, f"status infeasible: a plan is {words or 'no review at all'}"):
@@ -294,7 +313,8 @@ def _cheapest(findings: Findings, case: Case, new: tuple[Pair, ...]) -> None:
                 findings.expect(False, f"status optimal: as many reviews cost {cost:.9g}, these {own:.9g}")
                 return
     except (TooMany, TooLarge):
-        findings.trust("status optimal: that no plan of as many reviews is cheaper is not searched again")
+        words = "status optimal: that no plan of as many reviews is cheaper is not searched again"
+        findings.trust(words, decisive=True)
         return
     findings.check("that no plan of as many reviews is cheaper")
 
@@ -319,7 +339,7 @@ def _table(findings: Findings, answer: Answer, rules: Rules, target: str) -> Non
             raise InputError(message)
         found = rules.cost_of(pair) if rules.best is None else rules.value.get(pair, rules.default)
         findings.same(f"row {number}, {column}", number_in(answer.path, number, row[column]), found)
-    if not findings.holds:
+    if findings.wrong:
         return
     fixed = set(rules.fixed)
     try:
@@ -327,5 +347,5 @@ def _table(findings: Findings, answer: Answer, rules: Rules, target: str) -> Non
         findings.expect(reached, f"the level {target}, or what every paper needs, is not reached with these reviews")
         findings.check(f"the level {target}")
     except TooLarge as error:
-        findings.trust(f"the level {target}: {error}")
+        findings.trust(f"the level {target}: {error}", decisive=True)
     findings.trust("that fewer reviews would not do: the CSV says nothing of it, what --json prints does")

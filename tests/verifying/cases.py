@@ -49,11 +49,11 @@ def write(name: str, header: str, rows: list[Any]) -> str:
 
 
 def answered(command: str, words: list[str]) -> Case | None:
-    """Ask a command; None where it refuses the question."""
+    """Ask a command; None where it refuses the question, as a lottery without a selection."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         told = CliRunner().invoke(main, [command, *words, "--json"])
-    if told.exit_code == 2:
+    if told.exit_code == 2 or (told.exit_code == 1 and not told.stdout):
         return None
     if told.exception is not None and not isinstance(told.exception, SystemExit):
         raise told.exception
@@ -188,7 +188,19 @@ def calibrate_case(rng: np.random.Generator) -> Case | None:
             words += ["--references", write("known.csv", "item,quality", known)]
     elif kind < 0.85:
         words += ["--method", str(rng.choice(["average", "centring", "z-score", "ridge", "additive"]))]
+    else:
+        words += _of_the_posterior(rng, rows, quality, selects="--select" in words)
     return answered("calibrate", words)
+
+
+def _of_the_posterior(rng: np.random.Generator, rows: list[Any], quality: Any, *, selects: bool) -> list[str]:
+    words = ["--lottery"] if selects and rng.random() < 0.4 else []
+    words += ["--explain", str(rows[0][1])] if rng.random() < 0.4 else []
+    known = [(f"p{i}", round(float(value), 2)) for i, value in enumerate(quality[:4])]
+    if rng.random() < 0.3:
+        option = "--on-scale-of" if rng.random() < 0.5 else "--references"
+        words += [option, write("known.csv", "item,quality", known)]
+    return words
 
 
 MAKERS = {"check": check_case, "plan": plan_case, "assign": assign_case, "calibrate": calibrate_case}

@@ -1,7 +1,7 @@
 """Verify true answers, and answers with one thing changed: ``python -m tests.verifying.mutations [--mutants 1000]``.
 
-For each command: true answers that are refused, which must be none; mutants that are refused; and mutants that are
-accepted, each of which is looked at by trying everything. Those must be true.
+For each command: true answers that are refuted, which must be none; mutants that are refused or not refuted; and
+mutants that are said to hold, each of which is looked at by trying everything. Those must be true.
 """
 
 from __future__ import annotations
@@ -39,15 +39,17 @@ class Tally:
     refused_true: list[Any] = field(default_factory=list)
     mutants: int = 0
     refused: int = 0
+    undecided_true: int = 0
+    undecided: int = 0
     true: int = 0
     untold: int = 0
     accepted_false: list[Any] = field(default_factory=list)
 
     def line(self, command: str) -> str:
         return (
-            f"{command:10} {self.answers:5} true answers, {len(self.refused_true)} refused; {self.mutants:5} mutants: "
-            f"{self.refused} refused, {self.true} accepted that are true, {len(self.accepted_false)} that are false, "
-            f"{self.untold} too large to be told"
+            f"{command:10} {self.answers:5} true answers, {len(self.refused_true)} refuted, {self.undecided_true} not "
+            f"refuted; {self.mutants:5} mutants: {self.refused} refused, {self.undecided} not refuted, {self.true} hold"
+            f" that are true, {len(self.accepted_false)} that are false, {self.untold} too large to be told"
         )
 
 
@@ -62,7 +64,8 @@ def run(command: str, mutants: int, seed: int = 0) -> Tally:
             continue
         tally.answers += 1
         told = case.verified(case.answer)
-        if told.exit_code != 0:
+        tally.undecided_true += told.exit_code == 4
+        if told.exit_code not in (0, 4):
             tally.refused_true.append((number - 1, case.words, told.output))
         for _ in range(EACH):
             if tally.mutants < mutants:
@@ -79,6 +82,9 @@ def _try(rng: np.random.Generator, case: Case, tally: Tally) -> None:
     told = case.verified(answer)
     if told.exit_code in (1, 2) and isinstance(told.exception, SystemExit):
         tally.refused += 1
+        return
+    if told.exit_code == 4:
+        tally.undecided += 1
         return
     try:
         wrong = FALSE[case.command](case, answer) if told.exit_code == 0 else f"ended with {told.exception!r}"

@@ -69,7 +69,8 @@ def test_a_part_from_which_a_review_is_left_out_is_refuted() -> None:
     for command in (PLAN, ASSIGN):
         answer = json.loads(run(*command, "--best-effort", "--json").stdout)
         gone = answer["reviews"].pop()
-        answer |= {"count": len(answer["reviews"]), "cost": float(len(answer["reviews"]))}
+        if command is PLAN:
+            answer |= {"count": len(answer["reviews"]), "cost": float(len(answer["reviews"]))}
         short = {row["item"]: row["missing"] for row in answer["short"]}
         short[gone["item"]] = short.get(gone["item"], 0) + 1
         answer["short"] = [{"item": item, "missing": number} for item, number in short.items()]

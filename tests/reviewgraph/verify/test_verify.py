@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -56,9 +57,36 @@ def test_a_verdict_and_its_reasons() -> None:
 def test_json_has_the_keys_of_the_contract() -> None:
     asked("check", "reviews.csv")
     told = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
-    assert list(told) == ["holds", "wrong", "checked", "trusted"]
-    assert told["holds"] is True
-    assert told["wrong"] == []
+    assert list(told) == ["outcome", "holds", "wrong", "checked", "trusted", "undecided"]
+    assert (told["outcome"], told["holds"], told["wrong"], told["undecided"]) == ("holds", True, [], [])
+
+
+def test_a_claim_that_decides_and_is_not_looked_at_has_a_status_of_its_own() -> None:
+    asked("calibrate", "reviews.csv")
+    page = verified("answer.json", "reviews.csv")
+    assert page.exit_code == 4
+    assert page.stdout.splitlines()[:4] == [
+        "answer.json: not refuted.",
+        "",
+        "Not looked at, and the answer rests on it:",
+        "  quality, rank: what posterior learned to get the ranking is not computed again",
+    ]
+    told = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
+    assert (told["outcome"], told["holds"], told["wrong"]) == ("not_refuted", False, [])
+    assert set(told["undecided"]) <= set(told["trusted"])
+
+
+def test_a_plan_without_reviewers_who_are_gone() -> None:
+    """Their places among the codes stay, as merges have them."""
+    rows = ["a,p1,", "b,p1,2", "b,p2,3", "c,p2,", "c,p3,", "d,p3,4", "d,p4,1", "e,p4,", "e,p1,", "f,p2,5", "f,p3,1"]
+    Path("reviews.csv").write_text("\n".join(["reviewer,item,score", *rows, ""]))
+    Path("gone.csv").write_text("reviewer\na\nc\n")
+    plan = asked("plan", "reviews.csv", "--gone", "gone.csv")
+    assert max(plan["merges"])[0] > 3
+    assert verified("answer.json", "reviews.csv", "--gone", "gone.csv").exit_code == 0
+    Path("pairs.csv").write_text("item,reviewer\np1,a\np2,c\np3,c\n")
+    asked("plan", "reviews.csv", "--gone", "pairs.csv", "--spare", "1")
+    assert verified("answer.json", "reviews.csv", "--gone", "pairs.csv", "--spare", "1").exit_code == 0
 
 
 def test_rules_are_those_that_verify_is_told() -> None:
@@ -126,3 +154,176 @@ def test_keys_that_lack_or_are_something_else_are_refused() -> None:
     assert len(long.stderr) < 500
     assert verified("missing.json", "reviews.csv").exit_code == 2
     assert verified("answer.json").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "forged", "message"),
+    [
+        ("plan", ('"count": 2', '"count": 2, "count": 2'), "the key 'count' stands twice in one object"),
+        ("plan", ('"count": 2', '"count": 2, "moon": 1'), "found a key moon, which no such answer has"),
+        ("plan", ('"count": 2', '"count": 2.0'), "expected a whole number at count, found 2.0"),
+        ("plan", ('"kind": "', '"Kind": "", "kind": "'), "found a key bounds[0].Kind, which no such answer has"),
+        ("plan", ('"words": "', '"words": 3, "text": "'), "expected a text at bounds[0].words, found 3"),
+        ("calibrate", ('"rank": 1', '"rank": 1.9'), "rank, found 1.9"),
+        ("check", ('"keeps": null', '"keeps": {}'), "expected a list at keeps, found {}"),
+    ],
+)
+def test_schemas_are_closed(command: str, forged: tuple[str, str], message: str) -> None:
+    asked(command, "reviews.csv")
+    text = Path("answer.json").read_text()
+    assert forged[0] in text
+    Path("answer.json").write_text(text.replace(*forged, 1))
+    told = verified("answer.json", "reviews.csv")
+    assert told.exit_code == 2
+    assert message in told.stderr
+
+
+def test_a_kind_of_bound_that_does_not_exist_is_refuted() -> None:
+    plan = asked("plan", "reviews.csv")
+    plan["bounds"].append({"value": 2, "kind": "the moon", "words": "two"})
+    told = verified("answer.json", "reviews.csv", answer=plan)
+    assert told.exit_code == 1
+    assert "there is no kind of bound called 'the moon'" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda line, place: f"{line},{line.split(',')[3] if place else 'rank'}", "found a second column 'rank'"),
+        (lambda line, place: f"{line},{'best' if place else 'verdict'}", "found a column 'verdict'"),
+        (lambda line, place: line.replace("p2,2.5,2.5,2,", "p2,2.5,2.5,2.9,"), "expected a whole number, found '2.9'"),
+    ],
+)
+def test_columns_are_closed(change: Any, message: str) -> None:
+    words = ("reviews.csv", "--method", "average")
+    asked("calibrate", *words, "-o", "out.csv")
+    lines = Path("out.csv").read_text().splitlines()
+    forged = [change(line, place) for place, line in enumerate(lines)]
+    assert forged != lines
+    Path("out.csv").write_text("\n".join([*forged, ""]))
+    told = verified("out.csv", *words)
+    assert told.exit_code == 2
+    assert message in told.stderr
+
+
+def test_keys_that_are_not_looked_at_are_named() -> None:
+    check = asked("check", "reviews.csv")
+    check["expected_error"]["median"] += 1
+    told = json.loads(verified("answer.json", "reviews.csv", "--json", answer=check).stdout)
+    assert told["trusted"] == ["not looked at: expected_error"]
+
+
+def test_the_hypothesis_of_the_answer_is_that_of_the_question() -> None:
+    words = ("reviews.csv", "--hypothesis", "monotone")
+    asked("calibrate", *words)
+    told = verified("answer.json", "reviews.csv")
+    assert told.exit_code == verified("answer.json", *words).exit_code != 1, told.stdout
+    assert "hypothesis: says monotone" in verified("answer.json", "reviews.csv", "--hypothesis", "linear").stdout
+
+
+def _calibrated(*words: str) -> dict[str, Any]:
+    """A posterior of ten reviewers who differ, of eight papers each, asked with all that can be held to something."""
+    rng = np.random.default_rng(3)
+    rows = [
+        f"r{j},p{i},{j % 3 + (0.6 + 0.3 * (j % 3)) * i + rng.normal():.2f}"
+        for j in range(10)
+        for i in rng.permutation(12)[:8]
+    ]
+    Path("reviews.csv").write_text("\n".join(["reviewer,paper,score", *rows, ""]))
+    return asked("calibrate", "reviews.csv", *words)
+
+
+def _reversed(answer: dict[str, Any]) -> None:
+    """Turn the ranking round about its middle, and let ranks, intervals and selection follow."""
+    rows = answer["items"]
+    middle = sum(row["quality"] for row in rows) / len(rows)
+    for row in rows:
+        row["quality"] = 2 * middle - row["quality"]
+        row["interval"] = [2 * middle - end for end in row["interval"][::-1]]
+        row["rank"] = len(rows) + 1 - row["rank"]
+
+
+def _gains(answer: dict[str, Any]) -> None:
+    answer["gain"]["relative"] = 9.9
+
+
+def _more_likely(answer: dict[str, Any]) -> None:
+    """Exchange the probabilities of two papers that are to be discussed or out."""
+    rows = [row for row in sorted(answer["items"], key=lambda row: row["rank"]) if row["probability"] < 0.9][:2]
+    rows[0]["probability"], rows[1]["probability"] = rows[1]["probability"], rows[0]["probability"]
+
+
+def _moves(answer: dict[str, Any]) -> None:
+    answer["accounts"][0]["parts"][0]["moves"] += 0.1
+
+
+def _scores(answer: dict[str, Any]) -> None:
+    answer["accounts"][0]["parts"][0]["score"] += 1
+
+
+def _draws(answer: dict[str, Any]) -> None:
+    answer["lottery"]["drawn"][0] = max(answer["items"], key=lambda row: row["rank"])["item"]
+
+
+def _contradicts(answer: dict[str, Any]) -> None:
+    fit = answer["reviewers"][0]["misfit"]
+    fit["contradicts"] = not fit["contradicts"]
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (_gains, "gain.relative: says 9.9, and the errors give"),
+        (_more_likely, "its quality and error give"),
+        (_moves, "accounts[0]: its parts sum to"),
+        (_scores, "accounts[0].parts: says"),
+        (_draws, "lottery.drawn:"),
+        (_contradicts, "reviewers, r0, contradicts: says true, found false"),
+    ],
+)
+def test_what_a_posterior_says_beside_its_ranking(forge: Any, reason: str) -> None:
+    words = ("--select", "3", "--lottery", "--explain", "p1")
+    answer = _calibrated(*words)
+    assert verified("answer.json", "reviews.csv", *words).exit_code == 4
+    forge(answer)
+    told = verified("answer.json", "reviews.csv", *words, answer=answer)
+    assert told.exit_code == 1
+    assert reason in " ".join(told.stdout.split())
+
+
+@pytest.mark.parametrize("method", ["posterior", "additive"])
+def test_a_ranking_turned_round_is_refuted(method: str) -> None:
+    answer = _calibrated("--method", method)
+    if method != "posterior":
+        for row in answer["items"]:
+            row["interval"] = [row["quality"]]
+    _reversed(answer)
+    for row in answer["items"] if method != "posterior" else ():
+        del row["interval"]
+    told = verified("answer.json", "reviews.csv", "--method", method, answer=answer)
+    assert told.exit_code == 1
+    assert "the ranking goes against the scores of each reviewer and against the averages" in " ".join(
+        told.stdout.split()
+    )
+
+
+def test_letters_to_somebody_else_are_refuted() -> None:
+    plan = asked("plan", "reviews.csv")
+    one, other = plan["mail"][0], plan["reviews"][0]
+    one["text"] = one["text"].replace(other["item"], "p99")
+    told = verified("answer.json", "reviews.csv", answer=plan)
+    assert (told.exit_code, "does not name" in told.stdout) == (1, True)
+    one["reviewer"] = "zoe"
+    assert "mail: says zoe, which was not found" in verified("answer.json", "reviews.csv", answer=plan).stdout
+
+
+def test_a_lottery_that_was_forged_is_refuted() -> None:
+    Path("papers.csv").write_text("item\np1\np2\np3\np4\n")
+    Path("people.csv").write_text("reviewer\na\nb\nc\nd\n")
+    words = ["--items", "papers.csv", "--reviewers", "people.csv", "--demand", "2", "--load", "3", "--target", "none"]
+    words += ["--max-probability", "0.8"]
+    answer = asked("assign", *words)
+    assert verified("answer.json", *words).exit_code == 4
+    answer["probabilities"][0]["probability"] += 0.1
+    told = verified("answer.json", *words, answer=answer)
+    assert (told.exit_code, "probabilities: those of paper" in told.stdout) == (1, True)
