@@ -228,7 +228,9 @@ def _move_one(rng: np.random.Generator, answer: Answer, key: str) -> bool:
     rows = [row for row in answer["items"] if row[key] is not None]
     if not rows or (answer["method"] in UNTOLD and key == "quality"):
         return False
-    spread = max(float(np.std([row["average"] for row in _scored(answer)])), 0.1)
+    # A paper of known quality may have no score, and then no average.
+    averages = [row["average"] for row in answer["items"] if row["average"] is not None]
+    spread = max(float(np.std(averages)), 0.1)
     rows[_pick(rng, rows)][key] += float(rng.choice([-1, 1])) * spread * 10.0 ** float(rng.uniform(-3, 0))
     return True
 
