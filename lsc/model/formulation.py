@@ -130,12 +130,12 @@ def _sort_padded(start: IntArray, size: IntArray, widest: int, score: FloatArray
     """Return the stable order of the scores of each reviewer: rows of one length, filled up where she has fewer."""
     if widest * size.size == score.size:
         return np.asarray((np.argsort(score.reshape(-1, widest), kind="stable") + start[:-1, None]).ravel())
-    hers = np.arange(widest) < size[:, None]
-    table = np.full(hers.shape, np.inf)
-    table[hers] = score
+    filled = np.arange(widest) < size[:, None]
+    table = np.full(filled.shape, np.inf)
+    table[filled] = score
     order = np.argsort(table, kind="stable")
     order += start[:-1, None]
-    return np.asarray(order[hers])
+    return np.asarray(order[filled])
 
 
 def tied_up_to_rounding(score: FloatArray, reviewer: IntArray, largest: float | None = None) -> FloatArray:
@@ -178,8 +178,8 @@ def _classes(
     for label, given in hypothesis.items():
         key = given if isinstance(given, str) else id(given)
         if key not in made:
-            hers = hypothesis_of(given, max_slope=max_slope if isinstance(given, str) or not names else None)
-            made[key] = CODES[type(hers)], *hers.bounds
+            chosen = hypothesis_of(given, max_slope=max_slope if isinstance(given, str) or not names else None)
+            made[key] = CODES[type(chosen)], *chosen.bounds
         j = code[label]
         kind[j], low[j], high[j] = made[key]
     return kind, low, high

@@ -106,7 +106,7 @@ def pictures(result: Estimate, selection: Selection | None = None) -> list[Pictu
 
 
 def _scores(result: Estimate, selection: Selection | None) -> list[Part]:
-    """Return the pictures of papers; with a selection that of the funding line stands for the one of all ranks."""
+    """Return the pictures of papers; with a selection the funding line replaces that of all ranks."""
     return [moved(result, selection), *([] if selection is not None else [qualities(result)])]
 
 
