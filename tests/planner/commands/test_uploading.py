@@ -179,3 +179,20 @@ def test_the_page_says_what_refuses_a_file_of_hotcrp_and_that_nobody_exports_who
     assert f"{refused} is a conflict" in told
     assert declined in told
     assert declined not in run(*assigned("--to", "csv", "-o", "out.csv")).stdout
+
+
+def test_who_is_not_of_the_committee_is_asked_only_by_name_and_for_external_reviews(run: Run) -> None:
+    place = Path(__file__).parents[2] / "hotcrp" / "exports" / "3.4" / "stage1"
+    words = ["plan", str(place / "api-reviews.json"), "--items", str(place / "labconf-data.csv"), "--min-reviews", "3"]
+    told = run(*words, "-o", "upload.csv")
+    assert told.exit_code == 0, told.output
+    assert "reviewers are not of the committee and not asked; --willing FILE asks" in told.stderr
+    rows = list(csv.DictReader(Path("upload.csv").read_text("utf-8").splitlines()))
+    assert {row["reviewtype"] for row in rows} == {"primary"}
+    assert not any(row["email"].startswith("ext") for row in rows)
+    Path("willing.csv").write_text(
+        "reviewer\next4@e.example\next6@e.example\npc1@u1.example\npc2@u2.example\n", "utf-8"
+    )
+    assert run(*words, "--willing", "willing.csv", "-o", "upload.csv").exit_code == 0
+    rows = list(csv.DictReader(Path("upload.csv").read_text("utf-8").splitlines()))
+    assert {(row["email"][:3] == "ext", row["reviewtype"]) for row in rows} == {(True, "external"), (False, "primary")}
