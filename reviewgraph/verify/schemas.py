@@ -24,6 +24,12 @@ KINDS: dict[str, tuple[type, ...]] = {
     "an object": (dict,),
 }
 
+#: Of the model of a posterior.
+HYPERPARAMETERS = (
+    *("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho"),
+    *("gamma", "log_own", "logit_w", "log_s_r"),
+)
+
 _PAIR = {"reviewer": NAME, "item": NAME}
 _MISSING = [{"item": NAME, "missing": WHOLE}]
 _ASSUMED = {"noise": NUMBER, "severity": NUMBER, "stretch": NUMBER, "spread?": NUMBER}
@@ -204,7 +210,7 @@ CALIBRATE = {
     "units?": [NUMBER],
     "gain?": {
         "relative": NUMBER,
-        "standard_error~": NUMBER,
+        "standard_error": NUMBER,
         "error": NUMBER,
         "average_error": NUMBER,
         "reviews": WHOLE,
@@ -214,8 +220,8 @@ CALIBRATE = {
             "reviewer": NAME,
             "scores": WHOLE,
             "misfit?": {
-                "mean_square~": NUMBER,
-                "agreement?~": NUMBER,
+                "mean_square": NUMBER,
+                "agreement?": NUMBER,
                 "p_value": NUMBER,
                 "corrected": NUMBER,
                 "contradicts": FLAG,
@@ -228,7 +234,7 @@ CALIBRATE = {
             "quality?": NUMBER,
             "average?": NUMBER,
             "rank?": WHOLE,
-            "standard_error?~": NUMBER,
+            "standard_error?": NUMBER,
             "group": WHOLE,
             "interval?": [NUMBER],
             "probability?": NUMBER,
@@ -255,16 +261,25 @@ CALIBRATE = {
                     "source": TEXT,
                     "reviewer?": NAME,
                     "score?": NUMBER,
-                    "severity?~": NUMBER,
-                    "stretch?~": NUMBER,
-                    "says?~": NUMBER,
-                    "weight?~": NUMBER,
+                    "severity?": NUMBER,
+                    "stretch?": NUMBER,
+                    "says?": NUMBER,
+                    "weight?": NUMBER,
                     "moves": NUMBER,
                 }
             ],
         }
     ],
-    "scale": {"slope": NUMBER, "intercept": NUMBER, "error~": NUMBER, "references~": WHOLE},
+    "model": {
+        "evidence": NUMBER,
+        "null_evidence": NUMBER,
+        "hyperparameters": dict.fromkeys(HYPERPARAMETERS, NUMBER),
+        "kappa": NUMBER,
+        "half_log_determinant": NUMBER,
+        "reviewers": [{"reviewer": NAME, "nodes": [NUMBER], "orders": NUMBER}],
+        "reviews": [{**_PAIR, "messages": [NUMBER]}],
+    },
+    "scale": {"slope": NUMBER, "intercept": NUMBER, "error": NUMBER, "references": WHOLE},
 }
 
 SCHEMAS: dict[str, dict[str, Any]] = {"check": CHECK, "plan": PLAN, "assign": ASSIGN, "calibrate": CALIBRATE}
