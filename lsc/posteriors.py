@@ -350,7 +350,7 @@ class PosteriorEstimate(Estimate):
     def _model(self) -> dict[str, Any]:
         """Return the state in which the inference ended: whoever has it and the scores can see that nothing moves."""
         beliefs, reviews = self.beliefs, self.reviews
-        messages, nodes, orders, theta, extent = beliefs.fitted
+        messages, nodes, theta, extent = beliefs.fitted
         heard = np.flatnonzero(beliefs.precision > 0)
         who, what = beliefs.reviewer[heard].tolist(), beliefs.item[heard].tolist()
         # Of nodes and messages those that the model has: own noise, fresh papers, likeness.
@@ -365,9 +365,7 @@ class PosteriorEstimate(Estimate):
             "kappa": extent.kappa,
             "half_log_determinant": extent.half_log_determinant,
             "reviewers": [
-                {"reviewer": reviews.reviewers[j], "nodes": nodes[rows, j].tolist()}
-                | ({"orders": float(orders[j])} if extent.orders else {})
-                for j in dict.fromkeys(who)
+                {"reviewer": reviews.reviewers[j], "nodes": nodes[rows, j].tolist()} for j in dict.fromkeys(who)
             ],
             "reviews": [
                 {"reviewer": reviews.reviewers[j], "item": reviews.items[i], "messages": said}

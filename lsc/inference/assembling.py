@@ -17,6 +17,7 @@ from lsc.inference.model import LOG_OMEGA, LOG_OWN, LOG_S_R, LOG_TAU_LEFT, LOG_T
 from lsc.inference.preparing import Scores, Unit
 from lsc.inference.references import NONE, References
 from lsc.inference.states import Messages, Problem, State, spoken
+from lsc.inference.sweeps import sweep
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -73,12 +74,14 @@ def _said(scores: Scores, state: State) -> Messages:
 
 def fitted_of(state: State, said: Messages) -> Fitted:
     """Return the state in which the inference ended, messages in the order of the input."""
-    return Fitted(np.array(said), np.concatenate([state.nodes, state.fresh]), state.orders, state.theta, state.extent)
+    return Fitted(np.array(said), np.concatenate([state.nodes, state.fresh]), state.theta, state.extent)
 
 
 def by_messages(problem: Problem, unit: Unit, averages: Averages, found: Climb, sums: Sums) -> Beliefs:
     """Return what is believed where reviewers differ."""
     state, who = found.state, people(problem, found.state)
+    # What the last sweep left is of the messages before it.
+    orders = sweep(problem, state, learn=False).state.orders if state.extent.orders else state.orders
     offset, slope = typical(who, problem.load)
     noise = np.exp(who.log_noise)
     return Beliefs(
@@ -91,7 +94,7 @@ def by_messages(problem: Problem, unit: Unit, averages: Averages, found: Climb, 
         offset=who.offset,
         noise_variance=noise,
         slope_variance=who.slope_variance,
-        reviewers=for_people(who, offset, slope, unit.spread, np.where(np.isnan(noise), np.nan, state.orders)),
+        reviewers=for_people(who, offset, slope, unit.spread, np.where(np.isnan(noise), np.nan, orders)),
         hyperparameters=_hyperparameters(found),
         theta=state.theta,
         extent=state.extent,
@@ -213,7 +216,7 @@ def without_scores(n_reviewers: int, n_items: int) -> Posterior:
         reference_value=NOBODY,
         reference_precision=NOBODY,
         reference_shift=NOBODY,
-        fitted=Fitted(np.empty((4, 0)), np.full((8, n_reviewers), np.nan), nobody, NOBODY, Extent()),
+        fitted=Fitted(np.empty((4, 0)), np.full((8, n_reviewers), np.nan), NOBODY, Extent()),
         prior=1.0,
         kappa=0.0,
         slope=nobody,

@@ -81,15 +81,12 @@ class Fitted(NamedTuple):
     nodes
         Shape (8, M): mean and standard deviation of each reviewer's log slope and of the log of their own noise, and
         the same given fresh papers.
-    orders
-        Shape (M,): probability that a reviewer only orders.
     theta, extent
         Hyperparameters, shape (P,), and what of the model was tried last.
     """
 
     messages: FloatArray
     nodes: FloatArray
-    orders: FloatArray
     theta: FloatArray
     extent: Extent
 

@@ -183,6 +183,8 @@ def _qualities(findings: Findings, answer: Answer, rows: list[Row], scored: Tabl
             near = is_same(quality[item], found, CHANCES)
             findings.expect(near, f"{item}, quality: says {quality[item]:.9g}, found {found:.9g}")
         findings.check(f"qualities, by what {method} is defined as")
+        told = next((row.item for row in rows if row.standard_error is not None), None)
+        findings.expect(told is None, f"{told}, standard_error: {method} gives none")
     elif method == LSC and not answer.is_table:
         status = answer.get("status", "a text")
         if findings.expect(status in ("optimal", "inaccurate"), f"status: there is none called {status!r}"):
@@ -267,6 +269,8 @@ def _selection(
         if "set_aside" in answer.found or (asked and not refused and aside):
             findings.same("set_aside", answer.names("set_aside"), aside if asked and not refused else [])
     if not asked or refused:
+        told = next((row.item for row in rows if row.probability is not None), None)
+        findings.expect(told is None, f"{told}, probability: nothing was selected")
         return
     if answer.is_table:
         for row in rows:
@@ -312,7 +316,7 @@ def _lists(
     findings.expect(off <= 1e-4 * max(len(best), 1), f"probability: sum to {sum(known.values()):.6g}, not {len(best)}")
     told = errors or {row.item: row.standard_error or 0.0 for row in ranked}
     beliefs = {row.item: (sign * (row.quality or 0.0), told[row.item]) for row in ranked}
-    check_probabilities(findings, beliefs, known, len(best), CUT if errors is None else CHANCES)
+    check_probabilities(findings, beliefs, known, len(best), CUT if errors is None else ROUNDING)
     for row in rows:
         beside = row.item in known or row.probability is None
         findings.expect(beside, f"{row.item}, probability: of a paper among which none are selected")

@@ -73,12 +73,16 @@ class Problem(NamedTuple):
 
 
 class Model(NamedTuple):
-    """Hyperparameters by name, and what of the model is there: own noise, reviewers who only order, assortment."""
+    """Hyperparameters by name, and what of the model is there: own noise, reviewers who only order, assortment.
+
+    ``strength`` is kappa over what pairs of reviews give papers on average, ``log_determinant`` half that of the prior.
+    """
 
     theta: Mapping[str, float]
     own: bool
     orders: bool
     kappa: float
+    strength: float
     log_determinant: float
 
 
@@ -140,7 +144,7 @@ def one_pass(problem: Problem, model: Model, state: State) -> Pass:
         between += float((_potential(*cavity) - _potential(mean, variance)[problem.what[rows]]).sum())
         if model.kappa:
             cavity = _cavity(problem, mean, variance, state.messages[2:], rows)
-            messages[2:, rows], alike = _likeness(problem, model, *cavity)
+            messages[2:, rows], alike = _likeness(model.strength, *cavity)
             between += alike + float((_potential(*cavity) - _potential(mean, variance)[problem.what[rows]]).sum())
     return Pass(State(messages, nodes), mean, variance, float(parts.sum() + between), parts, people)
 
@@ -272,10 +276,9 @@ def _followed(nodes: FloatArray, share: FloatArray, value: FloatArray) -> FloatA
     return np.array([mean, np.sqrt(np.maximum(np.maximum(square, least), 1e-8))])
 
 
-def _likeness(problem: Problem, model: Model, m: FloatArray, v: FloatArray) -> tuple[FloatArray, float]:
+def _likeness(strength: float, m: FloatArray, v: FloatArray) -> tuple[FloatArray, float]:
     """Return what each paper learns from the others of its reviewer, of whom all have k, and the log evidence of it."""
-    count, k = problem.count, len(m)
-    strength = model.kappa / ((count.sum() - np.count_nonzero(problem.load)) / np.count_nonzero(count))
+    k = len(m)
     weight = 1 / (v + 1 / strength)
     total, pull = weight.sum(axis=0), weight * m
     others = total - weight if k > 1 else 0 * weight

@@ -12,7 +12,7 @@ from reviewgraph.verify.findings import is_same, shown
 from reviewgraph.verify.foretold import Others, gain, misfits
 from reviewgraph.verify.heard import Averages, Heard, fit_averages, heard_scores
 from reviewgraph.verify.passes import Model, Pass, Problem, State, beliefs, one_pass
-from reviewgraph.verify.stationary import BOUNDS, FURTHER, ONE_IN, gain_left, moves, settled_with
+from reviewgraph.verify.stationary import BOUNDS, FURTHER, ONE_IN, gain_left, moves, refused, settled_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,16 +28,19 @@ STATUSES = {CONVERGED, NO_SIGNAL, NO_SCORES, EXHAUSTED}
 #: Hyperparameters that every model has.
 ALWAYS = ("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho")
 #: How far a pass may move a mean, in standard errors, one in a thousand 25 times as far; what it may change of a
-#: message, in what it does to the paper; by what part of their spread nodes may move; nats that a step may gain.
-MEAN, MESSAGE, NODES, GAIN, ORDERS = 0.05, 0.05, 1.0, 0.25, 0.05
+#: message, in what it does to the paper; by what part of their spread nodes may move; nats that a
+#: step may gain. What moves so many times further never was at rest.
+MEAN, MESSAGE, NODE, GAIN, FALSE = 0.03, 0.03, 1.0, 0.1, 10.0
 #: Nats by which differences between reviewers must explain the scores better.
 SIGNAL = 5.0
-#: What sums in another order may differ by, relative to the size of what is summed.
-SUMS = 1e-6
+#: What sums in another order may differ by, relative to the size of what is summed; evidence does not move in between.
+SUMS, EVIDENCE = 1e-8, 1e-10
 #: What is nothing beside a quality, and a weight of a source that says nothing.
 TRIFLE, NOTHING = 1e-12, 1e-9
 #: Papers up to which the determinant is exact, and the corrected p-value below which a reviewer contradicts the others.
 FEW, ALARM = 400, 0.02
+#: Assortments that are tried.
+KAPPAS = (0.0, 0.5, 0.75, 0.9, 0.96, 0.985)
 #: Fewer scores say nothing of how sure a quality is.
 LEAST_SCORES = 3
 #: References that have a scale of their own, their least error, and that of fewer, in units of quality.
@@ -126,17 +129,23 @@ class _Read:
             expected <= set(theta) <= expected | {"gamma"}, "model.hyperparameters: some lack, or are too many"
         )
         findings.expect(("gamma" in theta) >= weighted, "model.hyperparameters: lack gamma")
-        findings.expect(0 <= kappa < 1, "model.kappa: not from 0 to 1")
+        findings.expect(kappa in KAPPAS, "model.kappa: none of those that are tried")
         findings.expect(weighted or not theta.get("gamma"), "model.hyperparameters.gamma: there are no weights")
         if not weighted:
             self.names = [name for name in self.names if name != "gamma"]
         for name, value in theta.items():
             low, high = BOUNDS[name]
             findings.expect(low - SUMS <= value <= high + SUMS, f"model.hyperparameters.{name}: out of its bounds")
-        self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, half)
+        self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, _strength(heard, kappa), half)
         self.state = State(np.zeros((4, heard.problem.who.size)), np.ones((8, heard.problem.sizes[0])))
-        self.orders = np.where(heard.problem.load > 0, 0.0, np.nan)
         _fill(findings, answer, scored, heard, self)
+
+
+def _strength(heard: Heard, kappa: float) -> float:
+    """Return how strongly the papers of a reviewer are drawn to their middle."""
+    load, count = heard.problem.load, heard.problem.count
+    pairs = count.sum() - np.count_nonzero(load)
+    return float(kappa / (pairs / np.count_nonzero(count))) if kappa and pairs else 0.0
 
 
 def _fill(findings: Findings, answer: Answer, scored: Table, heard: Heard, read: _Read) -> None:
@@ -156,8 +165,6 @@ def _fill(findings: Findings, answer: Answer, scored: Table, heard: Heard, read:
         kinds = np.arange(8).reshape(2, 2, 2)[: 1 + model.orders, : 1 + model.own].ravel()
         for who, row in zip(named, listed["reviewers"], strict=True):
             state.nodes[kinds, people[who]] = answer.numbers("nodes", kinds.size, within=row)
-            if model.orders:
-                read.orders[people[who]] = answer.get("orders", "a number", within=row)
         narrow = state.nodes[1::2].min() <= 0
         findings.expect(not narrow, "model.reviewers: nodes without a spread")
     if findings.wrong:
@@ -172,7 +179,7 @@ def _at_rest(findings: Findings, answer: Answer, heard: Heard, read: _Read, foun
     said = answer.get("model", "an object")
     for key, value in (("evidence", found.evidence), ("null_evidence", null)):
         words = f"model.{key}: says {said[key]:.9g}, found {value:.9g}"
-        findings.expect(abs(said[key] - value) <= SUMS * max(1.0, abs(value)), words)
+        findings.expect(abs(said[key] - value) <= EVIDENCE * max(1.0, abs(value)), words)
     determinant = _half_log_determinant(problem, model)
     if determinant is None:
         findings.trust("model.half_log_determinant: of so many papers it is not computed again")
@@ -186,21 +193,26 @@ def _at_rest(findings: Findings, answer: Answer, heard: Heard, read: _Read, foun
     if status == EXHAUSTED:
         findings.trust("quality, rank: the inference ended before it came to rest", decisive=True)
         return
+    if status == NO_SIGNAL:
+        most, left = refused(problem, model, read.state, read.names)
+        if most + left < said["null_evidence"] + SIGNAL:
+            findings.check("status: differences between reviewers explain the scores no better, nor would after a step")
+        else:
+            words = f"status: a step may take the evidence of differences between reviewers to {most + left:.4g} nats"
+            findings.trust(words, decisive=True)
+        return
     moved, left = moves(problem, model, read.state, found), gain_left(problem, model, read.state, read.names)
-    far = np.count_nonzero(moved.mean > MEAN) * ONE_IN > moved.mean.size or moved.mean.max() > FURTHER * MEAN
-    orders = float(np.nanmax(np.abs(found.people[4] - read.orders)))
-    restless = [
-        (orders > ORDERS, f"a pass moves a probability of only ordering by {orders:.3g}"),
-        (far, f"a pass moves a mean by {moved.mean.max():.3g} standard errors"),
-        (moved.message > MESSAGE, f"a pass changes what a review says by {moved.message:.3g}"),
-        (moved.node > NODES, f"a pass moves what is known of a reviewer by {moved.node:.3g} of its spread"),
-        (left > GAIN, f"other hyperparameters would gain {left:.3g} nats"),
-    ]
-    for wrong, why in restless:
-        if status == CONVERGED:
-            findings.expect(not wrong, f"model: it is not at rest: {why}")
-        elif wrong:
-            findings.trust(f"quality, rank: the model that was refused was not at rest: {why}", decisive=True)
+    most = max(float(np.sort(moved.mean)[-1 - moved.mean.size // ONE_IN]), float(moved.mean.max()) / FURTHER)
+    for size, still, why in (
+        (most, MEAN, "a pass moves means by {:.3g} standard errors"),
+        (moved.message, MESSAGE, "a pass changes what a review says by {:.3g}"),
+        (moved.node, NODE, "a pass moves what is known of a reviewer by {:.3g} of its spread"),
+        (left, GAIN, "other hyperparameters would gain {:.3g} nats"),
+    ):
+        if size > still * FALSE:
+            findings.expect(False, f"model: it is not at rest: {why.format(size)}")
+        elif size > still:
+            findings.trust(f"quality, rank: the model may not be at rest: {why.format(size)}", decisive=True)
     findings.check(
         "model: its evidence, that a pass moves nothing, and that no hyperparameter would rather be elsewhere"
     )
@@ -209,7 +221,7 @@ def _at_rest(findings: Findings, answer: Answer, heard: Heard, read: _Read, foun
 def _half_log_determinant(problem: Problem, model: Model) -> float | None:
     """Return half the log determinant of the precision of the papers before any score; None of too many."""
     known = np.flatnonzero(problem.count)
-    if not model.kappa:
+    if not model.strength:
         return 0.0
     if known.size > FEW:
         return None
@@ -246,13 +258,13 @@ def _told(
         known = problem._replace(
             known=np.array([np.bincount(listed[0].astype(int), row, problem.sizes[1]) for row in listed[2:4]])
         )
-    people = np.array([*found.people[:4], read.orders])
+    people = found.people
     if not signal:
         alike = np.where(load > 0, 1.0, np.nan)
         people = np.array([slope * alike, offset * alike, 0 * alike, null.noise * alike, 0 * alike])
     elif references:
-        state, orders = settled_with(known, model, state, read.orders)
-        people = np.array([*one_pass(known, model, state).people[:4], orders])
+        state = settled_with(known, model, state)
+        people = one_pass(known, model, state).people
         slope, offset = (float(np.average(people[row, load > 0], weights=load[load > 0])) for row in (0, 1))
         line = unit[0] + unit[1] * offset, unit[1] * slope
     mean, variance = _seen(known, *beliefs(known, model, state))

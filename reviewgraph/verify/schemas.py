@@ -276,7 +276,7 @@ CALIBRATE = {
         "hyperparameters": dict.fromkeys(HYPERPARAMETERS, NUMBER),
         "kappa": NUMBER,
         "half_log_determinant": NUMBER,
-        "reviewers": [{"reviewer": NAME, "nodes": [NUMBER], "orders": NUMBER}],
+        "reviewers": [{"reviewer": NAME, "nodes": [NUMBER]}],
         "reviews": [{**_PAIR, "messages": [NUMBER]}],
     },
     "scale": {"slope": NUMBER, "intercept": NUMBER, "error": NUMBER, "references": WHOLE},

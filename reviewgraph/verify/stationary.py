@@ -42,6 +42,8 @@ HALF_NORMAL = {"log_tau_left": 1.0, "log_tau_right": 1.0, "log_omega": 2.0}
 STILL, ONE_IN, FURTHER = 2e-3, 1_000, 25.0
 #: Sweeps: at most, before they count, and until messages go half of the way.
 MOST, WARM_UP, PATIENCE = 150, 2, 20
+#: Passes after which a model that was refused has answered to its last step.
+SETTLING = 5
 #: A step by which derivatives are taken, and the part of the information's diagonal that is added to it.
 DIFFERENCE, RIDGE = 1e-5, 0.02
 
@@ -69,8 +71,8 @@ def moves(problem: Problem, model: Model, state: State, found: Pass) -> Moves:
     return Moves(mean[seen], float(scaled.max()), float(np.array(moved + wider)[:, heard].max()))
 
 
-def settled_with(problem: Problem, model: Model, state: State, orders: FloatArray) -> tuple[State, FloatArray]:
-    """Sweep until messages have answered to references, as the posterior does; returns who only orders, too."""
+def settled_with(problem: Problem, model: Model, state: State) -> State:
+    """Sweep until messages have answered to references, as the posterior does."""
     before, rested = None, 0
     for count in range(1, MOST + 1):
         found, damping = one_pass(problem, model, state), rested
@@ -80,8 +82,8 @@ def settled_with(problem: Problem, model: Model, state: State, orders: FloatArra
             break
         damped = state.nodes + (found.state.nodes - state.nodes) / (1 + damping)
         told = (found.state.messages + state.messages) / 2 if damping > PATIENCE else found.state.messages
-        before, state, orders = found.mean, State(told, damped), found.people[4]
-    return state, orders
+        before, state = found.mean, State(told, damped)
+    return state
 
 
 def rests(far: FloatArray) -> bool:
@@ -137,6 +139,15 @@ def gain_left(problem: Problem, model: Model, state: State, names: list[str]) ->
     whole = slope @ np.linalg.solve(inner, slope)
     of_scale = along.T @ slope
     return float(whole - of_scale @ np.linalg.pinv(along.T @ inner @ along, hermitian=True) @ of_scale) / 2
+
+
+def refused(problem: Problem, model: Model, state: State, names: list[str]) -> tuple[float, float]:
+    """Return the highest log evidence of a few passes, and what a step of the hyperparameters would then gain."""
+    most = -np.inf
+    for _ in range(SETTLING):
+        found = one_pass(problem, model, state)
+        most, state = max(most, found.evidence), found.state
+    return most, gain_left(problem, model, state, names)
 
 
 def _curvature(theta: Mapping[str, float], name: str) -> float:
