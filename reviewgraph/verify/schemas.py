@@ -206,7 +206,7 @@ CALIBRATE = {
     "status?": TEXT,
     "hypothesis?": TEXT,
     "objective?": NUMBER,
-    "unique?~": FLAG,
+    "unique?": FLAG,
     "units?": [NUMBER],
     "gain?": {
         "relative": NUMBER,
