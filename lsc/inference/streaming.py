@@ -130,8 +130,8 @@ def _from_messages(problem: Problem, unit: Unit, averages: Averages, found: Clim
     beliefs = by_messages(problem, unit, averages, found, sums)
     if problem.n_reviews > UP_TO:
         return beliefs
-    who, what, said = _gathered(problem, found)
-    alone = with_parts(beliefs, who, what, said, fitted_of(found.state, said))
+    who, what, messages = _gathered(problem, found)
+    alone = with_parts(beliefs, who, what, messages, fitted_of(found.state, messages))
     return replace(beliefs, loops=loop_factors(alone))
 
 

@@ -68,7 +68,7 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     _ranks(findings, rows, sign=-1.0 if table.lower_is_better else 1.0)
     if not findings.wrong:
         errors = None
-        if method == POSTERIOR and not answer.is_table and scored.score:
+        if method == POSTERIOR and scored.score and answer.found.get("model"):
             errors = check_posterior(findings, answer, scored, {row.item: row for row in rows}, wanted)
         else:
             _qualities(findings, answer, rows, scored, method, wanted)
@@ -193,6 +193,8 @@ def _qualities(findings: Findings, answer: Answer, rows: list[Row], scored: Tabl
     else:
         words = f"quality, rank: what {method} learned to get the ranking is not computed again"
         findings.trust(words, decisive=True)
+        if any(row.standard_error is not None for row in rows):
+            findings.trust("standard errors: what the model says of itself is not computed again")
         if not wanted.references:
             check_direction(findings, scored, quality)
 
@@ -230,7 +232,6 @@ def _intervals(findings: Findings, rows: list[Row], method: str) -> None:
     if any(row.standard_error is not None for row in rows):
         wrong = next((row for row in rows if row.standard_error is not None and not row.standard_error >= 0), None)
         findings.expect(wrong is None, f"{wrong.item if wrong else ''}, standard_error: below 0")
-        findings.trust("standard errors: what the model says of itself is not computed again")
     if method != POSTERIOR:
         return
     for row in rows:
@@ -263,6 +264,7 @@ def _selection(
     best = [row.item for row in ranked[:count]] if asked and not refused else []
     inside = {row.item for row in ranked}
     aside = [row.item for row in rows if row.quality is not None and row.item not in inside]
+    chosen, apart = set(best), set(aside)
     if not answer.is_table:
         findings.same("selected", answer.names("selected"), best)
         # Answers of earlier versions, which set nothing aside, lack the key.
@@ -274,14 +276,15 @@ def _selection(
         return
     if answer.is_table:
         for row in rows:
-            findings.expect((row.where == "aside") == (row.item in aside), f"{row.item}, list: says {row.where}")
+            findings.expect((row.where == "aside") == (row.item in apart), f"{row.item}, list: says {row.where}")
     if method == POSTERIOR:
-        by_average = sorted(ranked, key=lambda row: (-sign * (row.average or 0.0), table.items.index(row.item)))
+        place = {item: number for number, item in enumerate(table.items)}
+        by_average = sorted(ranked, key=lambda row: (-sign * (row.average or 0.0), place[row.item]))
         _lists(findings, answer, rows, ranked, best, [row.item for row in by_average[:count]], wanted, sign, errors)
     elif answer.is_table:
         for row in rows:
-            where = None if row.quality is None else "in" if row.item in best else "out"
-            where = "aside" if row.item in aside else where
+            where = None if row.quality is None else "in" if row.item in chosen else "out"
+            where = "aside" if row.item in apart else where
             findings.same(f"{row.item}, list", row.where, where)
     findings.check(f"the selection of {count}, best first")
 
@@ -320,18 +323,19 @@ def _lists(
     for row in rows:
         beside = row.item in known or row.probability is None
         findings.expect(beside, f"{row.item}, probability: of a paper among which none are selected")
-    main = min((row.group for row in ranked), default=1)
+    main, chosen = min((row.group for row in ranked), default=1), set(best)
     inside = [
         row.item
         for row in ranked
-        if row.item in best and known[row.item] >= 1 - wanted.error_rate and row.group == main
+        if row.item in chosen and known[row.item] >= 1 - wanted.error_rate and row.group == main
     ]
-    out = {item for item, value in known.items() if value <= wanted.error_rate and item not in best}
-    unsure = [row.item for row in ranked if row.item not in inside and row.item not in out]
+    out = {item for item, value in known.items() if value <= wanted.error_rate and item not in chosen}
+    sure = out | set(inside)
+    unsure = [row.item for row in ranked if row.item not in sure]
     unsure.sort(key=lambda item: -known[item])
     if answer.is_table:
         for row in ranked:
-            where = "in" if row.item in inside else "out" if row.item in out else "discuss"
+            where = "out" if row.item in out else "in" if row.item in sure else "discuss"
             findings.same(f"{row.item}, list", row.where, where)
         return
     findings.same("certain", answer.names("certain"), inside)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from reviewgraph.arrays import FloatArray
+    from reviewgraph.arrays import FloatArray, IntArray
     from reviewgraph.verify.passes import Model, Problem
 
 #: Reviews beyond which loops add nothing, and items up to which what they add is computed again.
@@ -46,7 +46,7 @@ def loops(
     tau = np.sqrt((np.exp(2 * theta["log_tau_left"]) + np.exp(2 * theta["log_tau_right"])) / 2)
     shared = np.array([np.full(who.size, np.exp(theta["log_omega"])), (mean[what] + theta["g1"]) * slope * tau]).T
     precise, alone = (1 - orders) * slope**2 / noise, orders * messages[0]
-    load, seen = problem.load[who], np.flatnonzero((problem.count > 0) | (problem.known[0] > 0))
+    load, seen = problem.load[who], np.flatnonzero((problem.counts > 0) | (problem.known[0] > 0))
     degree = np.bincount(what, 1 - 1 / load, problem.sizes[1])[seen].mean()
     alike = np.full(who.size, model.kappa / degree if model.kappa else 0.0)
     base = 1 - model.kappa + problem.known[0] + np.bincount(what, alone, problem.sizes[1])
@@ -67,7 +67,7 @@ def loops(
     return found
 
 
-def _sums(who: FloatArray, value: FloatArray, size: int) -> FloatArray:
+def _sums(who: IntArray, value: FloatArray, size: int) -> FloatArray:
     found = np.zeros((size, *value.shape[1:]))
     np.add.at(found, who, value)
     return found

@@ -152,17 +152,17 @@ def _population(
 ) -> tuple[FloatArray, FloatArray, FloatArray, float, float]:
     """Return weights, slopes and noises of the population at nodes, and slope and noise of a typical reviewer."""
     if not signal:
-        slope, noise = float(np.nanmean(people[0])), float(np.nanmean(people[3]))
-        return np.ones(1), np.array([slope]), np.array([noise]), slope, noise
+        alike = people[[0, 3]][:, np.isfinite(people[0])].mean(axis=1)
+        return np.ones(1), alike[:1], alike[1:], float(alike[0]), float(alike[1])
     theta = model.theta
     side = np.exp(np.where(NODES < 0, theta["log_tau_left"], theta["log_tau_right"]))
     density = np.exp(-(NODES**2) / 2)
     share = density * side / (density * side).sum()
-    slope = np.exp(theta["mu"] + side * NODES)
-    noise = np.exp(2 * (theta["nu"] + theta["rho"] * side * NODES))
-    typical = float(share @ slope), float(np.exp(2 * theta["nu"]))
+    slopes = np.exp(theta["mu"] + side * NODES)
+    noises = np.exp(2 * (theta["nu"] + theta["rho"] * side * NODES))
+    slope, noise = float(share @ slopes), float(np.exp(2 * theta["nu"]))
     if model.own:
         own = np.exp(np.exp(theta["log_own"]) * NODES)
         share = np.outer(share, density / density.sum()).ravel()
-        slope, noise = np.repeat(slope, own.size), np.outer(noise, own).ravel()
-    return share, slope, noise, *typical
+        slopes, noises = np.repeat(slopes, own.size), np.outer(noises, own).ravel()
+    return share, slopes, noises, slope, noise

@@ -116,10 +116,10 @@ class _Rules:
         if curve.kind == "concave":
             rise, slope, width = rise[::-1], slope[::-1], width[::-1]
         beyond = np.append(slope[:-1] - slope[1:], slope[-1] - curve.least)
-        for place, room in enumerate((beyond * width).tolist()):
+        for number, room in enumerate((beyond * width).tolist()):
             if room <= slack:
-                after = rise[place + 1] if place + 1 < len(rise) else {}
-                row = dict(rise[place])
+                after = rise[number + 1] if number + 1 < len(rise) else {}
+                row = dict(rise[number])
                 for column, value in after.items():
                     row[column] = row.get(column, 0.0) - value
                 self.rising.append(row)

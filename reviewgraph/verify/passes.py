@@ -17,7 +17,7 @@ from reviewgraph.verify.orders import MOST, order_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reviewgraph.arrays import FloatArray, IntArray
+    from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 
 #: Nodes of a log slope and of the log of own noise, in standard deviations, and the area of each beside a density.
 LINE, AREA = np.linspace(-4.2, 4.2, 15)[:, None], 0.6
@@ -51,11 +51,11 @@ class Problem(NamedTuple):
         return np.bincount(self.who, minlength=self.sizes[0])
 
     @property
-    def count(self) -> IntArray:
+    def counts(self) -> IntArray:
         """Reviews of each item."""
         return np.bincount(self.what, minlength=self.sizes[1])
 
-    def only(self, kept: FloatArray) -> Problem:
+    def only(self, kept: BoolArray) -> Problem:
         """Return some of the reviews, scaled as all are."""
         logs = self.log_noise[kept]
         logs = (logs - logs.mean()) / logs.std() if np.ptp(logs) > 0 else 0 * logs
@@ -135,7 +135,7 @@ def one_pass(problem: Problem, model: Model, state: State) -> Pass:
     mean, variance = beliefs(problem, model, state)
     messages, nodes = np.zeros_like(state.messages), state.nodes.copy()
     parts, people = np.zeros(problem.sizes[0]), np.full((5, problem.sizes[0]), np.nan)
-    between = (problem.count > 0) @ _potential(mean, variance) + model.log_determinant
+    between = (problem.counts > 0) @ _potential(mean, variance) + model.log_determinant
     for who, rows in problem.blocks(45 if model.own else 15):
         cavity = _cavity(problem, mean, variance, state.messages[:2], rows)
         found = reviewer_step(problem, model, state.nodes[:, who], rows, cavity)
@@ -294,7 +294,7 @@ def rescaled(problem: Problem, model: Model, before: Pass, state: State) -> Stat
 
     Scores do not tell where the scale is, so it creeps, and no quality as a score of a typical reviewer changes.
     """
-    seen = problem.count > 0
+    seen = problem.counts > 0
     (mean, variance), (old, spread) = beliefs(problem, model, state), (before.mean, before.variance)
     middle = mean[seen].mean() - 0.0
     size = np.sqrt(

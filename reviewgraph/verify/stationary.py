@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,17 +50,24 @@ DIFFERENCE, RIDGE = 1e-5, 0.02
 
 
 class Moves(NamedTuple):
-    """What a pass would move, the most: means in standard errors, messages in what they do to these, and nodes."""
+    """What a pass would move: means in standard errors, messages in what they do to these, and nodes.
 
-    mean: FloatArray
+    Each is the most, or a 25th of it where only one in a thousand moves further.
+    """
+
+    mean: float
     message: float
     node: float
+
+
+def _most(moved: FloatArray) -> float:
+    return max(float(np.sort(moved, axis=None)[-1 - moved.size // ONE_IN]), float(moved.max()) / FURTHER)
 
 
 def moves(problem: Problem, model: Model, state: State, found: Pass) -> Moves:
     """Return what a pass moved, but for the scale of qualities, which scores do not tell."""
     new = rescaled(problem, model, found, found.state)
-    seen, sd = problem.count > 0, np.sqrt(found.variance)
+    seen, sd = problem.counts > 0, np.sqrt(found.variance)
     mean = np.abs(beliefs(problem, model, new)[0] - found.mean) / sd
     change = new.messages - state.messages
     said = np.abs(change[:2] - np.array([0 * change[0], change[0] * found.mean[problem.what]]))
@@ -68,7 +76,7 @@ def moves(problem: Problem, model: Model, state: State, found: Pass) -> Moves:
     kinds = [row for row in (0, 2, 4, 6) if (row % 4 == 0 or model.own) and (row < 4 or model.orders)]
     moved = [np.abs(new.nodes[row] - state.nodes[row]) / state.nodes[row + 1] for row in kinds]
     wider = [np.abs(np.log(new.nodes[row + 1] / state.nodes[row + 1])) for row in kinds]
-    return Moves(mean[seen], float(scaled.max()), float(np.array(moved + wider)[:, heard].max()))
+    return Moves(_most(mean[seen]), _most(scaled), _most(np.array(moved + wider)[:, heard]))
 
 
 def settled_with(problem: Problem, model: Model, state: State) -> State:
@@ -136,14 +144,14 @@ def gain_left(problem: Problem, model: Model, state: State, names: list[str]) ->
             value for name, value in change.items() if name in names
         ]
     inner, slope, along = information[np.ix_(free, free)], slope[free], along[free]
-    whole = slope @ np.linalg.solve(inner, slope)
+    whole = float(slope @ np.linalg.solve(inner, slope))
     of_scale = along.T @ slope
-    return float(whole - of_scale @ np.linalg.pinv(along.T @ inner @ along, hermitian=True) @ of_scale) / 2
+    return (whole - float(of_scale @ np.linalg.pinv(along.T @ inner @ along, hermitian=True) @ of_scale)) / 2
 
 
 def refused(problem: Problem, model: Model, state: State, names: list[str]) -> tuple[float, float]:
     """Return the highest log evidence of a few passes, and what a step of the hyperparameters would then gain."""
-    most = -np.inf
+    most = -math.inf
     for _ in range(SETTLING):
         found = one_pass(problem, model, state)
         most, state = max(most, found.evidence), found.state
@@ -152,7 +160,7 @@ def refused(problem: Problem, model: Model, state: State, names: list[str]) -> t
 
 def _curvature(theta: Mapping[str, float], name: str) -> float:
     if name in NORMAL:
-        return NORMAL[name][1] ** -2.0
+        return 1.0 / NORMAL[name][1] ** 2
     if name in HALF_NORMAL:
         return 2 * float(np.exp(2 * theta[name])) / HALF_NORMAL[name] ** 2 + 4.0 * (name != "log_omega")
     return 0.0
