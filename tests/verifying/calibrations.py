@@ -7,19 +7,24 @@ Answers are counted by method, status and outcome; changes by the key that was c
 from __future__ import annotations
 
 import argparse
+import copy
 import itertools
 import os
+import re
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tests.verifying.cases import Case, answered, write
-from tests.verifying.leaves import changes, kind_of
 
 METHODS = ["average", "centring", "z-score", "ridge", "additive", "qp", "bayesian", "lsc"]
 HYPOTHESES = ["linear", "monotone", "convex", "concave", "offset"]
+#: A change of a number, relative to it, is between the first and the second power of ten.
+SMALLEST, LARGEST = -3.0, 0.0
 #: Changes of one answer.
 EACH = 25
 
@@ -99,6 +104,69 @@ def _least_squares(rng: np.random.Generator, M: int) -> list[str]:
         words += ["--hypotheses", write("kinds.csv", "reviewer,hypothesis", kinds)]
     words += ["--max-slope", str(rng.choice([4, 20]))] if rng.random() < 0.3 else []
     return words + (["--ties", str(rng.choice(["equal", "free"]))] if rng.random() < 0.2 else [])
+
+
+def changes(answer: dict[str, Any], rng: np.random.Generator) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each leaf's path with the answer in which this one value is another of its kind, in random order.
+
+    Numbers move by a thousandth of themselves or more, whole numbers by one or two, what is true becomes
+    false, and a text or a null becomes what stands at the same key elsewhere in the answer, if it differs.
+
+    >>> [(path, found["a"]) for path, found in changes({"a": [True]}, np.random.default_rng(0))]
+    [('a[0]', [False])]
+    """
+    listed = list(leaves(answer))
+    peers: dict[str, list[Any]] = {}
+    for path, value in listed:
+        peers.setdefault(kind_of(path), []).append(value)
+    for place in rng.permutation(len(listed)).tolist():
+        path, value = listed[place]
+        changed = copy.deepcopy(answer)
+        inside, last = _holder(changed, path)
+        inside[last] = _other(value, peers[kind_of(path)], rng)
+        yield path, changed
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path and the value of whatever holds nothing else."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from leaves(part, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for place, part in enumerate(value):
+            yield from leaves(part, f"{path}[{place}]")
+    else:
+        yield path, value
+
+
+def kind_of(path: str) -> str:
+    """Return a path without the places in lists, by which changes are counted.
+
+    >>> kind_of("accounts[0].parts[3].moves")
+    'accounts[].parts[].moves'
+    """
+    return re.sub(r"\[\d+\]", "[]", path)
+
+
+def _holder(answer: Any, path: str) -> tuple[Any, Any]:
+    """Return what holds the leaf, and its key or place there."""
+    steps = [int(place) if place else key for key, place in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path)]
+    for step in steps[:-1]:
+        answer = answer[step]
+    return answer, steps[-1]
+
+
+def _other(value: Any, peers: list[Any], rng: np.random.Generator) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + int(rng.choice([-1, 1, 2]))
+    if isinstance(value, float):
+        return value + float(rng.choice([-1, 1])) * (abs(value) or 1.0) * 10.0 ** float(rng.uniform(SMALLEST, LARGEST))
+    others = [peer for peer in peers if peer not in (value, None)]
+    if others:
+        return others[int(rng.integers(len(others)))]
+    return f"{value}x" if isinstance(value, str) else 1
 
 
 def main() -> None:
