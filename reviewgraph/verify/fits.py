@@ -14,7 +14,7 @@ import numpy as np
 
 from reviewgraph.verify.findings import is_same, shown
 from reviewgraph.verify.graphs import missing_links
-from reviewgraph.verify.optima import Curve, errors, is_only
+from reviewgraph.verify.optima import Curve, Form, errors, is_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,12 +40,11 @@ ROUNDING = 8
 class Sides(NamedTuple):
     """What a class of scoring functions allows their inverse to be beyond an offset and a line of the least slope.
 
-    ``fit`` returns what of it comes closest to some values; ``fixed``: the line has slope one; ``bent``: it takes long.
+    ``fit`` returns what of it comes closest to some values, ``form`` says what it is.
     """
 
     fit: Callable[[FloatArray, FloatArray], FloatArray]
-    fixed: bool = False
-    bent: bool = False
+    form: Form
 
 
 def closest(score: FloatArray, quality: FloatArray, kind: str, least: float) -> FloatArray:
@@ -57,7 +56,7 @@ def closest(score: FloatArray, quality: FloatArray, kind: str, least: float) -> 
     [4.45, 4.55]
     """
     sides = CLASSES[kind]
-    base = quality.mean() + (1.0 if sides.fixed else least) * (score - score.mean())
+    base = quality.mean() + (1.0 if sides.form.fixed else least) * (score - score.mean())
     return np.asarray(base + sides.fit(score, quality - base))
 
 
@@ -126,11 +125,11 @@ def _settled(scaled: FloatArray, wanted: FloatArray, weight: FloatArray, used: B
 
 #: By name: nothing more, a steeper line, steps, or bends to one side.
 CLASSES = {
-    "offset": Sides(_nothing, fixed=True),
-    "linear": Sides(_line),
-    "monotone": Sides(_rising),
-    "convex": Sides(_flattening, bent=True),
-    "concave": Sides(_steepening, bent=True),
+    "offset": Sides(_nothing, Form(straight=True, fixed=True)),
+    "linear": Sides(_line, Form(straight=True)),
+    "monotone": Sides(_rising, Form()),
+    "convex": Sides(_flattening, Form(bend=1)),
+    "concave": Sides(_steepening, Form(bend=-1)),
 }
 
 
@@ -196,7 +195,7 @@ class _Fit:
         for reviewer, own in _by_reviewer(scored).items():
             kind = wanted.hypotheses[reviewer]
             score = _without_rounding(np.array([sign * value for _, value in own]), rounding)
-            if CLASSES[kind].bent and np.unique(score).size > MOST_BENDS:
+            if CLASSES[kind].form.bend and np.unique(score).size > MOST_BENDS:
                 self.too_bent = f"reviewer {reviewer}"
                 return
             mine = np.array([place[item] for item, _ in own])
@@ -230,7 +229,7 @@ def _only(
         mine = [item for item in quality if group[item] == number]
         code = {item: place for place, item in enumerate(mine)}
         curves = [
-            Curve(kind, np.array([code[item] for item in items]), score, told, 1.0 / wanted.max_slope)
+            Curve(CLASSES[kind].form, np.array([code[item] for item in items]), score, told, 1.0 / wanted.max_slope)
             for _, kind, items, score, told in found.curves
             if items[0] in code
         ]
@@ -256,16 +255,17 @@ def _errors(
 ) -> None:
     """Hold standard errors of a group to its noise, where all reviewers have lines that its reviews determine."""
     told = {str(row["item"]): row["standard_error"] for row in answer.found["items"] if str(row["item"]) in set(mine)}
-    kinds = {wanted.hypotheses[who] for who, *_ in found.curves}
-    if kinds not in ({"linear"}, {"offset"}):
+    forms = {CLASSES[kind].form for _, kind, *_ in found.curves}
+    form = forms.pop()
+    if forms or not form.straight:
         findings.expect(not any(told.values()), "standard_error: there is none where functions are no lines")
         return
     rows = {who: set(items) for who, _, items, _, _ in found.curves if items[0] in told}
-    if kinds == {"linear"} and missing_links(rows, mine):
+    if not form.fixed and missing_links(rows, mine):
         findings.trust("standard errors: of papers whose place the reviews leave open they are not computed again")
         return
     place, unit = np.array([found.place[item] for item in mine]), found.unit[mine[0]]
-    own = errors(curves, place, sloped=kinds == {"linear"})
+    own = errors(curves, place, sloped=not form.fixed)
     for number, item in enumerate(mine):
         value = None if own is None or not unit or item in wanted.references else unit * float(own[number])
         same = told[item] is value is None or (None not in (told[item], value) and is_same(told[item], value, GRADIENT))
@@ -295,7 +295,7 @@ def _scales(
 ) -> None:
     """Compare the middle and the spread of the qualities of each group with those of its averages, or references."""
     average = dict(answer.rows("items", {"item": "a name", "average": "a number?"}))
-    fixed = set(wanted.hypotheses.values()) & {name for name, sides in CLASSES.items() if sides.fixed}
+    fixed = set(wanted.hypotheses.values()) & {name for name, sides in CLASSES.items() if sides.form.fixed}
     for number in sorted(set(group.values())):
         mine = [item for item in quality if group[item] == number]
         known = [item for item in mine if item in wanted.references]

@@ -23,10 +23,18 @@ NOTHING = 1e-12
 MOST_ITEMS = 2_000
 
 
+class Form(NamedTuple):
+    """A class of scoring functions: lines, of slope one or any, or curves, bent up (1), down (-1) or as they like."""
+
+    straight: bool = False
+    fixed: bool = False
+    bend: int = 0
+
+
 class Curve(NamedTuple):
     """A reviewer: class, items by code, scores (higher is better), and the perceived qualities, in the same order."""
 
-    kind: str
+    form: Form
     item: IntArray
     score: FloatArray
     perceived: FloatArray
@@ -97,7 +105,7 @@ class _Rules:
 
     def add(self, curve: Curve, slack: float) -> None:
         """Add what the class of a reviewer asks of a direction."""
-        if curve.kind in ("offset", "linear") or np.ptp(curve.score) == 0:
+        if curve.form.straight or np.ptp(curve.score) == 0:
             self._line(curve, slack)
             return
         levels, first, place = np.unique(curve.score, return_index=True, return_inverse=True)
@@ -109,11 +117,11 @@ class _Rules:
         ]
         rise = [{int(high): 1 / w, int(low): -1 / w} for high, low, w in zip(item[1:], item, width, strict=False)]
         slope = np.diff(told) / width
-        if curve.kind == "monotone":
+        if not curve.form.bend:
             self.rising += [row for row, s, w in zip(rise, slope, width, strict=True) if (s - curve.least) * w <= slack]
             return
         # Slopes of the inverse: they fall, of concave functions rise; the least of them is bounded.
-        if curve.kind == "concave":
+        if curve.form.bend < 0:
             rise, slope, width = rise[::-1], slope[::-1], width[::-1]
         beyond = np.append(slope[:-1] - slope[1:], slope[-1] - curve.least)
         for number, room in enumerate((beyond * width).tolist()):
@@ -128,7 +136,7 @@ class _Rules:
         start = self.size + len(self.bounds)
         self.bounds.append((-np.inf, np.inf))
         width = float(np.ptp(curve.score))
-        sloped = curve.kind != "offset" and width > 0
+        sloped = not curve.form.fixed and width > 0
         if sloped:
             bound = (curve.slope - curve.least) * width <= slack
             self.bounds.append((0.0 if bound else -np.inf, np.inf))
