@@ -260,7 +260,8 @@ def _selection(
     everyone = best_first(rows, sign)
     count = wanted.select(len(everyone)) if wanted.select is not None else 0
     ranked = _comparable(everyone, count, across_groups=wanted.across_groups)
-    asked, refused = wanted.select is not None, len(ranked) < count
+    # Of none to be selected it is refused too where papers cannot be compared.
+    asked, refused = wanted.select is not None, len(ranked) < count or (bool(everyone) and not ranked)
     best = [row.item for row in ranked[:count]] if asked and not refused else []
     inside = {row.item for row in ranked}
     aside = [row.item for row in rows if row.quality is not None and row.item not in inside]
