@@ -118,10 +118,12 @@ def check_rest(findings: Findings, answer: Answer, heard: Heard, read: StateOf, 
         return
     if status == NO_SIGNAL:
         most, left = refused(problem, model, read.state, read.names)
-        if most + left < said["null_evidence"] + SIGNAL:
+        if left <= GAIN * FALSE and most + left < said["null_evidence"] + SIGNAL:
             findings.check("status: differences between reviewers explain the scores no better, nor would after a step")
         else:
-            words = f"status: a step may take the evidence of differences between reviewers to {most + left:.4g} nats"
+            words = (
+                f"status: differences between reviewers may explain the scores by {left:.3g} nats better after a step"
+            )
             findings.trust(words, decisive=True)
         return
     moved, left = moves(problem, model, read.state, found), gain_left(problem, model, read.state, read.names)
