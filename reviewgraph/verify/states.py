@@ -21,6 +21,8 @@ STATUSES = {CONVERGED, NO_SIGNAL, NO_SCORES, EXHAUSTED}
 #: Hyperparameters that every model has, and assortments that are tried.
 ALWAYS = ("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho")
 KAPPAS = (0.0, 0.5, 0.75, 0.9, 0.96, 0.985)
+#: Those that move with the scale of qualities, and how far that may take them beyond their bounds.
+OF_SCALE, BEYOND = {"mu", "g1", "log_s_r"}, 2.0
 #: How far a pass may move a mean, in standard errors; what it may change of a message, in what it does to the paper; by
 #: what part of their spread nodes may move, one in a thousand of each 25 times as far; nats that a step may gain. What
 #: moves so many times further never was at rest.
@@ -56,9 +58,8 @@ class StateOf:
             self.names = [name for name in self.names if name != "gamma"]
         for name, value in theta.items():
             low, high = BOUNDS[name]
-            findings.expect(
-                low - ROUNDING <= value <= high + ROUNDING, f"model.hyperparameters.{name}: out of its bounds"
-            )
+            beyond = BEYOND if name in OF_SCALE else ROUNDING
+            findings.expect(low - beyond <= value <= high + beyond, f"model.hyperparameters.{name}: out of its bounds")
         self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, _strength(heard, kappa), half)
         self.state = State(np.zeros((4, heard.problem.who.size)), np.ones((8, heard.problem.sizes[0])))
         _fill(findings, answer, scored, heard, self)
@@ -121,9 +122,7 @@ def check_rest(findings: Findings, answer: Answer, heard: Heard, read: StateOf, 
         if left <= GAIN * FALSE and most + left < said["null_evidence"] + SIGNAL:
             findings.check("status: differences between reviewers explain the scores no better, nor would after a step")
         else:
-            words = (
-                f"status: differences between reviewers may explain the scores by {left:.3g} nats better after a step"
-            )
+            words = f"status: after a step, differences between reviewers may explain the scores {left:.3g} nats better"
             findings.trust(words, decisive=True)
         return
     moved, left = moves(problem, model, read.state, found), gain_left(problem, model, read.state, read.names)

@@ -199,7 +199,7 @@ def main() -> None:
                     code = case.verified(answer).exit_code
                     changed[f"{code}"] += 1
                     if code not in (1, 2, 4):
-                        held[f"{case.answer['method']} {kind_of(path)}: {code}"] += 1
+                        held[f"{case.answer['method']}, {case.answer['status']}, {kind_of(path)}: {code}"] += 1
                         print("HELD", number, case.words, path, flush=True)
         os.chdir(before)
     for title, counter in (("Answers", outcomes), ("Not refuted", why), ("Changes", changed), ("Holding", held)):

@@ -13,9 +13,11 @@ from click.testing import CliRunner, Result
 
 from lsc.evidence.uniqueness import is_unique
 from lsc.inference import inferring
+from lsc.inference.climbing import settle
 from lsc.inference.inferring import infer
-from lsc.inference.model import NAMES
+from lsc.inference.model import MU, NAMES, NU, START, Extent
 from lsc.inference.stages import run_stages
+from lsc.inference.states import start
 from lsc.inference.sweeps import sweep
 from reviewgraph import Reviews
 from reviewgraph.cli import main
@@ -76,6 +78,23 @@ def test_one_without_signal_holds_and_is_no_other(tmp_path: Path) -> None:
     assert verified(answer).exit_code == 0
     answer["status"] = "converged"
     assert verified(answer).exit_code == 1
+
+
+@pytest.mark.parametrize("change", [{NU: 3.0}, {MU: -6.0, NU: 0.0}])
+def test_that_there_is_no_signal_cannot_be_claimed(change: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a model of noise alone, which explains nothing, and of which all the rest is as it must be."""
+    theta = START.copy()
+    for place, value in change.items():
+        theta[place] = value
+
+    def stages(problem: Any, *rest: Any) -> Any:
+        return settle(problem, start(problem, theta, Extent()), 40)
+
+    monkeypatch.setattr(inferring, "run_stages", stages)
+    answer = asked()
+    assert answer["status"] == "no_signal"
+    told = verified(answer)
+    assert (told.exit_code, "after a step" in " ".join(told.stdout.split())) == (4, True)
 
 
 # Forgeries
