@@ -171,7 +171,7 @@ class PosteriorEstimate(Estimate):
         return found if self.beliefs.item.size >= LEAST_SCORES else np.full(found.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of every estimate, gain, intervals, and with a selection its lists and the chances."""
+        """Return the keys of every estimate, gain, intervals, model, and with a selection its lists and the chances."""
         found = super().to_dict()
         found["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in found["items"]]
         intervals = np.sort(self.reviews.printed(self.interval()), axis=1).tolist()
