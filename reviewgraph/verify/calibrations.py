@@ -63,7 +63,7 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     order = {item: place for place, item in enumerate(table.items)}
     rows.sort(key=lambda row: order[row.item])
     scored = table.scored()
-    _averages(findings, rows, scored, wanted)
+    _averages(findings, rows, scored, method, wanted)
     _groups(findings, rows, scored, by_piece=method in BY_PIECE)
     _ranks(findings, rows, sign=-1.0 if table.lower_is_better else 1.0)
     if not findings.wrong:
@@ -128,7 +128,7 @@ def _from_table(answer: Answer) -> list[Row]:
     return found
 
 
-def _averages(findings: Findings, rows: list[Row], scored: Table, wanted: Wanted) -> None:
+def _averages(findings: Findings, rows: list[Row], scored: Table, method: str, wanted: Wanted) -> None:
     held: dict[str, list[float]] = {}
     for (_, item), score in scored.score.items():
         held.setdefault(item, []).append(score or 0.0)
@@ -136,8 +136,8 @@ def _averages(findings: Findings, rows: list[Row], scored: Table, wanted: Wanted
         own = held.get(row.item)
         findings.same(f"{row.item}, average", row.average, None if own is None else math.fsum(own) / len(own))
         words = f"{row.item}, quality: {'lacks one' if own else 'has one without a score'}"
-        # A reference may have a quality without a score.
-        free = own is None and row.item in wanted.references
+        # A reference may have a quality without a score, and a posterior none by those who give all papers the same.
+        free = row.item in wanted.references if own is None else row.quality is None and method == POSTERIOR
         findings.expect(free or (row.quality is None) == (own is None), words)
     findings.check(f"averages of {len(rows)} papers")
 
@@ -280,7 +280,8 @@ def _selection(
             findings.expect((row.where == "aside") == (row.item in apart), f"{row.item}, list: says {row.where}")
     if method == POSTERIOR:
         place = {item: number for number, item in enumerate(table.items)}
-        by_average = sorted(ranked, key=lambda row: (-sign * (row.average or 0.0), place[row.item]))
+        averaged = [row for row in ranked if row.average is not None]
+        by_average = sorted(averaged, key=lambda row: (-sign * (row.average or 0.0), place[row.item]))
         _lists(findings, answer, rows, ranked, best, [row.item for row in by_average[:count]], wanted, sign, errors)
     elif answer.is_table:
         for row in rows:

@@ -25,18 +25,20 @@ ENOUGH, LEAST_ERROR, ASSUMED_ERROR = 3, 0.1, 0.3
 class Told(NamedTuple):
     """What follows from the state: items (N,), NaN of unknown ones, messages (4, E), reviewers (5, M).
 
-    ``line`` is location and scale of the qualities, ``loops`` None where what they add is not computed again;
-    ``references`` their items, values, precisions and shifts, shape (4, R), and ``prior`` the precision without any.
+    ``line`` is location and scale of the qualities, ``references`` their items, values, precisions and shifts, shape
+    (4, R), ``prior`` the precision without any, and ``exact`` whether loops were computed again: those of many papers
+    are taken from the errors.
     """
 
     mean: FloatArray
     variance: FloatArray
-    loops: FloatArray | None
+    loops: FloatArray
     messages: FloatArray
     people: FloatArray
     line: tuple[float, float]
     references: FloatArray
     prior: float
+    exact: bool
 
     @property
     def quality(self) -> FloatArray:
@@ -45,15 +47,25 @@ class Told(NamedTuple):
 
     def errors(self) -> tuple[FloatArray, FloatArray]:
         """Return standard errors, shape (N,), without what a common bend adds, and with it."""
-        known = np.isfinite(self.mean)
-        bent = np.full(self.mean.size, np.nan)
-        bent[known] = bend(self.mean[known])
-        own = self.variance * (1.0 if self.loops is None else self.loops)
-        return self.line[1] * np.sqrt(own), self.line[1] * np.sqrt(own + bent)
+        own = self.variance * self.loops
+        return self.line[1] * np.sqrt(own), self.line[1] * np.sqrt(own + self.bent())
+
+    def bent(self) -> FloatArray:
+        """Return the variance that a common bend adds, shape (N,)."""
+        known, found = np.isfinite(self.mean), np.full(self.mean.size, np.nan)
+        found[known] = bend(self.mean[known])
+        return found
 
 
 def told_by(
-    heard: Heard, read: StateOf, found: Pass, null: Averages, references: Mapping[int, float], *, signal: bool
+    heard: Heard,
+    read: StateOf,
+    found: Pass,
+    null: Averages,
+    references: Mapping[int, float],
+    error: FloatArray,
+    *,
+    signal: bool,
 ) -> Told:
     """Return what follows from the state, references joined afterwards."""
     problem, model, state = heard.problem, read.model, read.state
@@ -85,11 +97,13 @@ def told_by(
         slope, offset = (float(np.average(people[row, load > 0], weights=load[load > 0])) for row in (0, 1))
         line = unit[0] + unit[1] * offset, unit[1] * slope
     mean, variance = _seen(known, *beliefs(known, model, state))
-    raised: FloatArray | None = np.ones(problem.sizes[1])
-    if signal and problem.who.size <= MOST_REVIEWS:
-        few = np.count_nonzero(np.isfinite(mean)) <= MOST_ITEMS
-        raised = loops(known, model, mean, variance, state.messages, people) if few else None
-    return Told(mean, variance, raised, state.messages, people, line, listed, 1.0 - model.kappa)
+    raised = np.ones(problem.sizes[1])
+    told = Told(mean, variance, raised, state.messages, people, line, listed, 1.0 - model.kappa, exact=True)
+    if not signal or problem.who.size > MOST_REVIEWS:
+        return told
+    if np.count_nonzero(np.isfinite(mean)) <= MOST_ITEMS:
+        return told._replace(loops=loops(known, model, mean, variance, state.messages, people))
+    return told._replace(loops=((error / line[1]) ** 2 - told.bent()) / variance, exact=False)
 
 
 def _seen(problem: Problem, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:

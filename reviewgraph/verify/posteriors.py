@@ -50,14 +50,17 @@ def check_posterior(
     signal, sign = status != NO_SIGNAL, -1.0 if scored.lower_is_better else 1.0
     codes = {item: place for place, item in enumerate(scored.items)}
     references = {codes[item]: sign * value for item, value in wanted.references.items() if item in codes}
-    told = told_by(heard, read, found, null, dict(sorted(references.items())), signal=signal)
+    error = np.array([rows[item].standard_error for item in scored.items], np.float64)
+    told = told_by(heard, read, found, null, dict(sorted(references.items())), error, signal=signal)
+    if not told.exact:
+        fewer = bool(np.any(told.loops < 1 - SUMS))
+        findings.expect(not fewer, "standard_error: smaller than messages alone give")
+        findings.trust("standard errors: what loops in the reviews add, of so many papers, is not computed again")
     _items(findings, scored, rows, told)
     _gain(findings, answer, heard, read.model if signal else None)
     _reviewers(findings, answer, scored, heard, read.model, told, signal=signal)
     for place, account in enumerate(answer.found.get("accounts", ())):
         _account(findings, f"accounts[{place}]", account, scored, heard, told, rows)
-    if told.loops is None:
-        return None
     names = zip(scored.items, told.errors()[0].tolist(), strict=True)
     return {item: error for item, error in names if not math.isnan(error)}
 
@@ -74,15 +77,9 @@ def _items(findings: Findings, scored: Table, rows: Mapping[str, Any], told: Tol
         findings.expect(_near(row.quality, found, size), words)
         error = float(errors[place]) if known and enough else None
         words = f"{item}, standard_error: says {shown(row.standard_error)}, the model gives {shown(error)}"
-        near = _near(row.standard_error, error, 0.0)
-        # Loops only ever add to it.
-        more = told.loops is None and None not in (row.standard_error, error) and row.standard_error > error
-        findings.expect(near or more, words)
+        findings.expect(_near(row.standard_error, error, 0.0), words)
     findings.check("qualities: those of the model, message by message")
-    if told.loops is None:
-        findings.trust("standard errors: what loops in the reviews add, of so many papers, is not computed again")
-    else:
-        findings.check("standard errors: those of the model, with what loops in the reviews and a bend add")
+    findings.check("standard errors: those of the model, with what loops in the reviews and a bend add")
 
 
 def _near(said: float | None, found: float | None, size: float) -> bool:
@@ -118,20 +115,17 @@ def _reviewers(
     said = answer.rows("reviewers", {"reviewer": "a name", "scores": "a whole number"})
     if not findings.same_rows("reviewers", said, scored.loads().items()):
         return
-    raised = np.ones(told.mean.size) if told.loops is None else told.loops
-    others = Others(told.mean, told.variance, raised, told.messages, told.people)
+    others = Others(told.mean, told.variance, told.loops, told.messages, told.people)
     found = misfits(heard, model, others, signal=signal)
     looked = int(np.isfinite(found[2]).sum())
     rows = {str(row["reviewer"]): row for row in answer.found["reviewers"]}
-    if told.loops is None:
-        findings.trust("reviewers: how their scores fit those of the others is not computed again for so many papers")
     for place, who in enumerate(scored.reviewers):
         square, agreement, value = (None if math.isnan(each) else float(each) for each in found[:, place])
         misfit = rows[who].get("misfit")
         if not findings.expect((misfit is None) == (square is None), f"reviewers, {who}: misfit"):
             return
         if misfit is not None and value is not None:
-            exact = {"mean_square": square, "agreement": agreement, "p_value": value} if told.loops is not None else {}
+            exact = {"mean_square": square, "agreement": agreement, "p_value": value}
             corrected = min(misfit["p_value"] * looked, 1.0)
             alarm = {"corrected": corrected, "contradicts": misfit["corrected"] < ALARM}
             _compare(findings, f"reviewers, {who}, misfit", misfit, {**exact, **alarm}, 1.0)
@@ -148,8 +142,7 @@ def _account(
     found = _made_of(item, scored, heard, told)
     code = scored.items.index(item)
     head = {"quality": rows[item].quality, "average": rows[item].average, "middle": found.pop("middle")}
-    if told.loops is not None:
-        head["standard_error"] = float(told.errors()[1][code])
+    head["standard_error"] = float(told.errors()[1][code])
     _compare(findings, place, said, head, told.line[1])
     parts = said.get("parts", [])
     if findings.same(f"{place}.parts", len(parts), len(found["parts"])):
