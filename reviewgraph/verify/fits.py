@@ -254,7 +254,9 @@ def _errors(
     findings: Findings, answer: Answer, found: _Fit, curves: list[Curve], mine: list[str], wanted: Wanted
 ) -> None:
     """Hold standard errors of a group to its noise, where all reviewers have lines that its reviews determine."""
-    told = {str(row["item"]): row["standard_error"] for row in answer.found["items"] if str(row["item"]) in set(mine)}
+    told = {
+        str(row["item"]): row.get("standard_error") for row in answer.found["items"] if str(row["item"]) in set(mine)
+    }
     forms = {CLASSES[kind].form for _, kind, *_ in found.curves}
     form = forms.pop()
     if forms or not form.straight:

@@ -46,7 +46,8 @@ def check_posterior(
         return None
     null = fit_averages(heard.problem.what, heard.problem.score, heard.problem.rounding)
     found = one_pass(heard.problem, read.model, read.state)
-    check_rest(findings, answer, heard, read, found, null.evidence)
+    if not check_rest(findings, answer, heard, read, found, null.evidence):
+        return None
     signal, sign = status != NO_SIGNAL, -1.0 if scored.lower_is_better else 1.0
     codes = {item: place for place, item in enumerate(scored.items)}
     references = {codes[item]: sign * value for item, value in wanted.references.items() if item in codes}
@@ -59,7 +60,9 @@ def check_posterior(
     _items(findings, scored, rows, told)
     _gain(findings, answer, heard, read.model if signal else None)
     _reviewers(findings, answer, scored, heard, read.model, told, signal=signal)
-    for place, account in enumerate(answer.found.get("accounts", ())):
+    accounts = answer.found.get("accounts", [])
+    findings.same("accounts", [str(account.get("item")) for account in accounts], list(wanted.explained))
+    for place, account in enumerate(accounts):
         _account(findings, f"accounts[{place}]", account, scored, heard, told, rows)
     names = zip(scored.items, told.errors()[0].tolist(), strict=True)
     return {item: error for item, error in names if not math.isnan(error)}
@@ -126,8 +129,8 @@ def _reviewers(
             return
         if misfit is not None and value is not None:
             exact = {"mean_square": square, "agreement": agreement, "p_value": value}
-            corrected = min(misfit["p_value"] * looked, 1.0)
-            alarm = {"corrected": corrected, "contradicts": misfit["corrected"] < ALARM}
+            corrected = min(value * looked, 1.0)
+            alarm = {"corrected": corrected, "contradicts": corrected < ALARM}
             _compare(findings, f"reviewers, {who}, misfit", misfit, {**exact, **alarm}, 1.0)
     findings.check("reviewers: how their scores fit those of the others, computed once more")
 

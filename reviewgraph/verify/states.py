@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from reviewgraph.verify.heard import Heard
     from reviewgraph.verify.tables import Table
 
-CONVERGED, NO_SIGNAL, NO_SCORES, EXHAUSTED = "converged", "no_signal", "no_scores", "sweeps_exhausted"
-STATUSES = {CONVERGED, NO_SIGNAL, NO_SCORES, EXHAUSTED}
+CONVERGED, NO_SIGNAL, EXHAUSTED = "converged", "no_signal", "sweeps_exhausted"
+#: Where there are scores.
+STATUSES = {CONVERGED, NO_SIGNAL, EXHAUSTED}
 #: Hyperparameters that every model has, and assortments that are tried.
 ALWAYS = ("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho")
 KAPPAS = (0.0, 0.5, 0.75, 0.9, 0.96, 0.985)
@@ -40,9 +41,8 @@ class StateOf:
 
     def __init__(self, findings: Findings, answer: Answer, scored: Table, heard: Heard) -> None:
         model = answer.get("model", "an object")
-        theta = {
-            name: answer.get(name, "a number", within=model["hyperparameters"]) for name in model["hyperparameters"]
-        }
+        listed = answer.get("hyperparameters", "an object", within=model)
+        theta = {name: answer.get(name, "a number", within=listed) for name in listed}
         own, orders = "log_own" in theta, "logit_w" in theta
         kappa, half = (answer.get(key, "a number", within=model) for key in ("kappa", "half_log_determinant"))
         expected = {*ALWAYS, *(["log_own"] * own), *(["logit_w", "log_s_r"] * orders)}
@@ -81,13 +81,13 @@ def _fill(findings: Findings, answer: Answer, scored: Table, heard: Heard, read:
     said = answer.rows("reviews", {"reviewer": "a name", "item": "a name"}, within=listed)
     if findings.same_rows("model.reviews", said, pairs):
         size = 4 if model.kappa else 2
-        for pair, row in zip(said, listed["reviews"], strict=True):
+        for pair, row in zip(said, answer.get("reviews", "a list", within=listed), strict=True):
             state.messages[:size, places[pair]] = answer.numbers("messages", size, within=row)
     people = {scored.reviewers[j]: j for j in np.unique(heard.problem.who).tolist()}
     named = [who for (who,) in answer.rows("reviewers", {"reviewer": "a name"}, within=listed)]
     if findings.same_rows("model.reviewers", named, people):
         kinds = np.arange(8).reshape(2, 2, 2)[: 1 + model.orders, : 1 + model.own].ravel()
-        for who, row in zip(named, listed["reviewers"], strict=True):
+        for who, row in zip(named, answer.get("reviewers", "a list", within=listed), strict=True):
             state.nodes[kinds, people[who]] = answer.numbers("nodes", kinds.size, within=row)
         narrow = state.nodes[1::2].min() <= 0
         findings.expect(not narrow, "model.reviewers: nodes without a spread")
@@ -97,34 +97,38 @@ def _fill(findings: Findings, answer: Answer, scored: Table, heard: Heard, read:
     findings.expect(least, "model.reviews: messages of a precision below 0")
 
 
-def check_rest(findings: Findings, answer: Answer, heard: Heard, read: StateOf, found: Pass, null: float) -> None:
-    """Hold the evidence to that of the state, and see by a pass and by slopes of the evidence whether it moves."""
+def check_rest(findings: Findings, answer: Answer, heard: Heard, read: StateOf, found: Pass, null: float) -> bool:
+    """Hold the evidence to that of the state, and see by a pass and by slopes of the evidence whether it moves.
+
+    Returns whether the evidence is that of the state, without which nothing follows from it.
+    """
     problem, model, status = heard.problem, read.model, answer.get("status", "a text")
-    said = answer.get("model", "an object")
     for key, value in (("evidence", found.evidence), ("null_evidence", null)):
-        words = f"model.{key}: says {said[key]:.9g}, found {value:.9g}"
-        findings.expect(abs(said[key] - value) <= EVIDENCE * max(1.0, abs(value)), words)
+        said = answer.get(f"model.{key}", "a number")
+        words = f"model.{key}: says {said:.9g}, found {value:.9g}"
+        if not findings.expect(abs(said - value) <= EVIDENCE * max(1.0, abs(value)), words):
+            return False
     determinant = _half_log_determinant(problem, model)
     if determinant is None:
         findings.trust("model.half_log_determinant: of so many papers it is not computed again")
     else:
         findings.same("model.half_log_determinant", round(model.log_determinant, 6), round(determinant, 6))
-    signal = said["evidence"] >= said["null_evidence"] + SIGNAL
+    signal = found.evidence >= null + SIGNAL
     if not findings.expect(signal == (status != NO_SIGNAL), f"status: {status}, and the evidence says otherwise"):
-        return
+        return True
     words = "model: that no other kind of it (own noise, order alone, likeness) has more evidence is not tried again"
     findings.trust(words)
     if status == EXHAUSTED:
         findings.trust("quality, rank: the inference ended before it came to rest", decisive=True)
-        return
+        return True
     if status == NO_SIGNAL:
         most, left = refused(problem, model, read.state, read.names)
-        if left <= GAIN * FALSE and most + left < said["null_evidence"] + SIGNAL:
+        if left <= GAIN * FALSE and most + left < null + SIGNAL:
             findings.check("status: differences between reviewers explain the scores no better, nor would after a step")
         else:
             words = f"status: after a step, differences between reviewers may explain the scores {left:.3g} nats better"
             findings.trust(words, decisive=True)
-        return
+        return True
     moved, left = moves(problem, model, read.state, found), gain_left(problem, model, read.state, read.names)
     for size, still, why in (
         (moved.mean, MEAN, "a pass moves means by {:.3g} standard errors"),
@@ -139,6 +143,7 @@ def check_rest(findings: Findings, answer: Answer, heard: Heard, read: StateOf, 
     findings.check(
         "model: its evidence, that a pass moves nothing, and that no hyperparameter would rather be elsewhere"
     )
+    return True
 
 
 def _half_log_determinant(problem: Problem, model: Model) -> float | None:
