@@ -105,7 +105,7 @@ def check_rest(findings: Findings, answer: Answer, heard: Heard, read: StateOf, 
     problem, model, status = heard.problem, read.model, answer.get("status", "a text")
     for key, value in (("evidence", found.evidence), ("null_evidence", null)):
         said = answer.get(f"model.{key}", "a number")
-        words = f"model.{key}: says {said:.9g}, found {value:.9g}"
+        words = f"model.{key}: says {said:.13g}, found {value:.13g}"
         if not findings.expect(abs(said - value) <= EVIDENCE * max(1.0, abs(value)), words):
             return False
     determinant = _half_log_determinant(problem, model)
