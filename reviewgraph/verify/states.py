@@ -130,13 +130,14 @@ def check_rest(findings: Findings, answer: Answer, heard: Heard, read: StateOf, 
             findings.trust(words, decisive=True)
         return True
     moved, left = moves(problem, model, read.state, found), gain_left(problem, model, read.state, read.names)
-    for size, still, why in (
-        (moved.mean, MEAN, "a pass moves means by {:.3g} standard errors"),
-        (moved.message, MESSAGE, "a pass changes what a review says by {:.3g}"),
-        (moved.node, NODE, "a pass moves what is known of a reviewer by {:.3g} of its spread"),
-        (left, GAIN, "other hyperparameters would gain {:.3g} nats"),
+    # Hyperparameters may end on a plateau, which steps would leave only by and by.
+    for size, still, false, why in (
+        (moved.mean, MEAN, FALSE, "a pass moves means by {:.3g} standard errors"),
+        (moved.message, MESSAGE, FALSE, "a pass changes what a review says by {:.3g}"),
+        (moved.node, NODE, FALSE, "a pass moves what is known of a reviewer by {:.3g} of its spread"),
+        (left, GAIN, np.inf, "other hyperparameters would gain {:.3g} nats"),
     ):
-        if size > still * FALSE:
+        if size > still * false:
             findings.expect(False, f"model: it is not at rest: {why.format(size)}")
         elif size > still:
             findings.trust(f"quality, rank: the model may not be at rest: {why.format(size)}", decisive=True)
