@@ -64,7 +64,8 @@ def _compare(findings: Findings, file: Mapping[str, Any], said: Sequence[Mapping
         # The same bytes read in the same way have the same rows, whatever the file is called.
         best = next((one for one in same if one in alike), same[0])
         for key in ("sheets", "rows", "scored", "left_out"):
-            findings.expect(best.get(key) == file[key], f"files: {name}: {key}: says {best.get(key)}, found {file[key]}")
+            words = f"files: {name}: {key}: says {best.get(key, 'nothing')}, found {file[key]}"
+            findings.expect(key in best and best[key] == file[key], words)
         if best not in alike:
             findings.trust(f"{name}: called {best['file']} where the answer was made")
 

@@ -79,9 +79,7 @@ def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
         As :func:`read_reviewers` and :func:`read_attributes`.
     """
     table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
-    return Roster(
-        _reviewers(path, table, places, options), _attributes(path, table, places[REVIEWER.name], options)
-    )
+    return Roster(_reviewers(path, table, places, options), _attributes(path, table, places[REVIEWER.name], options))
 
 
 def _reviewers(path: Path, table: Table, places: Mapping[str, int], options: Options) -> dict[str, Reviewer]:
