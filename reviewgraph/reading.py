@@ -152,8 +152,8 @@ def read_reviews(
         raise InputError(message)
     # Each file has codes of its own until here; now one label has one code over all files.
     files_read = (*map(_file_read, parts), *aliases, *listings)
-    for one in files_read if read else ():
-        read(one)
+    for file in files_read:
+        (read or _say_nothing)(file)
     _note_scores(parts, say)
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
@@ -195,7 +195,7 @@ def _file_read(part: _Part) -> FileRead:
     return part.table.provenance.with_rows(len(part.lines), part.left_out, int(part.scored.sum()))
 
 
-def _say_nothing(message: str) -> None:
+def _say_nothing(message: object) -> None:
     pass
 
 

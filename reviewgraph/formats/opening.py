@@ -116,7 +116,7 @@ def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
     if table is not None:
         return table
     if len(members) == 1 and not os.path.isdir(members.name):
-        return _open_inside(members, *members, wanted)
+        return _open_inside(members, next(iter(members)), wanted)
     held = "a folder" if os.path.isdir(members.name) else "an archive"
     message = f"{members.name}: expected a file, found {held} with {quote_all(members) or 'nothing'} in it; "
     message += f"name the one that holds the table, as in {members.name}{PART}NAME"

@@ -273,13 +273,12 @@ class Recognised(Table):
         other = ~_passing(rule, judged)
         if not other.any():
             return rows
+        left = LeftOut(int(other.sum()), f"whose {rule.why}" if rule.why else _WHY[rule.means].format(self.use.kind))
         if rule.why:
-            left = sorted({judged.values[code] for code in np.unique(judged.codes[other])})
-            count = counted(int(other.sum()), "row")
-            self.note(f"{self.name}: {count} left out, whose {rule.why} ({quote_all(left)})")
+            cells = sorted({judged.values[code] for code in np.unique(judged.codes[other])})
+            self.note(f"{self.name}: {counted(left.rows, 'row')} left out, {left.why} ({quote_all(cells)})")
         self.left.append((rule.means, [of_rows(column, np.flatnonzero(other)) for column in columns]))
         kept = np.flatnonzero(~other)
-        left = LeftOut(int(other.sum()), f"whose {rule.why}" if rule.why else _WHY[rule.means].format(self.use.kind))
         lines = [rows.lines[row] for row in kept.tolist()]
         return Rows([of_rows(column, kept) for column in columns], lines, [*rows.left_out, left])
 
