@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 R = TypeVar("R")
-_KEY, _READER, _FILES, _COLUMNS, _DATED, _SPELLINGS = (
-    f"reviewgraph.{name}" for name in ("table", "reader", "files", "columns", "dated", "spellings")
+_KEY, _READER, _FILES, _COLUMNS, _SPELLINGS = (
+    f"reviewgraph.{name}" for name in ("table", "reader", "files", "columns", "spellings")
 )
 
 
@@ -231,7 +231,6 @@ def table_options(command: Command) -> Command:
             spellings=given_spellings(),
         )
         click.get_current_context().meta[_READER] = read
-        click.get_current_context().meta[_DATED] = paths, columns, format
         return command(*args, reviews=read(*paths, items=items), **others)
 
     decorated: Any = refusing(with_table)
@@ -347,8 +346,8 @@ def read_when() -> Dates:
     """Read when the reviews of REVIEWS were asked for and submitted."""
     from reviewgraph.submitted import read_dates
 
-    paths, columns, name = click.get_current_context().meta[_DATED]
-    return read_dates(*paths, columns=columns, format=name, spellings=given_spellings())
+    given = click.get_current_context().params
+    return read_dates(*given["paths"], columns=given["columns"], format=given["format"], spellings=given_spellings())
 
 
 def read_likewise(path: str) -> Reviews:
