@@ -25,6 +25,7 @@ from click.testing import CliRunner, Result
 from reviewgraph import Reviews, check, read_reviews, stream_reviews
 from reviewgraph.cli import main
 from reviewgraph.errors import InputError
+from tests.conference_systems import OpenReview
 from tests.reviewgraph.formats.exports import EVERY, as_csv, as_xlsx, as_zip
 
 HEAD = ["reviewer", "paper", "score"]
@@ -205,6 +206,23 @@ def test_every_row_of_a_table_of_any_system_is_read_or_left_out() -> None:
         assert file.sha256 == sha256(export.data)
         assert file.rows == len(export.reviews), export.name
         assert file.scored == sum(score is not None for score in export.reviews.values()), export.name
+
+
+def test_several_sheets_and_files_of_names_are_said() -> None:
+    (tracks,) = (each for each in EVERY if each.name == "Reviews.xlsx")
+    Path("tracks.xlsx").write_bytes(tracks.data)
+    (file,) = read_reviews("tracks.xlsx", **tracks.options).origin.files
+    assert file.sheets == ("One", "Two")
+    assert file.words.startswith("tracks.xlsx, sheets One, Two: 7 rows")
+    exports = OpenReview(scored=True).files()
+    for name, data in exports.items():
+        Path(name).write_bytes(data)
+    read = read_reviews("reviews.json", "groups.json")
+    names = json.loads(exports["groups.json"])["groups"]
+    reviews, groups = read.origin.files
+    assert (reviews.rows, reviews.system, groups.file) == (read.n_reviews, "openreview", "groups.json")
+    assert (groups.scored, groups.sha256) == (None, sha256(exports["groups.json"]))
+    assert groups.rows == len(names) > 0
 
 
 def test_an_export_in_many_files_has_one_digest_and_counts_earlier_versions() -> None:
