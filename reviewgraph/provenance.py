@@ -76,8 +76,8 @@ class FileRead:
     def to_dict(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it."""
         left = [one._asdict() for one in self.left_out]
-        told = {"rows": self.rows, "scored": self.scored, "left_out": left, "sha256": self.sha256}
-        return {"file": self.file, "sheets": list(self.sheets), **told}
+        counts = {"rows": self.rows, "scored": self.scored, "left_out": left}
+        return {"file": self.file, "sheets": list(self.sheets), **counts, "sha256": self.sha256}
 
 
 def line_of(files: Iterable[FileRead]) -> str:

@@ -315,6 +315,9 @@ def test_an_answer_about_other_bytes_is_not_refuted_at_best(plan: Any) -> None:
     status, found = verified(plan, "again.csv", *ASKED[1:])
     assert status == 0
     assert "again.csv: called reviews.csv where the answer was made" in found["trusted"]
+    status, found = verified({key: value for key, value in plan.items() if key != "files"}, *ASKED)
+    assert status == 0
+    assert "that it was made from these files: it does not say from which" in found["trusted"]
     status, found = verified(plan, "reviews.csv")
     assert status == 4
     assert "conflicts.csv: read for the answer, and not given here" in found["undecided"]

@@ -25,7 +25,7 @@ def verify_files(findings: Findings, answer: Answer, read: Sequence[Mapping[str,
     findings
         Where it is noted.
     answer
-        The answer; one that names no files says nothing of them.
+        The answer; a CSV, and the JSON of earlier versions, names no files.
     read
         What was read, as answers have it under ``files``.
     words
@@ -33,6 +33,7 @@ def verify_files(findings: Findings, answer: Answer, read: Sequence[Mapping[str,
     """
     said = answer.found.get("files")
     if said is None:
+        findings.trust("that it was made from these files: it does not say from which")
         return
     names = answer.rows("files", {"file": "a text", "sha256": "a text"})
     digests, here = {digest for _, digest in names}, {file["sha256"] for file in read}
