@@ -31,6 +31,16 @@ HYPERPARAMETERS = (
 )
 
 _PAIR = {"reviewer": NAME, "item": NAME}
+_FILES = [
+    {
+        "file": TEXT,
+        "sheets": [TEXT],
+        "rows": WHOLE,
+        "scored?": WHOLE,
+        "left_out": [{"rows": WHOLE, "why": TEXT}],
+        "sha256": TEXT,
+    }
+]
 _MISSING = [{"item": NAME, "missing": WHOLE}]
 _ASSUMED = {"noise": NUMBER, "severity": NUMBER, "stretch": NUMBER, "spread?": NUMBER}
 _RECRUIT = {
@@ -56,6 +66,7 @@ _STRUCTURE = {
 
 CHECK = {
     **_STRUCTURE,
+    "files": _FILES,
     "unlisted?~": {"papers": TEXT, "listed_in": TEXT},
     "expected_error?~": {
         "median?": NUMBER,
@@ -78,6 +89,7 @@ CHECK = {
 }
 
 PLAN = {
+    "files": _FILES,
     "status": TEXT,
     "target?": TEXT,
     "count": WHOLE,
@@ -124,6 +136,7 @@ PLAN = {
 }
 
 ASSIGN = {
+    "files": _FILES,
     "status": TEXT,
     "target": TEXT,
     "reviews": [{**_PAIR, "affinity": NUMBER}],
@@ -202,6 +215,7 @@ ASSIGN = {
 }
 
 CALIBRATE = {
+    "files": _FILES,
     "method": TEXT,
     "status?": TEXT,
     "hypothesis?": TEXT,
