@@ -21,10 +21,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+from planner.assignments.lots.settling import settle
 
 from planner import assign
 from planner.assignments.lots.marginals import Gain, limits_of
-from planner.assignments.lots.settling import settle
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
 from planner.assignments.wishes.pairs import scored_pairs
