@@ -75,8 +75,8 @@ def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, aske
     2. One after the other is brought to the level among its own pairs and those below their limit, so that limits hold
        throughout; what a pair counts there is what the gain of all assignments together gains or loses by it.
 
-    Each takes a flow and the search for the level over the support and some of the best pairs of each paper and reviewer;
-    over all pairs where that does not do.
+    Each takes a flow and the search for the level over the support and some of the best pairs of each paper and
+    reviewer; over all pairs where that does not do.
     """
     rng = np.random.default_rng(0)
     parts = _Parts(problem, gain, limits, counts, asked, decomposed(problem, counts, gain.unit, rng))
@@ -121,7 +121,9 @@ class _Parts:
         room = (self.counts < self.most) | first
         found = self._mended(first, room & (self.near | first), self._worth(first), rng)
         if not found.reached and not self.asked.clock.over():
+            # What links this one may link the next ones, too.
             found = self._mended(first, room, self._worth(first), rng)
+            self.near |= found.chosen
         if found.reached:
             self._put(k, found.chosen)
         return found

@@ -35,8 +35,8 @@ def lot_lines(found: Randomised | None, level: str) -> list[str]:
         f"Expected affinity: {found.expected:.6g}, {found.percent:.2f} % of the best without a lottery; "
         f"{_gap(found)} than any other probabilities within these caps, whatever the level.",
         *([] if found.listed is None else [_list_line(found, found.listed, level)]),
-        f"What you may promise: only these {counted(found.support, 'pair is', 'pairs are')} ever assigned, each with just "
-        "its probability, and none with more than its cap.",
+        f"What you may promise: only these {counted(found.support, 'pair is', 'pairs are')} ever assigned, each with "
+        "just its probability, and none with more than its cap.",
     ]
 
 
@@ -47,12 +47,12 @@ def _gap(found: Randomised) -> str:
 
 def _list_line(found: Randomised, listed: Listed, level: str) -> str:
     lost = 100.0 * listed.lost / found.best if found.best else 0.0
-    aim = aim_named(level)
+    aim, whole = aim_named(level), counted(listed.count, "assignment")
     asked = "obey all rules" if aim.level is None else f"are {aim.name}"
     return (
-        f"One of {counted(listed.count, 'assignment')} is drawn, each as likely as any other: {listed.at_level:.0%} {asked} "
-        f"as rounded and {listed.mended:.0%} after mending, which changes {listed.changed:.1f} pairs of each and costs "
-        f"{lost:.3f} % of the affinity."
+        f"One of {whole} is drawn, each as likely as any other: {listed.at_level:.0%} {asked} as rounded and "
+        f"{listed.mended:.0%} after mending, which changes {listed.changed:.1f} pairs of each and costs {lost:.3f} % "
+        "of the affinity."
     )
 
 
@@ -64,16 +64,16 @@ def why_missed(mixed: Mixture, count: int) -> str:
         if mixed.needed is None
         else f"all are found with probabilities up to {mixed.needed / count:g}"
     )
-    return (
-        f"Under these caps {missed} of {counted(count, 'assignment')} to draw from miss it, this one among them; {end}."
-    )
+    whole = counted(count, "assignment")
+    return f"Under these caps {missed} of {whole} to draw from miss the level, this one among them; {end}."
 
 
 def why_too_few(count: int) -> str:
     """Explain caps that leave probabilities, but none in whole shares of the assignments to draw from."""
+    whole = counted(count, "assignment")
     return (
-        f"Caps are rounded down to multiples of 1/{count}, as one of {counted(count, 'assignment')} is drawn, and leave no "
-        "probabilities then. Raise --draws or --max-probability."
+        f"As one of {whole} is drawn, caps are rounded down to multiples of 1/{count}, and leave no probabilities "
+        "then. Raise --draws or --max-probability."
     )
 
 

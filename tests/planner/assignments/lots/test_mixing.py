@@ -1,4 +1,4 @@
-"""Lotteries at a level: what is published holds in exact arithmetic, and every assignment of the list is at the level."""
+"""Lotteries at a level: what is published holds in exact arithmetic, and every assignment of a list is at the level."""
 
 from __future__ import annotations
 
