@@ -41,7 +41,7 @@ def study(score, cap, beta, draws):
         assert (np.bincount(found.item[held], minlength=N_ITEMS) == DEMAND).all()
         assert (np.bincount(found.reviewer[held], minlength=N_REVIEWERS) <= LOAD).all()
         table = Reviews.from_codes(found.reviewer[held], found.item[held], reviewers=N_REVIEWERS, items=N_ITEMS)
-        assert check(table).doubly_connected
+        assert check(table).level == "double"
     assert (found.listed.holds.mean(axis=0) == found.probability).all()
     assert found.largest <= cap
     return {
