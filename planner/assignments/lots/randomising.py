@@ -40,6 +40,8 @@ class Lottery(Run):
     ----------
     chances
         What is asked of the lottery.
+    best
+        Found on the way: affinity of the best assignment within the rules.
     """
 
     chances: Chances = field(default_factory=Chances)
@@ -108,7 +110,7 @@ class Lottery(Run):
         chosen[mixed.pairs[k]] = True
         answer = self._drawn(problem, mixed.counts > 0, chosen, int(mixed.forced[k]), reached=bool(mixed.reached[k]))
         if not mixed.reached[k] and not self.clock.over():
-            answer = replace(answer, explanation=why_missed(mixed, count))
+            answer = replace(answer, explanation=why_missed(int((~mixed.reached).sum()), count, mixed.needed))
         listed = _listed(problem, mixed, kept.units, count)
         value = gain.of(mixed.counts)
         return replace(answer, randomised=self._described(problem, mixed.counts / count, value, found.bound, listed))

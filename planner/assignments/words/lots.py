@@ -13,7 +13,6 @@ from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.assignments.findings.randomised import Listed, Randomised
-    from planner.assignments.lots.mixing import Mixture
     from planner.assignments.model.problem import Problem
     from planner.assignments.steps.flow import Shortfall
     from reviewgraph.reviews import FloatArray
@@ -56,13 +55,20 @@ def _list_line(found: Randomised, listed: Listed, level: str) -> str:
     )
 
 
-def why_missed(mixed: Mixture, count: int) -> str:
-    """Explain a draw that misses what is asked for: how many do under the caps, and under which cap none does."""
-    missed = int((~mixed.reached).sum())
+def why_missed(missed: int, count: int, needed: int | None) -> str:
+    """Explain a draw that misses what is asked for.
+
+    Parameters
+    ----------
+    missed, count
+        How many of the assignments to draw from do so under the caps, and how many there are.
+    needed
+        How many of them hold some pair at most where all reach it; None where that is not known.
+    """
     end = (
         "raise caps, demands or loads"
-        if mixed.needed is None
-        else f"all are found with probabilities up to {mixed.needed / count:g}"
+        if needed is None
+        else f"all are found with probabilities up to {needed / count:g}"
     )
     whole = counted(count, "assignment")
     return f"Under these caps {missed} of {whole} to draw from miss the level, this one among them; {end}."

@@ -94,13 +94,13 @@ def best_expected(affinity, assignments, cap):
     return None if found.status else -found.fun
 
 
-@pytest.mark.parametrize("cap", [0.4, 0.55, 0.7, 0.9])
+@pytest.mark.parametrize("cap", [0.4, 0.6, 0.8])
 def test_lotteries_are_among_those_over_all_assignments_at_the_level(cap):
     n, m, demand, load = 4, 5, 2, 3
-    for seed in range(3):
+    for seed in range(2):
         affinity = np.random.default_rng(seed).random((m, n))
         best = best_expected(affinity, at_level(n, m, demand, load), cap)
-        result = assign(affinity, demand=demand, load=load, max_probability=cap, draws=20, conditioning=0.0)
+        result = assign(affinity, demand=demand, load=load, max_probability=cap, draws=10, conditioning=0.0)
         reached = result.randomised is not None and result.randomised.listed.mended == 1.0
         if best is None:
             assert not reached
