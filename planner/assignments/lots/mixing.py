@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 #: Best of each paper and each reviewer that may come in beside the support, before all others may.
 NEAR = 10
 
+#: What a pair costs that enters beyond its limit, in spans of worth; trials to mend others that hold it; and for how
+#: many assignments these may be in vain.
+DEAR, TRADES, IN_VAIN = 4.0, 40, 2
+
 
 class Asked(NamedTuple):
     """What each assignment shall reach, and when to stop."""
@@ -74,26 +78,34 @@ def mixture(problem: Problem, gain: Gain, limits: Limits, counts: IntArray, aske
     1. The frequencies are parted into as many assignments as a review has units (:func:`.rounding.decomposed`).
     2. One after the other is brought to the level among its own pairs and those below their limit, so that limits hold
        throughout; what a pair counts there is what the gain of all assignments together gains or loses by it.
+    3. Where that fails it is mended beyond the limits, and others of those that hold a pair too many give it up.
 
     Each takes a flow and the search for the level over the support and some of the best pairs of each paper and
     reviewer; over all pairs where that does not do.
     """
     rng = np.random.default_rng(0)
     parts = _Parts(problem, gain, limits, counts, asked, decomposed(problem, counts, gain.unit, rng))
-    size = len(parts.pairs)
+    size, rounded = len(parts.pairs), list(parts.pairs)
     reached, at_once = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
-    forced, changed = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    forced = np.zeros(size, np.int64)
     for k in range(size):
         if asked.clock.over():
             break
         asked.say(f"{size} assignments to draw from", k / size)
         reached[k] = at_once[k] = parts.holds(k)
         if not at_once[k] or asked.survive:
-            before, found = parts.pairs[k], parts.mend(k, rng)
+            found = parts.mend(k, rng)
             reached[k], forced[k] = found.reached, found.forced
-            changed[k] = np.setdiff1d(parts.pairs[k], before, assume_unique=True).size
+    in_vain = 0
+    for k in np.flatnonzero(~reached).tolist():
+        if in_vain == IN_VAIN or asked.clock.over():
+            break
+        found = parts.trade(k, rng)
+        reached[k], forced[k] = found.reached, found.forced
+        in_vain += not found.reached
     needed = None if reached.all() or asked.clock.over() else parts.needed(np.flatnonzero(~reached), rng)
-    return Mixture(parts.pairs, parts.counts, reached, at_once, forced, changed, needed)
+    moved = [np.setdiff1d(*both, assume_unique=True).size for both in zip(parts.pairs, rounded, strict=True)]
+    return Mixture(parts.pairs, parts.counts, reached, at_once, forced, np.array(moved), needed)
 
 
 class _Parts:
@@ -128,21 +140,43 @@ class _Parts:
             self._put(k, found.chosen)
         return found
 
+    def trade(self, k: int, rng: np.random.Generator) -> Mended:
+        """Mend an assignment beyond the limits, and others of those that hold the pairs beyond them without these."""
+        kept = self.counts.copy(), self.pairs.copy()
+        found = self._beyond(k, rng)
+        for _ in range(TRADES if found.reached else 0):
+            beyond = self.counts > self.most
+            if not beyond.any():
+                return found
+            holders = [other for other in range(len(self.pairs)) if other != k and beyond[self.pairs[other]].any()]
+            other = holders[int(rng.integers(len(holders)))]
+            first = self._chosen(other)
+            room = (self.counts < self.most) | (first & ~beyond)
+            again = self._mended(first, room, self._worth(first), rng)
+            if again.reached and again.chosen.sum() == first.sum():
+                self._put(other, again.chosen)
+        self.counts, self.pairs = kept
+        return found._replace(reached=False)
+
     def needed(self, missed: IntArray, rng: np.random.Generator) -> int | None:
         """Mend assignments beyond the limits, at a high price; how often some pair is then held, None if some fail."""
         kept = self.counts.copy(), self.pairs.copy()
-        span = float(np.ptp(self.problem.worth))
         try:
             for k in missed.tolist():
-                first = self._chosen(k)
-                worth = self._worth(first) - 4 * span * ((self.counts >= self.most) & ~first)
-                found = self._mended(first, self.most > 0, worth, rng)
-                if not found.reached:
+                if not self._beyond(k, rng).reached:
                     return None
-                self._put(k, found.chosen)
             return int(self.counts[~self.problem.given].max(initial=0))
         finally:
             self.counts, self.pairs = kept
+
+    def _beyond(self, k: int, rng: np.random.Generator) -> Mended:
+        """Bring an assignment to what is asked for, pairs at their limits entering at a high price."""
+        first, span = self._chosen(k), float(np.ptp(self.problem.worth))
+        worth = self._worth(first) - DEAR * span * ((self.counts >= self.most) & ~first)
+        found = self._mended(first, self.most > 0, worth, rng)
+        if found.reached:
+            self._put(k, found.chosen)
+        return found
 
     def _chosen(self, k: int) -> BoolArray:
         chosen = np.zeros(self.counts.size, np.bool_)
