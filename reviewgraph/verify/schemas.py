@@ -196,7 +196,7 @@ ASSIGN = {
         "entropy": NUMBER,
         "largest_probability": NUMBER,
         "mean_largest_probability": NUMBER,
-        "assignments?~": WHOLE,
+        "assignments?": WHOLE,
         "at_level?~": NUMBER,
         "at_level_mended?~": NUMBER,
         "changed?~": NUMBER,
