@@ -202,15 +202,11 @@ ASSIGN = {
         "entropy": NUMBER,
         "largest_probability": NUMBER,
         "mean_largest_probability": NUMBER,
-        "measured~": WHOLE,
+        "assignments?": WHOLE,
         "at_level?~": NUMBER,
         "at_level_mended?~": NUMBER,
         "changed?~": NUMBER,
         "lost_by_mending?~": NUMBER,
-        "excess?~": NUMBER,
-        "excess_error?~": NUMBER,
-        "deviation?~": NUMBER,
-        "deviation_error?~": NUMBER,
     },
 }
 

@@ -278,6 +278,17 @@ def test_a_lottery_that_was_forged_is_refuted() -> None:
     words += ["--max-probability", "0.8"]
     answer = asked("assign", *words)
     assert verified("answer.json", *words).exit_code == 4
-    answer["probabilities"][0]["probability"] += 0.1
+    next(row for row in answer["probabilities"] if row["probability"] == 0.8)["probability"] += 0.1
     told = verified("answer.json", *words, answer=answer)
     assert (told.exit_code, "probabilities: those of paper" in told.stdout) == (1, True)
+    assert "exceeds the cap 0.8" in told.stdout
+    # What is drawn may be drawn, and of a list of assignments shares are whole.
+    answer = asked("assign", *words)
+    first = answer["reviews"][0]
+    answer["probabilities"] = [
+        row for row in answer["probabilities"] if (row["reviewer"], row["item"]) != (first["reviewer"], first["item"])
+    ]
+    assert "is drawn and has none" in verified("answer.json", *words, answer=answer).stdout
+    answer = asked("assign", *words)
+    answer["draws"]["assignments"] = 7
+    assert "is no whole share of 7 assignments" in verified("answer.json", *words, answer=answer).stdout
