@@ -17,26 +17,27 @@ from planner.assignments.model.network import flip
 from planner.assignments.stages.deciding import decide
 from planner.assignments.stages.ends import Ends
 from planner.assignments.steps.dropouts import uncovered_without
-from planner.assignments.steps.flow import whole, whole_costs
+from planner.assignments.steps.flow import TIE_BITS, whole, whole_costs
 from planner.assignments.steps.grouping import Core
-from planner.assignments.steps.linking import Linker
 from planner.assignments.steps.price import least_loss
+from planner.assignments.steps.relinking import Relinker
 from planner.assignments.steps.robust import Robust, harden
 from planner.assignments.steps.watching import missing_without
 from planner.assignments.teams.best import Teams, best_teams, routes_of, scale_of
 from planner.assignments.teams.fewest import fewest_first
-from planner.assignments.teams.panels import objective
+from planner.assignments.teams.panels import objective, rewards
 from planner.assignments.teams.routing import unrouted
 from planner.assignments.teams.settling import depending, settle
 from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.words.fair import why_no_floor, why_no_good
-from planner.assignments.words.why_none import why_apart, why_counted, why_infeasible, why_unreachable
+from planner.assignments.words.why_none import nearly_all, why_apart, why_counted, why_infeasible, why_unreachable
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.model.worth import Concerns
+    from planner.assignments.steps.linking import Linker
     from planner.assignments.teams.best import Routes
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray
@@ -151,6 +152,9 @@ class Run(Ends):
     def _connected(self, linker: Linker, chosen: BoolArray) -> Assignment:
         """Bring an assignment to the level, and say what that took."""
         core = linker.core
+        scarce = nearly_all(self.problem, self.aim)
+        if scarce and not core.at_level():
+            self.say(f"the level {scarce}")
         reached = linker.link() if self.fair is None else self.fair.link(linker)
         decided = self.aim.core_decides
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
@@ -164,7 +168,6 @@ class Run(Ends):
                     self.fair.keep(core.net)
         critical = None
         if reached and decided:
-            linker.release(lambda pairs: core.holds_after(pairs, core.total))
             critical = self._hardened(linker) if self.survive else None
         unchanged = bool((core.net.assigned == chosen).all())
         if reached and self.aim.conditioned:
@@ -206,10 +209,13 @@ class Run(Ends):
         held |= sole(problem, chosen)
         settled = settle(net, cost, held, exact=self.teams.by_flow)
         core = Core(net, problem.required, self.aim)
-        linker = Linker(core, cost, self.clock)
+        linker = Relinker(core, cost, self.clock, rng=np.random.default_rng(self.seed))
         linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
+        if net.bonus.any():
+            linker.rewards = lambda: int(whole(np.array([rewards(problem, net.assigned)]), self.scale)[0])
         if settled and not held.any() and self.teams.by_flow and not core.at_level() and problem.concerns is None:
             self.least_loss = least_loss(linker, problem, self.scale)
+            linker.bound = self.least_loss * self.scale * 2.0**TIE_BITS
         return linker
 
     def _condition(self, linker: Linker, *, robust: bool) -> None:
