@@ -91,7 +91,7 @@ class Core:
         return self.complete() or self.aim.holds_early(self.table)
 
     def holds_with(self, more: IntArray) -> bool:
-        """Whether the level would hold if some pairs were assigned beside those that are, whatever demands and loads."""
+        """Whether the level would hold with further pairs beside those assigned, whatever demands and loads."""
         net = self.net
         assigned = net.assigned.copy()
         assigned[more] = True

@@ -8,9 +8,9 @@ from any core may make them fall together, one after the other. So:
    the others were added: a minimal set of pairs that brings the level beside what is assigned.
 3. These are forced, each by the cheapest cycle after which the assignment and the rest of the set still have the
    level, so that it holds in the end. A pair that cannot be forced is barred, and a set found anew.
-4. What is forced and not needed is freed again.
+4. Forced pairs that are not needed are freed again.
 
-Random orders near that of the losses give other sets (a greedy randomised search, Feo and Resende 1995); the best
+Random orders near that of the losses give other sets (a greedy randomised search, [Feo95]_); the best
 assignment stands, that of the core included.
 """
 
@@ -47,16 +47,14 @@ DEAR = 2
 #: An order is given up where it has lost so many times what the best one lost in all.
 HOPELESS = 2.0
 
-#: Part of the affinity that is not worth looking for.
-LEAST = 1e-5
-
-#: Work in all, and the part of it that goes into searching pairs; of a search for a cycle, for each pair that may be assigned; and of a look at the level, for each review.
+#: Work in all, and the part of it that goes into searching pairs; work of a search for a cycle, for each pair that may
+#: be assigned, and of a look at the level, for each review.
 WORK, SHARE, SEARCH, LOOK = 5.0, 0.4, 1e-7, 2e-7
 
 _NONE = np.empty(0, np.int64)
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """An assignment, its potentials, and the pairs that were forced."""
 
     assigned: BoolArray
@@ -74,54 +72,60 @@ class Relinker(Linker):
         Draws the orders.
     rewards
         What the present assignment earns by rules, in units of cost.
-    bound
-        What the level costs at least, in units of cost.
+    enough
+        Loss that is small enough to look no further, in units of cost.
+    ways
+        Assignments at the level that were found: by the core, and by less where that is another one.
     """
 
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
     rewards: Callable[[], int] = lambda: 0
-    bound: float = 0.0
+    enough: float = 0.0
+    ways: list[State] = field(default_factory=list)
 
     def link(self) -> bool:
         """Bring the assignment to the level by the core, and then by less, if that can be; false if neither does."""
+        self.ways = []
         if self.core.at_level():
             return True
-        effort, start, before = self.clock.effort(WORK), self._state(), self._total()
+        effort, start, before = self.clock.effort(WORK), self.state(), self.total()
         reached = super().link()
         if reached:
             self.release(lambda _: self.core.holds_with(_NONE))
-        best, least = self._state(), self._total() - before if reached else None
-        worth = max(self.bound, LEAST * abs(before))
-        if not self.clock.over() and (least is None or least > worth):
+        best, least = self.state(), self.total() - before if reached else None
+        self.ways = [best] if reached else []
+        if not self.clock.over() and (least is None or least > self.enough):
             for state, loss in self._anew(start, least, effort):
                 best, least = state, loss
-                if loss <= worth:
+                if loss <= self.enough:
                     break
-        self._put(best)
+        if least is not None and not (self.ways and best is self.ways[0]):
+            self.ways.append(best)
+        self.put(best)
         self.core.regroup()
         return least is not None
 
-    def _anew(self, start: _State, least: int | None, effort: Effort) -> Iterator[tuple[_State, int]]:
+    def _anew(self, start: State, least: int | None, effort: Effort) -> Iterator[tuple[State, int]]:
         """Give assignments at the level, each cheaper than those before, with what they lose against the start."""
         usual = len(self.forced)
-        self._put(start)
-        before = self._total()
+        self.put(start)
+        before = self.total()
         pairs, loss = self._candidates(least, usual, effort)
         # Searching has left better potentials.
-        start, stale = self._state(), 0
+        start, stale = self.state(), 0
         for number in range(ORDERS):
             if effort.over() or stale >= STALE or not pairs.size:
                 return
             stale += 1
             noise = np.exp((NOISE if number else 0.0) * self.rng.standard_normal(pairs.size))
-            self._put(start)
+            self.put(start)
             if not self._linked(pairs[np.argsort(-loss * noise, kind="stable")], least, effort):
                 continue
             self.release(lambda _: self._holds(_NONE, effort))
-            lost = self._total() - before
+            lost = self.total() - before
             if least is None or lost < least:
                 least, stale = lost, 0
-                yield self._state(), lost
+                yield self.state(), lost
 
     def _candidates(self, least: int | None, usual: int, effort: Effort) -> tuple[IntArray, FloatArray]:
         """Return the cheapest pairs that are enough for the level, and what forcing each alone loses."""
@@ -140,7 +144,7 @@ class Relinker(Linker):
         for place, pair in enumerate(pairs.tolist()):
             if part.over():
                 # What was not searched loses beyond its reduced cost what others do.
-                loss[place:] += np.median(beyond) if beyond.size else 0.0
+                loss[place:] += np.median(beyond[np.isfinite(beyond)]) if np.isfinite(beyond).any() else 0.0
                 break
             cycle, within = self.change(pair, limit)
             part.spend(SEARCH * net.assigned.size)
@@ -151,7 +155,7 @@ class Relinker(Linker):
 
     def _linked(self, order: IntArray, least: int | None, effort: Effort) -> bool:
         """Force sets of pairs, the dearest first in order, until the level holds; false if that loses too much."""
-        net, before, barred = self.net, self._total(), np.zeros(self.cost.size, np.bool_)
+        net, before, barred = self.net, self.total(), np.zeros(self.cost.size, np.bool_)
         for _ in range(SETS):
             if self._holds(_NONE, effort):
                 return True
@@ -164,7 +168,7 @@ class Relinker(Linker):
                 if not self._forced_beside(pair, rest, effort):
                     barred[pair] = True
                     break
-            if least is not None and self._total() - before > HOPELESS * least:
+            if least is not None and self.total() - before > HOPELESS * least:
                 return False
         return False
 
@@ -192,14 +196,15 @@ class Relinker(Linker):
         effort.spend(LOOK * (self.net.n_panel.sum() + more.size))
         return self.core.holds_with(more)
 
-    def _total(self) -> int:
+    def total(self) -> int:
         """Cost of the assignment, less what it earns by rules."""
         return int(self.cost[self.net.assigned].sum()) - self.rewards()
 
-    def _state(self) -> _State:
-        return _State(self.net.assigned.copy(), self.net.potential.copy(), tuple(self.forced))
+    def state(self) -> State:
+        """Return the present assignment, to come back to."""
+        return State(self.net.assigned.copy(), self.net.potential.copy(), tuple(self.forced))
 
-    def _put(self, state: _State) -> None:
+    def put(self, state: State) -> None:
         """Go back to a state; what is locked beside the forced pairs stays."""
         net = self.net
         flip(net, np.flatnonzero(net.assigned != state.assigned))
