@@ -260,6 +260,7 @@ class Plan(Pictured):
         """
         from planner.plans.model.task import new_task
         from planner.plans.targets import target_named
+        from reviewgraph.clock import Clock
         from reviewgraph.errors import InputError
 
         table = self.constraints.reviews
@@ -269,7 +270,7 @@ class Plan(Pictured):
                 if self.purchase is not None and place >= self.purchase.first:
                     others = self._other_reviewers(task, place)
                     return [(table.reviewers[j], review.item) for j in others]
-                found = target_named(self.target).stand_ins(task, self.pairs, place)
+                found = target_named(self.target).stand_ins(task, self.pairs, place, Clock(None))
                 rest = np.delete(self.pairs, place, axis=0)
                 return [
                     (table.reviewers[j], table.items[i])

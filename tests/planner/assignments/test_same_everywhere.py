@@ -54,8 +54,8 @@ def test_a_slow_machine_gives_the_whole_answer_of_a_quick_one(way, request):
 def test_work_of_a_part_is_work_of_the_whole_and_ends_with_the_clock():
     clock = Clock(None)
     whole = clock.effort(3.0)
-    part = whole.part(5.0)
+    part = whole.effort(5.0)
     part.spend(2.0)
-    assert (part.left, whole.left, whole.over()) == (1.0, 1.0, False)
+    assert (part.work, whole.work, whole.over()) == (1.0, 1.0, False)
     clock.interrupted = True
     assert part.over()
