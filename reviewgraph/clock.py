@@ -18,7 +18,7 @@ LOOK = 0.02
 
 
 class TimeOver(Exception):
-    """Time, or work, ended within a step that has no result by halves: whoever keeps what is known so far goes on with that."""
+    """The end came within a step that has no result by halves: whoever keeps what is known so far goes on with that."""
 
 
 class Clock:

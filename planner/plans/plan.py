@@ -78,7 +78,7 @@ class Plan(Pictured):
     status
         ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
         how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
-        the reviews allowed do not suffice; these are the best found. ``level_missed``: the time did not.
+        the reviews allowed do not suffice; these are the best found. ``level_missed``: the search did not reach it.
         ``best_effort``: what was asked for cannot be had; this is the most of it. ``extended``: the target is reached
         and more reviews serve an objective. ``chosen``: all serve an objective,
         no level was asked for.
@@ -118,6 +118,8 @@ class Plan(Pictured):
     recruits
         For a best effort that misses the level: further reviewers with whom there is a whole plan; None where none were
         looked for, or found.
+    timed_out
+        Whether a time limit stopped the search, or what is told of the plan, before the end.
     """
 
     status: PlanStatus
@@ -136,6 +138,7 @@ class Plan(Pictured):
     keeping: Keeping | None = None
     least_load: int = 0
     recruits: Recruits | None = None
+    timed_out: bool = False
 
     pictured_by: ClassVar[str] = "planner.report.plan"
 
@@ -334,6 +337,7 @@ class Plan(Pictured):
             "largest_load_lower_bound": self.largest_load_lower_bound,
             "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.sentence} for bound in self.bounds],
             "explanation": list(self.explanation),
+            "timed_out": self.timed_out,
             "purchase": None if self.purchase is None else self.purchase.to_dict(),
             **self._reach_to_dict(),
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),

@@ -28,6 +28,7 @@ from planner.plans.targets.evenly import least_load
 from planner.plans.targets.nearest import nearest, recruited
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
+from planner.solving import TIMED_OUT
 from reviewgraph.arguments import checked
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.framed import as_reviews
@@ -279,9 +280,18 @@ def plan_extra_reviews(
             keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
         plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
         if best_effort and ledger.infeasible:
-            return _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
+            return _ended(_most_of_it(task, chosen, ledger, plan.explanation, whole, rng), whole)
         plan = plan if keeping is None else _told(plan, chosen, keeping)
-        return plan if aim is None or not plan.status.may_grow else _beyond(plan, goal, aim, task, ledger, whole, rng)
+        if aim is not None and plan.status.may_grow:
+            plan = _beyond(plan, goal, aim, task, ledger, whole, rng)
+        return _ended(plan, whole)
+
+
+def _ended(plan: Plan, clock: Clock) -> Plan:
+    """Say whether a time limit stopped anything; what is proved stays so."""
+    proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
+    said = (TIMED_OUT,) if clock.timed_out and not proved else ()
+    return replace(plan, timed_out=clock.timed_out, explanation=(*plan.explanation, *said))
 
 
 def _nothing_yet(task: Task, target: Target, ledger: Ledger) -> Plan:

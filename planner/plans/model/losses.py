@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Mentioned: TypeAlias = Sequence[Label] | Mentions
 
 
-#: Work, see :class:`reviewgraph.clock.Clock`, of leaving out each reviewer or review of a table in turn, for each review.
+#: Work, see :class:`reviewgraph.clock.Clock`, of leaving out all reviewers or reviews in turn, for each review.
 LEFT_OUT = 35e-6
 
 

@@ -41,9 +41,7 @@ def favoured(aim: Aim, target: Target, task: Task, pairs: IntArray, clock: Clock
     return pairs
 
 
-def _best(
-    aim: Aim, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock
-) -> tuple[int, int] | None:
+def _best(aim: Aim, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock) -> tuple[int, int] | None:
     """Return the stand-in of largest gain, the first of equals; None where the review itself gains as much."""
     own = (int(pairs[place, 0]), int(pairs[place, 1]))
     load = np.bincount(np.concatenate([pairs, task.constraints.fixed])[:, 0], minlength=task.spare.size)

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.plans.proof import group_kernels as kernels
-from planner.plans.proof.group_kernels import DONE, FOUND, FULL, GROUPS, PAUSE, STEPS, TRAIL, Desk, Pool, new_desk, new_pool
+from planner.plans.proof.group_kernels import (
+    DONE,
+    FOUND,
+    FULL,
+    GROUPS,
+    PAUSE,
+    STEPS,
+    TRAIL,
+    Desk,
+    Pool,
+    new_desk,
+    new_pool,
+)
 from reviewgraph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:

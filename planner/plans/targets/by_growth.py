@@ -37,8 +37,8 @@ POLISH = 3_000_000
 #: Seconds, and work, for that where the time is over; and for the first plan where loading its kernels took all of the
 #: time: a part of the way, put in order, would take as long.
 GRACE, FIRST = 0.1, 2.0
-#: Share of time and work left that groups may take where plan and bound are ``NEAR``, or the table is huge; and otherwise,
-#: and improving.
+#: Share of time and work left that groups may take where plan and bound are ``NEAR``, or the table is huge; and
+#: otherwise, and improving.
 GROUPS, SHARE, NEAR = 0.8, 0.35, 15
 #: Share of time and work left that the weights of a flow may take.
 FLOW = 0.25
