@@ -98,7 +98,7 @@ def sentences(assignment: Assignment) -> list[str]:
         *_critical(assignment),
         *alternate_lines(assignment.alternates),
         *lot_lines(assignment.randomised, assignment.target),
-        *([f"{TIMED_OUT}."] if assignment.timed_out and assignment.status is not AssignmentStatus.OPTIMAL else []),
+        *([f"{TIMED_OUT}."] if assignment.timed_out else []),
     ]
 
 
