@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from reviewgraph.clock import Clock
 
-#: What every answer says that a limit in seconds kept from being better.
-TIMED_OUT = "The time limit ended the search; more time may find a better answer"
-
 #: Seconds between two looks at whether to stop.
 POLL = 0.05
 

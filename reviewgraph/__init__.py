@@ -10,8 +10,6 @@ from reviewgraph._version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from reviewgraph.assumptions import Assumptions as Assumptions
     from reviewgraph.checking import Report as Report
     from reviewgraph.checking import check as check
@@ -95,7 +93,7 @@ _HOME = {
 __all__ = ["__version__", *_HOME]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -13,6 +13,8 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
+#: What an answer says whose search was ended by its limit in seconds.
+TIMED_OUT = "The time limit ended the search; more time may find a better answer"
 #: Seconds between two looks at a clock, where the work is cut into pieces.
 LOOK = 0.02
 

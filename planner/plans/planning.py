@@ -28,9 +28,8 @@ from planner.plans.targets.evenly import least_load
 from planner.plans.targets.nearest import nearest, recruited
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
-from planner.solving import TIMED_OUT
 from reviewgraph.arguments import checked
-from reviewgraph.clock import Clock, TimeOver
+from reviewgraph.clock import TIMED_OUT, Clock, TimeOver
 from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.levels import Double
@@ -260,12 +259,10 @@ def plan_extra_reviews(
     with POLICY.within(whole.left):
         task = _task(known, whole, RESERVE * (time_limit or 0.0), use_scores=use_scores)
         budget = None if max_reviews is None else max_reviews - len(known.fixed)
-        share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
-        ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
+        ledger = Ledger(_for_whole_plan(whole, budget, missing), progress, budget)
         if aim is not None:
             expect_an_end(aim, budget)
-        too_many = refusals.fixed_too_many(task)
-        if too_many:
+        if too_many := refusals.fixed_too_many(task):
             return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
         rng, keeping = np.random.default_rng(seed), None
         try:
@@ -279,12 +276,19 @@ def plan_extra_reviews(
             whole.interrupted = True
             keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
         plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
-        if best_effort and ledger.infeasible:
-            return _ended(_most_of_it(task, chosen, ledger, plan.explanation, whole, rng), whole)
         plan = plan if keeping is None else _told(plan, chosen, keeping)
-        if aim is not None and plan.status.may_grow:
+        if best_effort and ledger.infeasible:
+            plan = _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
+        elif aim is not None and plan.status.may_grow:
             plan = _beyond(plan, goal, aim, task, ledger, whole, rng)
         return _ended(plan, whole)
+
+
+def _for_whole_plan(whole: Clock, budget: int | None, missing: float | None) -> Clock:
+    """Return the clock of the search for a whole plan, which may be no more than the beginning."""
+    if missing is not None:
+        return whole.share(BEFORE_KEEPING)
+    return whole if budget is None else whole.share(BEFORE_BUDGET)
 
 
 def _ended(plan: Plan, clock: Clock) -> Plan:

@@ -15,7 +15,7 @@ from planner.assignments.words.changes import concerned, concerns
 from planner.assignments.words.fair import fair_lines, why_below
 from planner.assignments.words.lots import lot_lines
 from planner.assignments.words.rules import rule_lines
-from planner.solving import TIMED_OUT
+from reviewgraph.clock import TIMED_OUT
 from reviewgraph.words import counted, noun, ranging
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import pytest
 
 from planner import assign
 from planner.assignments.words.page import page
-from planner.solving import TIMED_OUT
-from reviewgraph.clock import Clock
+from reviewgraph.clock import TIMED_OUT, Clock
 from tests.benchmarks import assign_exact as exact
 
 #: A machine on which everything takes so many times as long by its own clock.
