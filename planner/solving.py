@@ -103,8 +103,10 @@ def solve_within(solver: Any, model: Any, effort: Clock, unit: float = UNIT) -> 
     return status
 
 
-def integer_programme(cost: Any, effort: Clock, *, gap: float, constraints: Any, **limits: Any) -> Any:
-    """Solve an integer programme by HiGHS within counted work; returns SciPy's answer.
+def integer_programme(
+    cost: Any, effort: Clock, *, gap: float, constraints: Any, root: float = ROOT, **limits: Any
+) -> Any:
+    """Solve an integer programme by HiGHS within counted work, ``root`` for an entry there; returns SciPy's answer.
 
     Where the work is not enough for the root it is solved all the same, up to there: it has an end of its own.
 
@@ -122,10 +124,10 @@ def integer_programme(cost: Any, effort: Clock, *, gap: float, constraints: Any,
     from scipy.optimize import milp
 
     entries = max(constraints.A.nnz, 1)
-    nodes = max(int(min((effort.work - ROOT * entries) / (NODE * entries), MOST)), 1)
+    nodes = max(int(min((effort.work - root * entries) / (NODE * entries), MOST)), 1)
     options = {"node_limit": nodes, "time_limit": _seconds(effort), "mip_rel_gap": gap}
     answer = milp(cost, constraints=constraints, options=options, **limits)
-    _spend(effort, (ROOT + NODE * (answer.mip_node_count or 0)) * entries)
+    _spend(effort, (root + NODE * (answer.mip_node_count or 0)) * entries)
     return answer
 
 

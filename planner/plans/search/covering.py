@@ -37,6 +37,8 @@ ALL_UP_TO, FEW = 100_000, 60
 LISTED_UP_TO, SOME = 3_000_000, 4
 #: Statuses of :func:`scipy.optimize.milp`; and what tells a one from a zero.
 SOLVED, INFEASIBLE, HALF = 0, 2, 0.5
+#: Work, see :class:`reviewgraph.clock.Clock`, of an entry of the programme, which is nearly one of flows.
+ROOT = 1e-5
 #: Seconds, and work, that the programme gets at least.
 LEAST = 1.0
 NONE = np.empty(0, np.int64)
@@ -89,10 +91,15 @@ def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
         found = _solve(task, pairs[few], goal[few], clock)
         if found.pairs is not None:
             return found._replace(cheapest=False)
-        if clock.over():
+        if clock.over() or _too_many(pairs, clock):
             return Cover(None, False, False)
     found = _solve(task, pairs, goal, clock)
     return found._replace(cheapest=found.cheapest and not len(preferred))
+
+
+def _too_many(pairs: IntArray, clock: Clock) -> bool:
+    """Whether the root of a programme, which has no limit, would take more work than is left: a pair is in two rows."""
+    return 2 * ROOT * len(pairs) > clock.work
 
 
 def _some(task: Task, preferred: IntArray) -> IntArray:
@@ -166,7 +173,7 @@ def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover
         goal = 1.0 + (goal - goal.min()) / (float(np.ptp(goal)) * (len(pairs) + 1) or 1.0)
     goal = np.concatenate([goal, np.zeros(values)])
     limits = {"constraints": rows.all(), "integrality": np.ones(goal.size), "bounds": Bounds(0, 1)}
-    found = integer_programme(goal, clock.no_less_than(LEAST), gap=0.0, **limits)
+    found = integer_programme(goal, clock.no_less_than(LEAST), gap=0.0, root=ROOT, **limits)
     chosen = None if found.x is None else pairs[found.x[: len(pairs)] > HALF]
     return Cover(chosen, found.status == SOLVED, found.status == INFEASIBLE)
 
@@ -178,6 +185,8 @@ def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
     """
     from scipy.optimize import Bounds
 
+    if _too_many(pairs, clock):
+        return None
     needs = task.needs
     cells = (needs.each, needs.members.ravel(), needs.different.ravel())
     lacking = [np.flatnonzero(cell) for cell in cells]
@@ -201,7 +210,7 @@ def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
     )
     goal = np.concatenate([np.ones(first), np.full(most.size - first - extra, first + 1.0), np.zeros(extra)])
     limits = {"constraints": rows.all(), "integrality": np.ones(goal.size), "bounds": Bounds(0, most)}
-    found = integer_programme(goal, clock.no_less_than(LEAST), gap=0.0, **limits)
+    found = integer_programme(goal, clock.no_less_than(LEAST), gap=0.0, root=ROOT, **limits)
     if found.x is None:
         return None
     each, *rest = (np.zeros(cell.size, np.int64) for cell in cells)
