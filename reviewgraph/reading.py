@@ -32,11 +32,12 @@ from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.side.papers import say_unseen
 from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
-from reviewgraph.formats.systems.export import of_rows
+from reviewgraph.formats.systems.export import META, OUT, of_rows
 from reviewgraph.formats.systems.people import STUDENT
 from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table
 from reviewgraph.formats.values import BLANK, ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, inverse, natural_order
+from reviewgraph.provenance import FileRead, LeftOut
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.rows import say_fulfilled
 from reviewgraph.sides.matching import resemblance
@@ -61,7 +62,7 @@ def read_reviews(
     duplicates: Duplicates = "error",
     format: str | None = None,  # noqa: A002 (as the option is called)
     note: Callable[[str], object] | None = None,
-    opened: Callable[[Table], object] | None = None,
+    read: Callable[[FileRead], object] | None = None,
     spellings: Spellings | None = None,
 ) -> Reviews:
     r"""Read reviews from one or more files, as one table.
@@ -90,8 +91,9 @@ def read_reviews(
         says it.
     note
         Called with each thing a person should know, such as a guessed encoding; by default nothing is said.
-    opened
-        Called with each table when it is open; its ``source`` says what it was taken for. By default nobody is.
+    read
+        Called with each file once it is read: what it was taken for, which rows count, and its SHA-256. By default
+        nothing is called; ``origin.files`` of the reviews has them, too.
     spellings
         How labels were spelled in files read before, and what becomes of those that are alike; by default there were
         none, and :class:`~reviewgraph.formats.spellings.Spellings` says what becomes of them.
@@ -129,12 +131,10 @@ def read_reviews(
         raise InputError(message)
     # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
     known = Spellings() if spellings is None else spellings
-    declared = None if items is None else _declared(items, wanted, say, known)
+    listings: list[FileRead] = []
+    declared = None if items is None else _declared(items, wanted, say, known, listings.append)
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
-    if opened:
-        for file in files:
-            opened(file)
-    tables, names = read_names(files)
+    tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], ROLES, wanted, SIDE_ROLES)
     given = [columns_of(wanted, table.name) for table in tables]
     # Malformed rows of all files gather in one message.
@@ -151,6 +151,9 @@ def read_reviews(
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
         raise InputError(message)
     # Each file has codes of its own until here; now one label has one code over all files.
+    files_read = (*map(_file_read, parts), *aliases, *listings)
+    for file in files_read:
+        (read or _say_nothing)(file)
     _note_scores(parts, say)
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
@@ -163,7 +166,7 @@ def read_reviews(
         np.concatenate([part.scored for part in parts]),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
-        origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers)),
+        origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers), files_read),
         row_name=place,
     )
     reviews = Reviews.from_columns(columns_read, duplicates=duplicates)
@@ -184,9 +187,15 @@ class _Part(NamedTuple):
     has_scores: bool
     spelled: Mapping[str, int]
     aside: Aside
+    left_out: Sequence[LeftOut]
 
 
-def _say_nothing(message: str) -> None:
+def _file_read(part: _Part) -> FileRead:
+    """Return the file that a part comes from, its rows counted."""
+    return part.table.provenance.with_rows(len(part.lines), part.left_out, int(part.scored.sum()))
+
+
+def _say_nothing(message: object) -> None:
     pass
 
 
@@ -222,7 +231,7 @@ def _read_part(
     aside = table.aside(place["reviewer"], place["item"], place.get("title"))
     return _Part(
         *(table, rows.lines, column["reviewer"], column["item"], score, scored),
-        *(column.get("title"), "score" in column, spelled, aside),
+        *(column.get("title"), "score" in column, spelled, aside, rows.left_out),
     )
 
 
@@ -237,8 +246,8 @@ def _settled(
     asides = [part.aside for part in parts] + ([declared.aside] if declared else [])
     out = {paper for aside in asides for paper in aside.out}
     meta = {pair for aside in asides for pair in aside.meta if pair[1] not in out}
-    live = [_without(part, lambda _, paper: paper in out) for part in parts] if out else parts
-    kept = [_without(part, lambda *pair: pair in meta) for part in live] if meta else live
+    live = [_without(part, lambda _, paper: paper in out, OUT) for part in parts] if out else parts
+    kept = [_without(part, lambda *pair: pair in meta, META) for part in live] if meta else live
     lost = sum(len(part.lines) for part in parts) - sum(len(part.lines) for part in live)
     if lost:
         note(
@@ -258,7 +267,7 @@ def _settled(
     return kept, {paper: title for paper, title in papers.items() if paper not in out | unseen}
 
 
-def _without(part: _Part, drops: Callable[[str, str], bool]) -> _Part:
+def _without(part: _Part, drops: Callable[[str, str], bool], why: str) -> _Part:
     """Return a part without the rows of some pairs of a reviewer and a paper."""
     columns = (map(column.values.__getitem__, column.codes.tolist()) for column in (part.reviewer, part.item))
     rows = np.array([row for row, pair in enumerate(zip(*columns, strict=True)) if not drops(*pair)], np.int64)
@@ -269,6 +278,7 @@ def _without(part: _Part, drops: Callable[[str, str], bool]) -> _Part:
         score=part.score[rows],
         scored=part.scored[rows],
         title=part.title and of_rows(part.title, rows),
+        left_out=[*part.left_out, LeftOut(len(part.lines) - rows.size, why)],
     )
 
 
@@ -423,13 +433,17 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
 
 
 def _declared(
-    items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object], spellings: Spellings
+    items: Path | Iterable[str],
+    columns: Mapping[str, str],
+    note: Callable[[str], object],
+    spellings: Spellings,
+    read: Callable[[FileRead], object],
 ) -> Listing:
     """Return all items."""
     from reviewgraph.formats.side import Item, Listing, read_listing
 
     if isinstance(items, str | os.PathLike):
-        return read_listing(items, columns=columns, note=note, spellings=spellings)
+        return read_listing(items, columns=columns, note=note, spellings=spellings, read=read)
     labels = list(items)
     return Listing({item: Item(None, "") for item in spellings.respelled(labels, PAPER, "items", note)})
 
