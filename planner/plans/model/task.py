@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Work, see :class:`reviewgraph.clock.Clock`, of one step of a growth; and of a look at a table, for each review and
 #: for all else.
-STEP, READ, CALL = 14e-9, 1e-6, 2e-4
+STEP, READ, CALL = 16e-9, 1e-6, 2e-4
 #: Seconds that a first plan and its bounds take as plain Python for each entry of the covers, as far as one kernel
 #: goes; and those of a search that stops at its deadline.
 ENTRY, SEARCH = 0.5e-3, 60.0

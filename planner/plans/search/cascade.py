@@ -422,6 +422,7 @@ def improve(
         rewrite(trial, moves)
         drop_moves(board, trial, keep)
         restore(state, start)
+        space.extent[STEPS] += state.root.size + state.entries[COUNT]
         close(state, space, trial.block, trial.item, trial.length[COUNT])
         done = cascade(state, space, board, trial, roll(board.dice, 6), local | roll(board.dice, 2), size)
         if done and roll(board.dice, 64 if local else 8) == 0:
