@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reviewgraph.clock import Clock, Effort
+    from reviewgraph.clock import Clock
 
 #: Seconds between two looks at whether to stop.
 POLL = 0.05
@@ -29,8 +29,8 @@ ROOT, NODE, READ, STEP = 1e-4, 1e-6, 1e-6, 1.5e-9
 #: Work of a unit of CP-SAT's own count.
 UNIT = 10.0
 
-#: Iterations that every linear programme may have.
-FEWEST = 1_000
+#: Iterations that every linear programme may have, and most nodes and iterations: solvers count in 32 bits.
+FEWEST, MOST = 1_000, 2**31 - 2
 
 
 def never() -> bool:
@@ -81,7 +81,7 @@ def solve_stoppably(solver: Any, model: Any, over: Callable[[], bool] = never) -
     return found.result()
 
 
-def solve_within(solver: Any, model: Any, effort: Effort) -> Any:
+def solve_within(solver: Any, model: Any, effort: Clock, unit: float = UNIT) -> Any:
     """Solve a model by CP-SAT on one thread, within counted work; returns the status.
 
     Examples
@@ -95,16 +95,18 @@ def solve_within(solver: Any, model: Any, effort: Effort) -> Any:
     (True, 3.0)
     """
     solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = max(effort.left, LEAST) / UNIT
+    solver.parameters.max_deterministic_time = max(effort.work, LEAST) / unit
     # Only a limit that somebody gave ends it by the clock.
-    solver.parameters.max_time_in_seconds = _seconds(effort.clock)
-    status = solve_stoppably(solver, model, effort.clock.over)
-    effort.spend(UNIT * solver.response_proto.deterministic_time)
+    solver.parameters.max_time_in_seconds = _seconds(effort)
+    status = solve_stoppably(solver, model, lambda: effort.work > 0 and effort.over())
+    _spend(effort, unit * solver.response_proto.deterministic_time)
     return status
 
 
-def integer_programme(cost: Any, effort: Effort, *, gap: float, constraints: Any, **limits: Any) -> Any:
-    """Solve an integer programme by HiGHS within counted work; returns SciPy's answer.
+def integer_programme(
+    cost: Any, effort: Clock, *, gap: float, constraints: Any, root: float = ROOT, **limits: Any
+) -> Any:
+    """Solve an integer programme by HiGHS within counted work, ``root`` for an entry there; returns SciPy's answer.
 
     Where the work is not enough for the root it is solved all the same, up to there: it has an end of its own.
 
@@ -122,14 +124,14 @@ def integer_programme(cost: Any, effort: Effort, *, gap: float, constraints: Any
     from scipy.optimize import milp
 
     entries = max(constraints.A.nnz, 1)
-    nodes = max(int((effort.left - ROOT * entries) / (NODE * entries)), 1)
-    options = {"node_limit": nodes, "time_limit": _seconds(effort.clock), "mip_rel_gap": gap}
+    nodes = max(int(min((effort.work - root * entries) / (NODE * entries), MOST)), 1)
+    options = {"node_limit": nodes, "time_limit": _seconds(effort), "mip_rel_gap": gap}
     answer = milp(cost, constraints=constraints, options=options, **limits)
-    effort.spend((ROOT + NODE * (answer.mip_node_count or 0)) * entries)
+    _spend(effort, (root + NODE * (answer.mip_node_count or 0)) * entries)
     return answer
 
 
-def linear_programme(cost: Any, effort: Effort, **limits: Any) -> Any:
+def linear_programme(cost: Any, effort: Clock, **limits: Any) -> Any:
     """Solve a linear programme by HiGHS within counted work; returns SciPy's answer.
 
     Examples
@@ -145,12 +147,19 @@ def linear_programme(cost: Any, effort: Effort, **limits: Any) -> Any:
 
     entries = max(sum(limits[name].nnz for name in ("A_ub", "A_eq") if name in limits), 1)
     # One more than there is work for: where that is the limit, the work is done.
-    steps = max(int((effort.left - READ * entries) / (STEP * entries)) + 1, FEWEST)
-    options = {"maxiter": steps, "time_limit": _seconds(effort.clock)}
+    steps = max(int(min((effort.work - READ * entries) / (STEP * entries), MOST)) + 1, FEWEST)
+    options = {"maxiter": steps, "time_limit": _seconds(effort)}
     answer = linprog(cost, method="highs", options=options, **limits)
-    effort.spend((READ + STEP * answer.nit) * entries)
+    _spend(effort, (READ + STEP * answer.nit) * entries)
     return answer
 
 
-def _seconds(clock: Clock) -> float:
-    return max(clock.left(), LEAST)
+def _seconds(effort: Clock) -> float:
+    return max(effort.left(), LEAST)
+
+
+def _spend(effort: Clock, work: float) -> None:
+    """Count work; a solver that its seconds may have ended, which stops a little early, is noted."""
+    effort.spend(work)
+    if not effort.interrupted and effort.left() < POLL:
+        effort.note_end()

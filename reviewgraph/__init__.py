@@ -1,15 +1,14 @@
 """Who reviews what, and whether these reviews put every item on one scale.
 
-Names are loaded when first used, so that importing the package costs nothing.
+Names are loaded when first used, so that importing the package costs nothing. Nothing but the version is imported here:
+the command answers Ctrl-C only after this module.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from reviewgraph._version import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reviewgraph.assumptions import Assumptions as Assumptions
     from reviewgraph.checking import Report as Report
@@ -94,10 +93,12 @@ _HOME = {
 __all__ = ["__version__", *_HOME]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
+    from importlib import import_module
+
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import signal
 import sys
+
+# What is in C of :mod:`signal`, which loads others: until the handler is there, Ctrl-C ends in a traceback.
+from _signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 #: As :data:`reviewgraph.cli.ending.INTERRUPTED`, which is loaded only later.
 _INTERRUPTED = 130
@@ -17,19 +18,21 @@ def run() -> None:
     A module that is half loaded cannot answer Ctrl-C: until the command is there, the process ends at once. What would
     go to a stream that is closed goes nowhere: a page that nobody wants is no missed level and no error.
     """
-    deaf = signal.getsignal(signal.SIGINT) != signal.default_int_handler
+    deaf = getsignal(SIGINT) != default_int_handler
     if not deaf:
-        signal.signal(signal.SIGINT, _end)
+        signal(SIGINT, _end)
+    import atexit
+
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
     from reviewgraph.cli import main
 
     # All is said and written then; what is left is the end of the interpreter.
-    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    atexit.register(signal, SIGINT, SIG_IGN)
     try:
         if not deaf:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal(SIGINT, default_int_handler)
         main(prog_name="reviewgraph")
     except KeyboardInterrupt:
         _end()

@@ -13,63 +13,70 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
+#: What an answer says whose search was ended by its limit in seconds.
+TIMED_OUT = "The time limit ended the search; more time may find a better answer"
 #: Seconds between two looks at a clock, where the work is cut into pieces.
 LOOK = 0.02
 
 
 class TimeOver(Exception):
-    """Time ended within a step that has no result by halves: whoever keeps what is known so far goes on with that."""
-
-
-class Effort:
-    """Work that solvers may do, within a clock; counted and not timed, so it is the same on every machine.
-
-    A unit is about a second of the solvers. Parts of the work count for the whole.
-
-    >>> whole = Clock(None).effort(10.0)
-    >>> part = whole.part(5.0)
-    >>> part.spend(6.0)
-    >>> part.over(), whole.over(), whole.left
-    (True, False, 4.0)
-    """
-
-    def __init__(self, work: float, clock: Clock, outer: Effort | None = None) -> None:
-        self.left, self.clock, self.outer = work, clock, outer
-
-    def over(self) -> bool:
-        """Whether to stop now: the work is done, or the clock is over."""
-        return self.left <= 0 or self.clock.over()
-
-    def spend(self, work: float) -> None:
-        """Count work that was done."""
-        self.left -= work
-        if self.outer is not None:
-            self.outer.spend(work)
-
-    def part(self, work: float) -> Effort:
-        """Return a part of the work that is left."""
-        return Effort(min(work, self.left), self.clock, self)
+    """The end came within a step that has no result by halves: whoever keeps what is known so far goes on with that."""
 
 
 class Clock:
-    """Seconds that a search may take, None for as long as it needs; ``interrupted`` once somebody pressed Ctrl-C.
+    """When to stop: seconds that somebody gave, work that is counted, or Ctrl-C.
 
-    >>> clock = Clock(None)
-    >>> clock.over()
-    False
-    >>> clock.interrupted = True
-    >>> clock.over()
+    Work is counted by whoever does it, in units of about a second, so that it ends at the same place on every machine.
+    Parts of it count for the whole. ``interrupted`` is true once somebody pressed Ctrl-C, ``timed_out`` once the
+    seconds, of the clock or of one made from it, have stopped something.
+
+    Parameters
+    ----------
+    seconds
+        The limit; None for as long as it takes.
+    outer
+        The clock that this one is a part of.
+    work
+        Units that may be spent; unlimited by default.
+
+    Examples
+    --------
+    >>> whole = Clock(None, work=10.0)
+    >>> part = whole.effort(5.0)
+    >>> part.spend(6.0)
+    >>> part.over(), whole.over(), whole.work
+    (True, False, 4.0)
+    >>> whole.interrupted = True
+    >>> whole.over()
     True
     """
 
-    def __init__(self, seconds: float | None, outer: Clock | None = None) -> None:
+    def __init__(self, seconds: float | None, outer: Clock | None = None, *, work: float = math.inf) -> None:
         self.started = time.monotonic()
         self.deadline = math.inf if seconds is None else self.started + seconds
-        self.interrupted, self.outer = False, outer
+        self.outer, self.work, self.closing = outer, work, False
+        self.interrupted = self.timed_out = False
 
     def over(self) -> bool:
         """Whether to stop now."""
-        return self.stopped() or time.monotonic() > self.deadline
+        if self.stopped() or self.work <= 0:
+            return True
+        if time.monotonic() > self.deadline:
+            self.note_end()
+            return True
+        return False
+
+    def note_end(self) -> None:
+        """Note that the seconds stopped something, here and in what this is a part of."""
+        self.timed_out = True
+        if self.outer is not None:
+            self.outer.note_end()
+
+    def spend(self, work: float) -> None:
+        """Count work that was done, here and in what this is a part of."""
+        self.work -= work
+        if self.outer is not None:
+            self.outer.spend(work)
 
     def check(self) -> None:
         """Go on only if there is time.
@@ -119,13 +126,18 @@ class Clock:
             yield first, last
             first, size = last, max(size // 2, 1) if time.monotonic() - begun > LOOK else 2 * size
 
-    def no_less_than(self, seconds: float) -> Clock:
-        """Return a clock for closing work: what is left of this one, and so many seconds where that is less.
+    def no_less_than(self, least: float) -> Clock:
+        """Return a clock for closing work: what is left of this one, and so many seconds and units where that is less.
 
-        >>> 59 < Clock(0.0).no_less_than(60.0).left() <= 60
-        True
+        Ctrl-C that stopped this one does not stop it.
+
+        >>> closing = Clock(0.0, work=1.0).no_less_than(60.0)
+        >>> 59 < closing.left() <= 60, closing.work
+        (True, 60.0)
         """
-        return Clock(max(self.left(), seconds))
+        found = Clock(max(self.left(), least), self, work=max(self.work, least))
+        found.closing = True
+        return found
 
     def keep_back(self, seconds: float) -> None:
         """Be over so much sooner, which leaves time for what is done then.
@@ -138,11 +150,11 @@ class Clock:
         self.deadline -= seconds
 
     def stopped(self) -> bool:
-        """Whether somebody pressed Ctrl-C, which stops the clocks within this one, too."""
-        return self.interrupted or (self.outer is not None and self.outer.stopped())
+        """Whether somebody pressed Ctrl-C, which stops the clocks within this one, too, but for closing work."""
+        return self.interrupted or (self.outer is not None and not self.closing and self.outer.stopped())
 
-    def effort(self, work: float) -> Effort:
-        """Return counted work that stops with this clock, if not before.
+    def effort(self, work: float) -> Clock:
+        """Return counted work, a part of this clock's, that stops with this clock if not before.
 
         >>> outer = Clock(None)
         >>> inner = outer.effort(60.0)
@@ -150,7 +162,9 @@ class Clock:
         >>> inner.over()
         True
         """
-        return Effort(work, self)
+        found = Clock(None, self, work=min(work, self.work))
+        found.deadline = self.deadline
+        return found
 
     def elapsed(self) -> float:
         """Seconds since the clock was made."""
@@ -178,8 +192,15 @@ class Clock:
             self.deadline += time.monotonic() - begun
 
     def share(self, part: float) -> Clock:
-        """Return a clock of its own for a part of the seconds that are left."""
-        return Clock(part * self.left())
+        """Return a clock for a part of the seconds and of the work that are left.
+
+        >>> whole = Clock(None, work=10.0)
+        >>> half = whole.share(0.5)
+        >>> half.spend(2.0)
+        >>> half.work, whole.work
+        (3.0, 8.0)
+        """
+        return Clock(part * self.left(), self, work=part * self.work)
 
     def heeding(self, say: Callable[P, object]) -> Callable[P, None]:
         """Wrap a listener so that a Ctrl-C that reaches it stops the clock and does not tear the search apart."""

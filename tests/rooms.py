@@ -68,7 +68,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "panels": "errors",
         "recruiting": "",
         "plans.model": "errors panels recruiting",
-        "plans.search": "errors plans.model",
+        "plans.search": "errors solving plans.model",
         "plans.proof": "errors solving panels plans.model",
         "plans.targets": "errors plans.search plans.proof plans.model",
         "plans.objectives": "errors plans.model",

@@ -62,6 +62,13 @@ run()
     assert (done.returncode, done.stderr) == (130, "Interrupted, no result.\n")
 
 
+def test_nothing_is_loaded_before_interrupts_are_answered() -> None:
+    # What is loaded then is time in which Ctrl-C ends in a traceback.
+    code = "import os, sys; before = set(sys.modules); import reviewgraph.__main__; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert set(done.stdout.split()) <= {"reviewgraph", "reviewgraph.__main__", "reviewgraph._version", "__future__"}
+
+
 def test_who_is_deaf_to_interrupts_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[object] = []
     monkeypatch.setattr("reviewgraph.cli.main", lambda **_: heard.append(signal.getsignal(signal.SIGINT)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from planner.assignments.arguments import check_level, check_numbers, check_together
@@ -271,5 +272,5 @@ def assign(
         # Whoever may do more must not end with less: where the best is not proved, scored pairs alone are tried, too.
         proved = found.status is AssignmentStatus.OPTIMAL
         if proved or not allow_unscored or chances.asked or clock.over() or not scored.item.size:
-            return found
-        return found.or_better(run(wishes._replace(allow_unscored=False)))
+            return replace(found, timed_out=clock.timed_out)
+        return replace(found.or_better(run(wishes._replace(allow_unscored=False))), timed_out=clock.timed_out)

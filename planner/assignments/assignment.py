@@ -108,6 +108,8 @@ class Assignment(Pictured):
         Who can step in on each paper; None if that was not asked for.
     shortage
         Which papers lack reviews, and whom to recruit, for a best effort where demands cannot be met; else None.
+    timed_out
+        Whether a time limit stopped the search before its end.
     randomised
         With what probability each pair could be assigned, and what draws do, where this assignment was drawn; None
         where it was not.
@@ -131,6 +133,7 @@ class Assignment(Pictured):
     fairness: Fairness | None = None
     alternates: Alternates | None = None
     shortage: Shortage | None = None
+    timed_out: bool = False
 
     def short_of(self, shortage: Shortage) -> Assignment:
         """Return the same as what meets as many demands as can be met; infeasible where that is none."""
@@ -233,6 +236,7 @@ class Assignment(Pictured):
             "explanation": " ".join(
                 filter(None, ("" if self.shortage is None else self.shortage.why, self.explanation))
             ),
+            "timed_out": self.timed_out,
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),
             "probabilities": None if self.randomised is None else self.randomised.to_rows(),
             "draws": None if self.randomised is None else self.randomised.to_dict(),

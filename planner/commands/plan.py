@@ -109,7 +109,12 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
     metavar="Q",
     help="With --missing: the probability of keeping it.",
 )
-@click.option("--time-limit", type=Number(0), default=60.0, show_default=True, metavar="S", help="Seconds.")
+@click.option(
+    "--time-limit",
+    type=Number(0),
+    metavar="S",
+    help="Seconds; by default work is counted, about a minute, and the plan is the same on every machine.",
+)
 @click.option(
     "--best-effort",
     is_flag=True,
@@ -136,7 +141,7 @@ def plan(
     max_reviews: int | None,
     missing: float | None,
     keep: float,
-    time_limit: float,
+    time_limit: float | None,
     seed: int,
     best_effort: bool,
     output: str | None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from planner.plans.objectives.objective import Objective
 
 
-def check_limits(max_reviews: int | None, time_limit: float) -> None:
+def check_limits(max_reviews: int | None, time_limit: float | None) -> None:
     """Refuse a budget that is no whole number, and a time that is none.
 
     Raises
@@ -31,7 +31,7 @@ def check_limits(max_reviews: int | None, time_limit: float) -> None:
     if max_reviews is not None and (not isinstance(max_reviews, int | np.integer) or max_reviews < 0):
         message = f"max_reviews: expected a whole number, 0 or more, found {max_reviews!r}"
         raise InputError(message)
-    if not time_limit >= 0:
+    if time_limit is not None and not time_limit >= 0:
         message = f"time_limit: expected seconds, 0 or more, found {time_limit!r}"
         raise InputError(message)
 

@@ -79,7 +79,7 @@ class Plan(Pictured):
     status
         ``optimal``: proved fewest, and cheapest among those. ``feasible``: reaches the target, and the bound says
         how many fewer might do. ``infeasible``: proved impossible; ``explanation`` says why. ``budget_exhausted``:
-        the reviews allowed do not suffice; these are the best found. ``level_missed``: the time did not.
+        the reviews allowed do not suffice; these are the best found. ``level_missed``: the search did not reach it.
         ``best_effort``: what was asked for cannot be had; this is the most of it. ``extended``: the target is reached
         and more reviews serve an objective. ``chosen``: all serve an objective,
         no level was asked for.
@@ -119,6 +119,8 @@ class Plan(Pictured):
     recruits
         For a best effort that misses the level: further reviewers with whom there is a whole plan; None where none were
         looked for, or found.
+    timed_out
+        Whether a time limit stopped the search, or what is told of the plan, before the end.
     """
 
     status: PlanStatus
@@ -137,6 +139,7 @@ class Plan(Pictured):
     keeping: Keeping | None = None
     least_load: int = 0
     recruits: Recruits | None = None
+    timed_out: bool = False
 
     pictured_by: ClassVar[str] = "planner.report.plan"
 
@@ -261,6 +264,7 @@ class Plan(Pictured):
         """
         from planner.plans.model.task import new_task
         from planner.plans.targets import target_named
+        from reviewgraph.clock import Clock
         from reviewgraph.errors import InputError
 
         table = self.constraints.reviews
@@ -270,7 +274,7 @@ class Plan(Pictured):
                 if self.purchase is not None and place >= self.purchase.first:
                     others = self._other_reviewers(task, place)
                     return [(table.reviewers[j], review.item) for j in others]
-                found = target_named(self.target).stand_ins(task, self.pairs, place)
+                found = target_named(self.target).stand_ins(task, self.pairs, place, Clock(None))
                 rest = np.delete(self.pairs, place, axis=0)
                 return [
                     (table.reviewers[j], table.items[i])
@@ -334,6 +338,7 @@ class Plan(Pictured):
             "largest_load_lower_bound": self.largest_load_lower_bound,
             "bounds": [{"value": bound.value, "kind": bound.kind, "words": bound.sentence} for bound in self.bounds],
             "explanation": list(self.explanation),
+            "timed_out": self.timed_out,
             "purchase": None if self.purchase is None else self.purchase.to_dict(),
             **self._reach_to_dict(),
             **(NOTHING_SHORT if self.shortage is None else self.shortage.to_dict()),

@@ -29,7 +29,7 @@ from planner.plans.targets.nearest import nearest, recruited
 from planner.plans.words import effects, partial, refusals
 from planner.plans.words.needs import filled
 from reviewgraph.arguments import checked
-from reviewgraph.clock import Clock, TimeOver
+from reviewgraph.clock import TIMED_OUT, Clock, TimeOver
 from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.levels import Double
@@ -50,13 +50,15 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
     from reviewgraph.sides.given import Chosen, Numbered, Pairs, Valued
 
-#: Share of the time for a whole plan where a budget may be too small for one, and seconds for the best few at least.
+#: Work, see :class:`reviewgraph.clock.Clock`, of a search: about a minute, and the same on every machine.
+WORK = 60.0
+#: Share of time and work for a whole plan where a budget may be too small for one, and at least for the best few.
 BEFORE_BUDGET, LEAST_FOR_BUDGET = 0.5, 0.3
 #: Share of the time at most that is kept for what is told in the end.
 RESERVE = 0.1
-#: Seconds at least to see what a plan outlives, and which losses its reviews mend.
+#: Seconds, and work, at least to see what a plan outlives, and which losses its reviews mend.
 CLOSING = 0.3
-#: Share of the time for a plan that reaches the level with nothing lost, where reviews may go missing; and the
+#: Share of time and work for a plan that reaches the level with nothing lost, where reviews may go missing; and the
 #: probability with which the level is then to be kept.
 BEFORE_KEEPING, KEEP = 0.1, 0.95
 
@@ -73,7 +75,7 @@ def plan_extra_reviews(
     max_per_item: int | None = None,
     fixed: Pairs = (),
     max_reviews: int | None = None,
-    time_limit: float = 60.0,
+    time_limit: float | None = None,
     seed: int | np.random.Generator = 0,
     use_scores: bool = False,
     missing: float | None = None,
@@ -134,9 +136,11 @@ def plan_extra_reviews(
         cover most items, and among those the ones with the least expected error; see :attr:`Plan.reach`.
     time_limit
         Seconds, those for bringing the constraints together among them. The best plan so far is returned when they are
-        over, and on Ctrl-C; the part of the way that was found where there is no plan yet.
+        over, and on Ctrl-C; the part of the way that was found where there is no plan yet. Without a limit the work is
+        counted, about a minute of it, so that the plan is the same on every machine; a limit of more than 60 seconds
+        allows more work. :attr:`Plan.timed_out` says whether the limit stopped anything.
     seed
-        Seed or generator of the search; what is found before the time limit depends on it alone.
+        Seed or generator of the search; what is found without a time limit depends on it alone.
     use_scores
         Let tied scores of the existing reviews carry no scale (``double`` only). A new review is taken to be
         scored unlike the others of its reviewer.
@@ -223,7 +227,7 @@ def plan_extra_reviews(
     asked = target is not None or goal.needs_level
     chosen = target_named(target or Double.name)
     check_limits(max_reviews, time_limit)
-    whole = Clock(time_limit)
+    whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
     check_target(chosen, use_scores=use_scores)
     check_rules(rules)
     asks = bool(min_reviews) or senior is not None or any(isinstance(rule, AtLeast) for rule in rules)
@@ -253,14 +257,12 @@ def plan_extra_reviews(
         aim = goal.aim(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
     with POLICY.within(whole.left):
-        task = _task(known, whole, RESERVE * time_limit, use_scores=use_scores)
+        task = _task(known, whole, RESERVE * (time_limit or 0.0), use_scores=use_scores)
         budget = None if max_reviews is None else max_reviews - len(known.fixed)
-        share = BEFORE_KEEPING if missing is not None else 1.0 if budget is None else BEFORE_BUDGET
-        ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
+        ledger = Ledger(_for_whole_plan(whole, budget, missing), progress, budget)
         if aim is not None:
             expect_an_end(aim, budget)
-        too_many = refusals.fixed_too_many(task, budget)
-        if too_many:
+        if too_many := refusals.fixed_too_many(task, budget):
             return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
         rng, keeping = np.random.default_rng(seed), None
         try:
@@ -274,10 +276,26 @@ def plan_extra_reviews(
             whole.interrupted = True
             keeping = None if missing is None else Keeping(missing, keep, UNKNOWN, UNKNOWN)
         plan = _finish(task, chosen, ledger, whole) if asked else _nothing_yet(task, chosen, ledger)
-        if best_effort and ledger.infeasible:
-            return _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
         plan = plan if keeping is None else _told(plan, chosen, keeping)
-        return plan if aim is None or not plan.status.may_grow else _beyond(plan, goal, aim, task, ledger, whole, rng)
+        if best_effort and ledger.infeasible:
+            plan = _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
+        elif aim is not None and plan.status.may_grow:
+            plan = _beyond(plan, goal, aim, task, ledger, whole, rng)
+        return _ended(plan, whole)
+
+
+def _for_whole_plan(whole: Clock, budget: int | None, missing: float | None) -> Clock:
+    """Return the clock of the search for a whole plan, which may be no more than the beginning."""
+    if missing is not None:
+        return whole.share(BEFORE_KEEPING)
+    return whole if budget is None else whole.share(BEFORE_BUDGET)
+
+
+def _ended(plan: Plan, clock: Clock) -> Plan:
+    """Say whether a time limit stopped anything; what is proved stays so."""
+    proved = plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
+    said = (TIMED_OUT,) if clock.timed_out and not proved else ()
+    return replace(plan, timed_out=clock.timed_out, explanation=(*plan.explanation, *said))
 
 
 def _nothing_yet(task: Task, target: Target, ledger: Ledger) -> Plan:
@@ -362,7 +380,7 @@ def _part_of_the_way(task: Task, target: Target, ledger: Ledger, clock: Clock) -
     known = ledger.part if ledger.pairs is None else ledger.pairs
     # Where time is over a part that is known is told at once, unless it is to fit a budget or fills needs alone.
     told = known is not None and ledger.budget is None and not task.needs.total
-    until = clock if told else Clock(max(clock.left(), LEAST_FOR_BUDGET))
+    until = clock if told else clock.no_less_than(LEAST_FOR_BUDGET)
     pairs, sure = covered.best_few(target, task, known, ledger.budget, until)
     if covered.holds(target, task, pairs, until.no_less_than(CLOSING)):
         return _plan(task, target, ledger, PlanStatus.FEASIBLE, pairs, ledger.reasons)

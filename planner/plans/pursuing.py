@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
-#: Share of the time left for exchanging reviews that do the same join.
+#: Share of time and work left for exchanging reviews that do the same join.
 FAVOURING = 0.5
-#: Seconds for a plan that connects, to be compared with.
+#: Work for a plan that connects, to be compared with.
 CONNECTING = 2.0
 
 
@@ -68,7 +68,7 @@ def pursue(
 
 def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generator) -> IntArray:
     """Return reviews that a plan for the level alone would ask for, as far as a short search finds any."""
-    ledger = Ledger(clock.share(min(1.0, CONNECTING / max(clock.left(), CONNECTING))))
+    ledger = Ledger(clock.effort(CONNECTING))
     with suppress(TimeOver):
         target.fill(task, ledger, rng)
     return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs, clock)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -25,6 +26,8 @@ NOT_READ = 141
 FAILED = 70
 #: Set to any text, this shows where a failure came from.
 TRACEBACK = "REVIEWGRAPH_TRACEBACK"
+#: How libraries that are loaded, and threads, say that there is no memory for them.
+NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start new thread", "std::bad_alloc")
 
 
 @contextlib.contextmanager
@@ -40,18 +43,32 @@ def ended_by_failure() -> Iterator[None]:
         yield
     except (click.exceptions.Exit, click.ClickException, click.Abort):
         raise
-    except MemoryError:
-        told = "memory is at its end; end other programs, or give less at once"
     except Exception as error:
-        if os.environ.get(TRACEBACK):
+        if os.environ.get(TRACEBACK) and not isinstance(error, MemoryError):
             raise
         told = f"this is an error in reviewgraph, not in your files: {type(error).__name__}: {error}. "
         told += f"Please report it with the command; {TRACEBACK}=1 shows where it happened"
+        if memory_ended(error):
+            told = "memory is at its end; end other programs, or give less at once"
     else:
         return
     with contextlib.suppress(OSError):
         say(f"Error: {told}")
     raise SystemExit(FAILED)
+
+
+def memory_ended(error: BaseException | None) -> bool:
+    """Whether there was no memory left, as far as an error and those it came from say so.
+
+    >>> memory_ended(ImportError("numpy.so: failed to map segment from shared object"))
+    True
+    """
+    return error is not None and (
+        isinstance(error, MemoryError)
+        or getattr(error, "errno", None) == errno.ENOMEM
+        or any(words in str(error).lower() for words in NO_MEMORY)
+        or memory_ended(error.__cause__ or error.__context__)
+    )
 
 
 @contextlib.contextmanager
@@ -70,7 +87,7 @@ def ended_by_streams() -> Iterator[None]:
         discard_the_rest()
         raise SystemExit(NOT_READ) from None
     except OSError as error:
-        if error.filename is not None:
+        if error.filename is not None or memory_ended(error):
             raise
         discard_the_rest()
         with contextlib.suppress(OSError):

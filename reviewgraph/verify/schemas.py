@@ -104,6 +104,7 @@ PLAN = {
     "largest_load_lower_bound?": WHOLE,
     "bounds": [{"value": WHOLE, "kind": TEXT, "words~": TEXT}],
     "explanation~": [TEXT],
+    "timed_out~": FLAG,
     "purchase?": {
         "objective~": TEXT,
         "unit~": TEXT,
@@ -192,6 +193,7 @@ ASSIGN = {
     "alternates~": [{**_PAIR, "affinity": NUMBER, "replaces": [NAME], "everyone": FLAG}],
     "alternates_missing~": [{"item": NAME, "found": WHOLE, "why": TEXT}],
     "explanation~": TEXT,
+    "timed_out~": FLAG,
     "short": _MISSING,
     "recruit?": _RECRUIT,
     "probabilities?": [{**_PAIR, "probability": NUMBER}],

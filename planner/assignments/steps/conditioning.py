@@ -81,7 +81,10 @@ def improve(
     longest = 0.0
     for _ in range(ROUNDS):
         # A round has no result by halves: none is begun that is not likely to end in time.
-        if clock.over() or clock.left() < longest:
+        if clock.over():
+            break
+        if clock.left() < longest:
+            clock.note_end()
             break
         round_ = Clock(None)
         # Draw exchanges, judge each alone, and make those that gain most for what they lose.

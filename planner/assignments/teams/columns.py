@@ -20,7 +20,7 @@ from reviewgraph.arrays import ranks
 
 if TYPE_CHECKING:
     from planner.assignments.teams.programme import Programme
-    from reviewgraph.clock import Effort
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -54,7 +54,7 @@ class _Prices(NamedTuple):
     loss: FloatArray
 
 
-def best_columns(programme: Programme, item: IntArray, start: BoolArray, effort: Effort) -> Found:
+def best_columns(programme: Programme, item: IntArray, start: BoolArray, effort: Clock) -> Found:
     """Find the best choice of columns by prices and branch and cut, as far as the work allows.
 
     Parameters
@@ -79,7 +79,7 @@ def best_columns(programme: Programme, item: IntArray, start: BoolArray, effort:
     return _checked(programme, found, prices, effort)
 
 
-def _checked(programme: Programme, first: Found, prices: _Prices, effort: Effort) -> Found:
+def _checked(programme: Programme, first: Found, prices: _Prices, effort: Clock) -> Found:
     """Take no solver's word that its answer is the best: its value meets the prices, or two solvers find no better.
 
     The second one starts from the answer of the first; where it finds a better one, or comes to its end alone, the
@@ -121,7 +121,7 @@ def _error(value: float) -> float:
     return ERROR * max(abs(value), 1.0)
 
 
-def _by_slack(programme: Programme, prices: _Prices, effort: Effort) -> Found:
+def _by_slack(programme: Programme, prices: _Prices, effort: Clock) -> Found:
     loss, best, proved = np.abs(prices.loss), Found(None, prices.bound), -math.inf
     slack = float(np.partition(prices.loss, min(FIRST, loss.size - 1))[min(FIRST, loss.size - 1)])
     while not effort.over():
@@ -140,11 +140,11 @@ def _by_slack(programme: Programme, prices: _Prices, effort: Effort) -> Found:
     return best
 
 
-def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, effort: Effort) -> Found:
+def _within(programme: Programme, open_columns: BoolArray, fixed: IntArray, effort: Clock) -> Found:
     """Solve the programme over some columns, a few of them fixed, in half of the work left: the rest is for checks."""
-    half = effort.part(effort.left / 2)
+    half = effort.share(0.5)
     # The root of a programme knows no limit: where that alone is more than the work left, it is not begun.
-    if ROOT * sum(np.count_nonzero(open_columns[rows.column]) for rows in programme.rows) > half.left:
+    if ROOT * sum(np.count_nonzero(open_columns[rows.column]) for rows in programme.rows) > half.work:
         return Found(None, math.inf)
     ending = solve(programme, half, gap=0.0, within=open_columns, fixed=fixed)
     return Found(ending.picked, ending.bound)
@@ -157,7 +157,7 @@ def _dearest(programme: Programme, item: IntArray) -> BoolArray:
     return chosen
 
 
-def _prices(programme: Programme, active: BoolArray, effort: Effort) -> _Prices | None:
+def _prices(programme: Programme, active: BoolArray, effort: Clock) -> _Prices | None:
     """Solve the linear relaxation by column generation; None where it cannot be solved."""
     from scipy.sparse import csc_array
 
@@ -184,7 +184,7 @@ def _prices(programme: Programme, active: BoolArray, effort: Effort) -> _Prices 
     return best
 
 
-def _duals(matrix: Any, low: IntArray, high: IntArray, cost: FloatArray, effort: Effort) -> FloatArray | None:
+def _duals(matrix: Any, low: IntArray, high: IntArray, cost: FloatArray, effort: Clock) -> FloatArray | None:
     """Return the price of each row in the linear programme of least cost within rows, columns from 0 to 1."""
     from scipy.sparse import vstack
 

@@ -14,7 +14,7 @@ from planner.assignments.teams.rows import rival_rows
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from planner.assignments.teams.programme import Programme
-    from reviewgraph.clock import Clock, Effort
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
@@ -112,7 +112,7 @@ def repair(problem: Problem, chosen: BoolArray, clock: Clock, *, quick: bool = F
     return Repair(chosen, False)
 
 
-def feasible(problem: Problem, items: BoolArray, effort: Effort) -> bool:
+def feasible(problem: Problem, items: BoolArray, effort: Clock) -> bool:
     """Whether these items could be served if all others were left out; true where there is no proof that they cannot.
 
     Two solvers of different kinds must agree that they cannot.
@@ -122,7 +122,7 @@ def feasible(problem: Problem, items: BoolArray, effort: Effort) -> bool:
 
 
 def _reassign(
-    problem: Problem, chosen: BoolArray, region: BoolArray, effort: Effort, *, prove: bool, priced: bool = True,
+    problem: Problem, chosen: BoolArray, region: BoolArray, effort: Clock, *, prove: bool, priced: bool = True,
     valued: bool = True,
 ) -> Repair:  # fmt: skip
     """Assign the items of a region anew, the rest as it is; with ``prove`` no solver's word alone is taken.
@@ -152,7 +152,7 @@ def _reassign(
         programme = programme._replace(rows=(*programme.rows, rows))
 
 
-def _priced(problem: Problem, programme: Programme, chosen: BoolArray, effort: Effort) -> Ending | None:
+def _priced(problem: Problem, programme: Programme, chosen: BoolArray, effort: Clock) -> Ending | None:
     """Solve a programme that is large by prices; None for a small one, and where they lead to nothing."""
     if programme.value.size <= FEW or not programme.value.any():
         return None

@@ -12,7 +12,7 @@ from planner.solving import integer_programme, solve_within
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
-    from reviewgraph.clock import Effort
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -96,7 +96,7 @@ def programme_of(problem: Problem, chosen: BoolArray, region: BoolArray) -> Prog
 
 def solve(
     programme: Programme,
-    effort: Effort,
+    effort: Clock,
     gap: float = GAP,
     within: BoolArray | None = None,
     fixed: IntArray | None = None,
@@ -137,7 +137,7 @@ def improved(
     within: BoolArray,
     fixed: IntArray,
     picked: BoolArray | None,
-    effort: Effort,
+    effort: Clock,
 ) -> Ending:
     """Pick the best of some columns by the second solver (CP-SAT), a few fixed, from a first choice if there is one."""
     from ortools.sat.python import cp_model
@@ -167,7 +167,7 @@ def _second_solver() -> Any:
     return solver
 
 
-def confirm(programme: Programme, effort: Effort) -> Ending:
+def confirm(programme: Programme, effort: Clock) -> Ending:
     """Ask a second solver, of another kind (constraint programming, CP-SAT), whether nothing obeys all rows.
 
     One solver's word is no proof: releases of HiGHS have called wrong answers optimal. Where the second one finds a

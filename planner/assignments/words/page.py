@@ -15,6 +15,7 @@ from planner.assignments.words.changes import concerned, concerns
 from planner.assignments.words.fair import fair_lines, why_below
 from planner.assignments.words.lots import lot_lines
 from planner.assignments.words.rules import rule_lines
+from reviewgraph.clock import TIMED_OUT
 from reviewgraph.words import counted, noun, ranging
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def sentences(assignment: Assignment) -> list[str]:
         *_critical(assignment),
         *alternate_lines(assignment.alternates),
         *lot_lines(assignment.randomised, assignment.target),
+        *([f"{TIMED_OUT}."] if assignment.timed_out else []),
     ]
 
 

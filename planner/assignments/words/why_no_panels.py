@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from planner.panels.attributes import Attribute
     from planner.panels.rules import Rule
-    from reviewgraph.clock import Clock, Effort
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
@@ -203,7 +203,7 @@ def _known(problem: Problem, who: IntArray) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _shrink(problem: Problem, items: BoolArray, effort: Effort) -> BoolArray:
+def _shrink(problem: Problem, items: BoolArray, effort: Clock) -> BoolArray:
     """Leave out papers, half of what is left to try at a time, while the rest stays infeasible."""
     core = items.copy()
     todo: list[IntArray] = [np.flatnonzero(items)]

@@ -151,7 +151,7 @@ def why_fragile(problem: Problem, aim: Aim, critical: Sequence[Label], clock: Cl
 
 def why_unsure(clock: Clock) -> str:
     """Say that nothing is known of what the level outlives."""
-    ended = "It was interrupted" if clock.interrupted else "The time was over"
+    ended = "It was interrupted" if clock.interrupted else "The time limit ended the search"
     return f"{ended} before it was known whom the level hangs on. Give it more time."
 
 
@@ -240,7 +240,7 @@ def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, 
         if proved
         else "It was interrupted"
         if clock.interrupted
-        else "The time was over"
+        else "The time limit ended the search"
         if clock.over()
         else "The search found no further change that helps; raise demands or loads"
     )

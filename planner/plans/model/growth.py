@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Registers of ``Structure.entries``, of ``Growth.extent`` and of ``Growth.anchor``.
 COUNT = 0
-ITEMS, BLOCKS, STAMP, ANCHORED, BEYOND = 0, 1, 2, 3, 4
+ITEMS, BLOCKS, STAMP, ANCHORED, BEYOND, STEPS = 0, 1, 2, 3, 4, 5
 NAME, MARK, NEAR_STAMP = 0, 1, 2
 
 
@@ -68,7 +68,8 @@ class Growth(NamedTuple):
     The largest block, the anchor, is not walked through again for every trial: ``inside`` (by item) marks its items
     and ``touch`` (by block) the class that another block shares with it (-1: none); ``touched`` lists the blocks hit
     in a trial, ``extent[BLOCKS]`` of them; ``extent[ANCHORED]`` says whether the trial took the anchor in, and
-    ``extent[BEYOND]`` counts its items outside the anchor. ``near`` lists the distinct blocks of an item, which
+    ``extent[BEYOND]`` counts its items outside the anchor. ``extent[STEPS]`` counts entries and blocks looked at, for
+    whoever limits the work. ``near`` lists the distinct blocks of an item, which
     ``near_mark`` (by block) marks by the stamp ``anchor[NEAR_STAMP]``. ``anchor[NAME]`` is the anchor, ``anchor[MARK]``
     the mark of its items. ``gain`` (by block) is what a join with the anchor was found to bring in the growth of the
     stamp ``weighed``, with ``blur`` to break ties.
@@ -106,7 +107,7 @@ def working_space(n_blocks: int, n_items: int) -> Growth:
     """Return empty working space for structures of this size."""
     by_block, by_item = np.zeros((11, n_blocks), np.int64), np.zeros((3, n_items), np.int64)
     return Growth(
-        *(by_item[0], by_block[0], by_item[1], by_block[1], by_block[2], by_block[3], np.zeros(5, np.int64)),
+        *(by_item[0], by_block[0], by_item[1], by_block[1], by_block[2], by_block[3], np.zeros(6, np.int64)),
         *(by_item[2], by_block[4], by_block[5], by_block[6], by_block[7], np.zeros(3, np.int64)),
         *(by_block[8], by_block[9], by_block[10]),
     )
@@ -235,7 +236,7 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
     """Join block a with block b (b = a: none) and grow until no other block shares items of two classes."""
     space.extent[ITEMS] = space.extent[BLOCKS] = 0
     space.extent[STAMP] += 1
-    stamp, done = space.extent[STAMP], 0
+    stamp, done, steps = space.extent[STAMP], 0, 0
     take(state, space, find_block(state.root, a))
     take(state, space, find_block(state.root, b))
     # Repeat-Union2 from one block: the items before ``done`` have told every block that covers them. A block that
@@ -245,6 +246,7 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
         done += 1
         entry = state.first[thing]
         while entry >= 0:
+            steps += 1
             other = find_block(state.root, state.block[entry])
             if space.taken[other] != stamp:
                 if space.hit[other] != stamp:
@@ -252,6 +254,7 @@ def grow(state: Structure, space: Growth, a: int, b: int) -> None:
                 elif space.hit_class[other] != state.class_of[thing]:
                     take(state, space, other)
             entry = state.beside[entry]
+    space.extent[STEPS] += steps
 
 
 @kernel
@@ -267,16 +270,18 @@ def drop_anchor(state: Structure, space: Growth) -> int:
     space.anchor[MARK] += 1
     mark = space.anchor[MARK]
     space.touch[:] = -1
-    entry = state.head[main]
+    steps, entry = state.root.size, state.head[main]
     while entry >= 0:
         thing = state.item[entry]
         if space.inside[thing] != mark:
             space.inside[thing] = mark
             other = state.first[thing]
             while other >= 0:
+                steps += 1
                 space.touch[find_block(state.root, state.block[other])] = state.class_of[thing]
                 other = state.beside[other]
         entry = state.after[entry]
+    space.extent[STEPS] += steps
     return main
 
 
@@ -320,7 +325,7 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
     """Items of the block that :func:`grow` would make of two blocks, found without walking through the anchor."""
     space.extent[ITEMS] = space.extent[BLOCKS] = space.extent[ANCHORED] = space.extent[BEYOND] = 0
     space.extent[STAMP] += 1
-    stamp, mark, done = space.extent[STAMP], space.anchor[MARK], 0
+    stamp, mark, done, steps = space.extent[STAMP], space.anchor[MARK], 0, 1
     try_take(state, space, a)
     try_take(state, space, b)
     rest = state.first.size - state.cover[space.anchor[NAME]]
@@ -334,6 +339,7 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
             continue
         kind, entry = state.class_of[thing], state.first[thing]
         while entry >= 0:
+            steps += 1
             other = find_block(state.root, state.block[entry])
             entry = state.beside[entry]
             if space.taken[other] == stamp:
@@ -346,6 +352,7 @@ def try_join(state: Structure, space: Growth, a: int, b: int) -> int:
                     try_take(state, space, other)
             elif space.hit_class[other] != kind:
                 try_take(state, space, other)
+    space.extent[STEPS] += steps
     # The anchor's items were not collected, those beyond it were counted.
     if space.extent[ANCHORED] == 1:
         return int(space.extent[BEYOND] + state.cover[space.anchor[NAME]])

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from planner.plans.model.task import looked_at
+
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
     from reviewgraph.clock import Clock
@@ -82,6 +84,7 @@ def estimate(
     kept = drawn = 0
     while drawn < draws and (drawn < LEAST or not clock.over()):
         kept += keeps(target, table, draw_loss(table, missing, rng))
+        clock.spend(looked_at(table))
         drawn += 1
     smoothed = (kept + 1) / (drawn + 2)
     return Estimate(kept / drawn, float(np.sqrt(smoothed * (1 - smoothed) / drawn)))

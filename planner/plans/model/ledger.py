@@ -72,7 +72,7 @@ class Ledger:
     Parameters
     ----------
     clock
-        When the search is to end.
+        When the search is to end; whoever works for the ledger counts the work there.
     report
         Told of every change.
     budget

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from planner.plans.model.tables import no_pairs
-from planner.plans.model.task import new_task
+from planner.plans.model.task import looked_at, new_task
 from reviewgraph.arrays import distinct
 from reviewgraph.components import is_recovery_resilient
 from reviewgraph.fragility.double import critical_reviewers, critical_reviews
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import BoolArray, Reviews
 
     Mentioned: TypeAlias = Sequence[Label] | Mentions
+
+
+#: Work, see :class:`reviewgraph.clock.Clock`, of leaving out all reviewers or reviews in turn, for each review.
+LEFT_OUT = 35e-6
 
 
 class Loss(NamedTuple):
@@ -85,7 +89,10 @@ class Losses(ABC):
         TimeOver
             If the clock is over before they are known.
         """
-        return self.critical(table, clock) if is_recovery_resilient(table) else [Loss()]
+        found = self.critical(table, clock) if is_recovery_resilient(table) else [Loss()]
+        if clock is not None:
+            clock.spend(looked_at(table) if found == [Loss()] else LEFT_OUT * table.n_reviews)
+        return found
 
 
 class AnyReviewer(Losses):

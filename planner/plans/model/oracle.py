@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Candidates listed at once; and up to which it is tested whether all of them together reach a target.
 AT_ONCE, RELAX_UP_TO = 10_000, 3_000_000
+#: Work, see :class:`reviewgraph.clock.Clock`, of a round of the exact method, for each candidate.
+ROUND = 2e-5
 
 
 class Cut(NamedTuple):
@@ -50,6 +52,11 @@ class Oracle(ABC):
         self.candidates = Candidates(task)
         if allowed is not None:
             self.allowed = allowed
+
+    @property
+    def work(self) -> float:
+        """Work of a round of the exact method, beside what its solver counts: to state, look and cut."""
+        return ROUND * len(self.allowed)
 
     @cached_property
     def allowed(self) -> IntArray:

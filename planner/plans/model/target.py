@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from planner.plans.model.task import looked_at
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -77,6 +79,7 @@ class Target(ABC):
 
     def reaches_in_time(self, reviews: Reviews, clock: Clock, *, use_scores: bool = False) -> bool:
         """Whether a table is at the level, false where that is not known in time; most levels are quick."""
+        clock.spend(looked_at(reviews))
         return self.reaches(reviews, use_scores=use_scores)
 
     @abstractmethod
@@ -104,7 +107,7 @@ class Target(ABC):
         """Give sets of at most ``most`` reviews that let the largest group grow, to choose among and to begin from."""
 
     @abstractmethod
-    def stand_ins(self, task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:
+    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
         """Return pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
 
     def oracle(self, task: Task, rng: np.random.Generator) -> Oracle | None:
@@ -117,7 +120,10 @@ class Target(ABC):
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
         """Items of the largest group after the fixed and some more reviews."""
-        return int(self.largest_group(task.table(pairs), use_scores=task.use_scores).size)
+        table = task.table(pairs)
+        if clock is not None:
+            clock.spend(looked_at(table))
+        return int(self.largest_group(table, use_scores=task.use_scores).size)
 
     def largest_group(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
         """Items of the largest group, ascending; of equals the one whose items come first."""

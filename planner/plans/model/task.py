@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.plans.model.growth import (
+    STEPS,
     Growth,
     Structure,
     close,
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
 
+#: Work, see :class:`reviewgraph.clock.Clock`, of one step of a growth; and of a look at a table, for each review and
+#: for all else.
+STEP, READ, CALL = 16e-9, 1e-6, 2e-4
 #: Seconds that a first plan and its bounds take as plain Python for each entry of the covers, as far as one kernel
 #: goes; and those of a search that stops at its deadline.
 ENTRY, SEARCH = 0.5e-3, 60.0
@@ -99,6 +103,11 @@ class Task:
         """What a first plan takes as plain Python."""
         return ENTRY * self.start.size
 
+    def worked(self) -> float:
+        """Return the work of growths in :attr:`space` since this was last asked."""
+        steps, self.space.extent[STEPS] = int(self.space.extent[STEPS]), 0
+        return STEP * steps
+
     def warm_up(self) -> None:
         """Compile from now on, if the task is not tiny: a long search is to come."""
         POLICY.expect(SEARCH)
@@ -154,6 +163,11 @@ class Task:
     def block_labels(self, state: Structure) -> IntArray:
         """Shape (B,): the root of each block of the start."""
         return np.array([find_block.python(state.root, block) for block in range(len(self.components))], np.int64)
+
+
+def looked_at(table: Reviews) -> float:
+    """Return the work of a look at a table: its groups, whether it is at a level, or a task made of it."""
+    return CALL + READ * table.n_reviews
 
 
 def new_task(constraints: Constraints, room_for: int, *, use_scores: bool = False) -> Task:

@@ -34,21 +34,21 @@ def favoured(aim: Aim, target: Target, task: Task, pairs: IntArray, clock: Clock
     for place in range(len(pairs)):
         if clock.over():
             break
-        other = _best(aim, target, task, pairs, place)
+        other = _best(aim, target, task, pairs, place, clock)
         if other is not None:
             pairs = pairs.copy()
             pairs[place] = other
     return pairs
 
 
-def _best(aim: Aim, target: Target, task: Task, pairs: IntArray, place: int) -> tuple[int, int] | None:
+def _best(aim: Aim, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock) -> tuple[int, int] | None:
     """Return the stand-in of largest gain, the first of equals; None where the review itself gains as much."""
     own = (int(pairs[place, 0]), int(pairs[place, 1]))
     load = np.bincount(np.concatenate([pairs, task.constraints.fixed])[:, 0], minlength=task.spare.size)
     cost, most = task.constraints.cost_of, int(load.max())
     options = [
         other
-        for other in target.stand_ins(task, pairs, place)
+        for other in target.stand_ins(task, pairs, place, clock)
         if cost(*other) <= cost(*own) and load[other[0]] + (other[0] != own[0]) <= most
     ]
     who, what = np.array([own, *options], np.int64).T

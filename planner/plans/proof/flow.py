@@ -32,6 +32,8 @@ FLOW_UP_TO = 1_500
 ROUNDS, STRENGTH, RANGE = 12, 1.5, 1e4
 #: Steps of the longest way: products of so many weights stay far from overflow.
 LONGEST = 25
+#: Work, see :class:`reviewgraph.clock.Clock`, of a round, for each slot and item.
+SENT = 5e-8
 #: The flow is a sum of positive floats, each after a few thousand roundings: it is off by less than this, relatively.
 FLOW_SLACK = 1e-9
 
@@ -90,6 +92,7 @@ def bound(cover_start: IntArray, cover_item: IntArray, n_items: int, clock: Cloc
         sent = send(graph, weight)
         if sent is None:
             return None
+        clock.spend(SENT * graph.item.size * n_items)
         crowd = sent / graph.share
         if best[0] < 1.0 / crowd.max():
             best = (1.0 / float(crowd.max()), weight, sent)

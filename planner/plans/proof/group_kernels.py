@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: What a kernel says when it stops: all done, a group covers everything, no room left, or enough work for now.
 DONE, FOUND, FULL, PAUSE = 0, 1, 2, 3
 #: Registers of ``Desk.size`` and of ``Pool.size``.
-TRAIL, COVERS, NEAR = 0, 1, 2
+TRAIL, COVERS, NEAR, STEPS = 0, 1, 2, 3
 GROUPS, PARENT, ADDED = 0, 1, 2
 
 
@@ -36,7 +36,8 @@ class Desk(NamedTuple):
 
     ``inside`` marks its components and ``covered`` its items; ``shared`` holds how many of its items each component
     covers. ``trail`` lists components taken in, ``covers`` the items, ``near`` the components that share any; the
-    registers ``TRAIL``, ``COVERS`` and ``NEAR`` of ``size`` say how many there are of each.
+    registers ``TRAIL``, ``COVERS`` and ``NEAR`` of ``size`` say how many there are of each, and ``STEPS`` how many
+    components were looked at, for whoever limits the work.
     """
 
     inside: IntArray
@@ -83,7 +84,7 @@ def new_desk(piece: Piece) -> Desk:
         by_component[2],
         by_item[1],
         by_component[3],
-        np.zeros(3, np.int64),
+        np.zeros(4, np.int64),
     )
 
 
@@ -113,6 +114,7 @@ def take_in(piece: Piece, desk: Desk, done: int) -> None:
             desk.covered[thing] = 1
             desk.covers[desk.size[COVERS]] = thing
             desk.size[COVERS] += 1
+            desk.size[STEPS] += piece.own_start[thing + 1] - piece.own_start[thing]
             for spot in range(piece.own_start[thing], piece.own_start[thing + 1]):
                 other = piece.own[spot]
                 desk.shared[other] += 1
@@ -236,6 +238,7 @@ def extend(piece: Piece, desk: Desk, pool: Pool, into: Pool, store: bool, first:
         # The desk holds the group at the head of the inner loop; each join is made on top of it and taken back.
         lay_out(piece, desk, pool, group)
         trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
+        desk.size[STEPS] += near
         work -= near
         for place in range(near):
             other = desk.near[place]
@@ -263,6 +266,7 @@ def gains(piece: Piece, desk: Desk, pool: Pool, parent: IntArray, added: IntArra
     for group in range(pool.size[GROUPS]):
         lay_out(piece, desk, pool, group)
         trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
+        desk.size[STEPS] += near
         for place in range(near):
             other = desk.near[place]
             if desk.inside[other] or count >= parent.size:
@@ -337,6 +341,7 @@ def unite(
         trail, covers, near = desk.size[TRAIL], desk.size[COVERS], desk.size[NEAR]
         for place in range(covers):
             thing = desk.covers[place]
+            desk.size[STEPS] += post_start[thing + 1] - post_start[thing]
             work -= 1
             for spot in range(post_start[thing], post_start[thing + 1]):
                 other = post[spot]

@@ -19,12 +19,15 @@ import numpy as np
 
 from planner.errors import InternalError
 from planner.plans.model.tables import no_pairs
-from planner.solving import solve_stoppably
+from planner.solving import solve_within
 
 if TYPE_CHECKING:
     from planner.plans.model.oracle import Cut, Oracle
     from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
+
+#: Work of a unit of what CP-SAT counts on such models.
+UNIT = 1.0
 
 
 @dataclass
@@ -177,7 +180,7 @@ class Master:
             message = f"{type(self.oracle).__name__}: no cut forbids {len(pairs)} reviews that miss the target"
             raise InternalError(message)
 
-    def solve(self, seconds: float, goal: Any, hint: IntArray | None, seed: int) -> tuple[str, IntArray, int]:
+    def solve(self, clock: Clock, goal: Any, hint: IntArray | None, seed: int) -> tuple[str, IntArray, int]:
         """Return the status (optimal, feasible, infeasible, unknown), the reviews taken and the bound on the goal."""
         from ortools.sat.python import cp_model
 
@@ -188,10 +191,8 @@ class Master:
             for variable, pair in zip(self.take, self.candidates.tolist(), strict=True):
                 self.model.add_hint(variable, tuple(pair) in chosen)
         solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
         solver.parameters.random_seed = seed
-        solver.parameters.max_time_in_seconds = max(seconds, 0.01)
-        status = solve_stoppably(solver, self.model)
+        status = solve_within(solver, self.model, clock, UNIT)
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             taken = np.array([k for k, x in enumerate(self.take) if solver.value(x)], np.int64)
             name = "optimal" if status == cp_model.OPTIMAL else "feasible"
@@ -237,8 +238,9 @@ def _settle_goal(master: Master, goal: Any, outcome: Outcome, level: int, clock:
     while True:
         if clock.over():
             return None
-        status, taken, bound = master.solve(clock.left(), goal, outcome.pairs, outcome.rounds)
+        status, taken, bound = master.solve(clock, goal, outcome.pairs, outcome.rounds)
         outcome.rounds += 1
+        clock.spend(master.oracle.work)
         if status == "infeasible":
             outcome.infeasible = level == 0
         if status in ("infeasible", "unknown"):

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.plans.proof import group_kernels as kernels
-from planner.plans.proof.group_kernels import DONE, FOUND, FULL, GROUPS, PAUSE, TRAIL, Desk, Pool, new_desk, new_pool
+from planner.plans.proof.group_kernels import (
+    DONE,
+    FOUND,
+    FULL,
+    GROUPS,
+    PAUSE,
+    STEPS,
+    TRAIL,
+    Desk,
+    Pool,
+    new_desk,
+    new_pool,
+)
 from reviewgraph.kernels.compiling import POLICY
 
 if TYPE_CHECKING:
@@ -29,6 +41,8 @@ MEMBERS_UP_TO = 100_000_000
 JOINS_UP_TO = 4_000_000
 #: Steps of a kernel between two looks at the clock.
 WORK = 200_000
+#: Work, see :class:`reviewgraph.clock.Clock`, of one component looked at.
+STEP = 35e-9
 #: Seconds that listing the next level takes as plain Python for each member of the last.
 MEMBER = 1e-3
 
@@ -129,6 +143,7 @@ class Levels:
             if clock.over() or sum(pool.member.size for pool in self.pools) > MEMBERS_UP_TO:
                 return ended
             ended, first = join(first)
+            clock.spend(worked(self.desk))
             if ended == FULL:
                 self.pools[level] = wider(self.pools[level], self.form(kernels.refill))
         if ended == FOUND:
@@ -174,6 +189,12 @@ def wider(pool: Pool, refill: Any) -> Pool:
     return more
 
 
+def worked(desk: Desk) -> float:
+    """Return the work on a desk since this was last asked."""
+    steps, desk.size[STEPS] = int(desk.size[STEPS]), 0
+    return STEP * steps
+
+
 def postings(part: Part, pool: Pool) -> tuple[IntArray, IntArray]:
     """List the groups that absorbed something by the items they cover, compressed."""
     piece, count = part.piece, max(int(pool.size[GROUPS]), 1)
@@ -210,6 +231,7 @@ def beam(task: Task, part: Part, width: int, most: int, clock: Clock, *, in_part
     parent, added, cover = np.zeros((3, min(4 * width * max(part.blocks.size, 16), JOINS_UP_TO)), np.int64)
     while len(steps) < most and not clock.over():
         count = int(task.form(kernels.gains)(piece, desk, pool, parent, added, cover))
+        clock.spend(worked(desk))
         if count == 0:
             return None
         best = np.argsort(-cover[:count], kind="stable")[: 2 * width]

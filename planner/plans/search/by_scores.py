@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.tables import as_pairs
+from planner.plans.model.task import looked_at
 from reviewgraph.components import doubly_connected_components, is_recovery_resilient
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Reviews taken out at once in an exchange, at most.
 TAKEN_OUT = 4
+#: Work, see :class:`reviewgraph.clock.Clock`, of the next review of a plan, for each review of the table.
+NEXT = 1e-5
 
 
 def reached(task: Task, pairs: IntArray) -> bool:
@@ -61,6 +64,7 @@ def completed(task: Task, pairs: IntArray, clock: Clock, rng: np.random.Generato
         if reached(task, pairs):
             return pairs
         more = _next(task, pairs, rng)
+        clock.spend(NEXT * task.constraints.reviews.n_reviews)
         if not more:
             return None
         pairs = np.vstack([pairs, as_pairs(more)])
@@ -72,6 +76,7 @@ def pruned(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
     place = 0
     while place < len(pairs) and not clock.over():
         fewer = np.delete(pairs, place, axis=0)
+        clock.spend(looked_at(task.constraints.reviews))
         if reached(task, fewer):
             pairs = fewer
         else:

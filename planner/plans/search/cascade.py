@@ -15,6 +15,7 @@ from planner.plans.model.growth import (
     NAME,
     NEAR_STAMP,
     STAMP,
+    STEPS,
     Growth,
     Structure,
     close,
@@ -160,6 +161,7 @@ def best_beside(state: Structure, space: Growth, board: Board, noise: int, begun
     # Other gains fall, as the largest block takes in what they would bring: the best is weighed until it stays so.
     while True:
         best, most = -1, -1
+        space.extent[STEPS] += state.root.size
         for b in range(state.root.size):
             if space.gain[b] > most and space.touch[b] >= 0 and b != main:
                 best, most = b, space.gain[b]
@@ -209,6 +211,7 @@ def blocks_of(state: Structure, space: Growth, thing: int) -> int:
             space.near[count] = block
             count += 1
         entry = state.beside[entry]
+    space.extent[STEPS] += count
     return count
 
 
@@ -265,6 +268,7 @@ def cascade(state: Structure, space: Growth, board: Board, moves: Moves, noise: 
     # The structure is closed at the head of the loop; one review makes one block grow, which closes it again.
     n_items, beside = state.first.size, False
     while largest(state) < n_items:
+        space.extent[STEPS] += state.root.size
         if moves.length[COUNT] >= most:
             return False
         reviewer, item, a, b = -1, -1, -1, -1
@@ -368,6 +372,7 @@ def unmark(
         place = (turn + shift) % size
         keep[place] = 0
         restore(state, start)
+        space.extent[STEPS] += state.root.size + size
         most, before = 0, space.extent[STAMP]
         for other in range(size):
             if keep[other] and not covers_item(state, moves.block[other], moves.item[other]):
@@ -417,6 +422,7 @@ def improve(
         rewrite(trial, moves)
         drop_moves(board, trial, keep)
         restore(state, start)
+        space.extent[STEPS] += state.root.size + state.entries[COUNT]
         close(state, space, trial.block, trial.item, trial.length[COUNT])
         done = cascade(state, space, board, trial, roll(board.dice, 6), local | roll(board.dice, 2), size)
         if done and roll(board.dice, 64 if local else 8) == 0:

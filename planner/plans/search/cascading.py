@@ -13,11 +13,12 @@ import numpy as np
 from planner.plans.model.growth import Structure, copy_structure
 from planner.plans.model.moves import new_moves
 from planner.plans.search import cascade
-from reviewgraph.clock import LOOK, Clock
+from reviewgraph.clock import LOOK
 
 if TYPE_CHECKING:
     from planner.plans.model.moves import Board, Moves
     from planner.plans.model.task import Task
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
 
@@ -83,21 +84,23 @@ def begin(
     seed, noise
         Randomness: sizes are blurred by up to ``noise`` items.
     clock
-        Looked at now and then; the cascade stops when it is over.
+        Looked at now and then, and the work counted; the cascade stops when it is over.
     grace
-        Seconds that it may take all the same, once its kernel is loaded.
+        Seconds and work that it may take all the same, once its kernel is loaded.
     """
     search, step, late = new_search(task, length, seed), 1, None
     extend = task.form(cascade.cascade)
     while True:
-        size, pace = search.moves.made, Clock(LOOK)
+        size = search.moves.made
         # How often the clock is looked at changes no plan: what a step does changes at LONG alone.
         most = min(size + step, length, LONG if size < LONG else length)
         local = int(is_local(task) or size >= LONG)
         done = extend(search.state, task.space, search.board, search.moves, noise, local, most)
-        step = 1 if pace.over() else min(2 * step, AT_ONCE)
-        if clock is not None and clock.over():
-            late = late or Clock(grace)
+        work = task.worked()
+        step = 1 if work > LOOK else min(2 * step, AT_ONCE)
+        if clock is not None:
+            (late or clock).spend(work)
+            late = late or (clock.no_less_than(grace) if clock.over() else None)
         if done or search.moves.made < most or most == length or (late is not None and late.over()):
             return search, bool(done)
 
@@ -119,6 +122,7 @@ def prune(search: Search, clock: Clock) -> None:
             break
         form = task.form(cascade.unmark)
         form(task.start, search.state, task.space, search.moves, search.keep, shift, turn, turn + 1)
+        clock.spend(task.worked())
     task.form(cascade.drop_moves)(search.board, search.moves, search.keep)
 
 

@@ -18,6 +18,7 @@ from planner.plans.model.allowed import few_short_pairs, short_pairs
 from planner.plans.model.people import Waived
 from planner.plans.model.tables import as_pairs, no_pairs
 from planner.plans.search.evening import even
+from planner.solving import integer_programme
 from reviewgraph.arrays import distinct, occurs, ranks
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ ALL_UP_TO, FEW = 100_000, 60
 LISTED_UP_TO, SOME = 3_000_000, 4
 #: Statuses of :func:`scipy.optimize.milp`; and what tells a one from a zero.
 SOLVED, INFEASIBLE, HALF = 0, 2, 0.5
-#: Seconds that the programme gets at least.
+#: Work, see :class:`reviewgraph.clock.Clock`, of an entry of the programme, which is nearly one of flows.
+ROOT = 1e-5
+#: Seconds, and work, that the programme gets at least.
 LEAST = 1.0
 NONE = np.empty(0, np.int64)
 
@@ -88,10 +91,15 @@ def _filled(task: Task, preferred: IntArray, clock: Clock) -> Cover:
         found = _solve(task, pairs[few], goal[few], clock)
         if found.pairs is not None:
             return found._replace(cheapest=False)
-        if clock.over():
+        if clock.over() or _too_many(pairs, clock):
             return Cover(None, False, False)
     found = _solve(task, pairs, goal, clock)
     return found._replace(cheapest=found.cheapest and not len(preferred))
+
+
+def _too_many(pairs: IntArray, clock: Clock) -> bool:
+    """Whether the root of a programme, which has no limit, would take more work than is left: a pair is in two rows."""
+    return 2 * ROOT * len(pairs) > clock.work
 
 
 def _some(task: Task, preferred: IntArray) -> IntArray:
@@ -147,7 +155,7 @@ def _nearest(pairs: IntArray, price: FloatArray) -> IntArray:
 
 def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover:
     """State and solve the programme."""
-    from scipy.optimize import Bounds, milp
+    from scipy.optimize import Bounds
 
     if not len(pairs):
         return Cover(None, False, task.needs.total > 0)
@@ -164,8 +172,8 @@ def _solve(task: Task, pairs: IntArray, goal: FloatArray, clock: Clock) -> Cover
     if not needs.exact:
         goal = 1.0 + (goal - goal.min()) / (float(np.ptp(goal)) * (len(pairs) + 1) or 1.0)
     goal = np.concatenate([goal, np.zeros(values)])
-    options = {"time_limit": max(clock.left(), LEAST), "mip_rel_gap": 0.0}
-    found = milp(goal, constraints=rows.all(), integrality=np.ones(goal.size), bounds=Bounds(0, 1), options=options)
+    limits = {"constraints": rows.all(), "integrality": np.ones(goal.size), "bounds": Bounds(0, 1)}
+    found = integer_programme(goal, clock.no_less_than(LEAST), gap=0.0, root=ROOT, **limits)
     chosen = None if found.x is None else pairs[found.x[: len(pairs)] > HALF]
     return Cover(chosen, found.status == SOLVED, found.status == INFEASIBLE)
 
@@ -175,8 +183,10 @@ def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
 
     None where no solution is found in time.
     """
-    from scipy.optimize import Bounds, milp
+    from scipy.optimize import Bounds
 
+    if _too_many(pairs, clock):
+        return None
     needs = task.needs
     cells = (needs.each, needs.members.ravel(), needs.different.ravel())
     lacking = [np.flatnonzero(cell) for cell in cells]
@@ -199,9 +209,8 @@ def least_missing(task: Task, pairs: IntArray, clock: Clock) -> Waived | None:
         [np.ones(first), *(cell[of] for cell, of in zip(cells, lacking, strict=True)), np.ones(extra)]
     )
     goal = np.concatenate([np.ones(first), np.full(most.size - first - extra, first + 1.0), np.zeros(extra)])
-    options = {"time_limit": max(clock.left(), LEAST), "mip_rel_gap": 0.0}
-    limits = Bounds(0, most)
-    found = milp(goal, constraints=rows.all(), integrality=np.ones(goal.size), bounds=limits, options=options)
+    limits = {"constraints": rows.all(), "integrality": np.ones(goal.size), "bounds": Bounds(0, most)}
+    found = integer_programme(goal, clock.no_less_than(LEAST), gap=0.0, root=ROOT, **limits)
     if found.x is None:
         return None
     each, *rest = (np.zeros(cell.size, np.int64) for cell in cells)

@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.plans.model.reach import information, inside, numbers_a_reviewer, qualities
 from planner.plans.model.tables import no_pairs
+from planner.plans.search.judge import DENSE
 
 if TYPE_CHECKING:
     from planner.plans.search.judge import Judge
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 EXCHANGE_UP_TO, PASSES = 600, 3
 #: Pairs compared for each exchange; those looked at then, and those of them tried that keep the group.
 PAIRS, LOOKED_AT, TRIED = 2_000, 60, 6
+#: Work, see :class:`reviewgraph.clock.Clock`, of a pair compared.
+EACH = 5e-5
 #: An eigenvalue below this, the largest being near the reviews of a paper, is a missing link.
 NULL = 1e-9
 
@@ -63,6 +66,7 @@ def _promising(judge: Judge, rest: IntArray, pairs: IntArray, clock: Clock) -> I
     for quality in qualities(task.n_items, group.size, scales=judge.target.scales)[:, group]:
         vectors = _new_rows(table, group, offered, quality)
         draws.append(_traces(information(owner, item, quality), quality, vectors))
+        clock.spend(DENSE * group.size**3 + EACH * len(offered))
     tried = 0
     for j, i in offered[np.argsort(np.median(draws, axis=0), kind="stable")[:LOOKED_AT]].tolist():
         if tried == TRIED or clock.over():

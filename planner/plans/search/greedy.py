@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
 
+#: Work, see :class:`reviewgraph.clock.Clock`, of a pair that is offered, to the pebble game and to a forest.
+OFFER, JOIN = 1e-6, 2e-8
+
 
 @kernel
 def offer(
@@ -105,6 +108,7 @@ def greedy_recoverable(oracle: Oracle, wanted: int, ledger: Ledger) -> tuple[Int
                 break
             owner, item = (np.ascontiguousarray(side) for side in pairs.T)
             taken = np.zeros(len(pairs), np.int64)
+            ledger.clock.spend(OFFER * len(pairs))
             found += task.form(offer)(game, body_of[owner], item, taken, step, room, owner, *groups, wanted - found)
             chosen.append(pairs[taken > 0])
             ledger.part = np.concatenate(chosen)
@@ -125,7 +129,10 @@ def greedy_connected(oracle: Oracle, ledger: Ledger) -> tuple[IntArray, bool]:
         for pairs in _in_turn(oracle, active):
             if len(forest.chosen) == wanted or not ledger.in_time:
                 break
-            if forest.join(pairs, step):
+            before = len(forest.chosen)
+            grew = forest.join(pairs, step)
+            ledger.clock.spend((1 + len(forest.chosen) - before) * JOIN * len(pairs))
+            if grew:
                 ledger.part = as_pairs(forest.chosen)
     found = as_pairs(forest.chosen)
     return found, len(found) == wanted and _nothing_bound(oracle, found)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Unknowns, and entries of the matrix of coordinates times rank, up to which it is worked out.
 UNKNOWNS, WORK = 800, 1_000_000_000
+#: Work, see :class:`reviewgraph.clock.Clock`, of an entry of a matrix.
+ENTRY = 1e-8
 #: Larger than any length of a path, by far.
 FAR = 2**60
 
@@ -156,6 +158,7 @@ def _within(ground: Ground, cap: IntArray, clock: Clock) -> Answer | None:
         load = np.bincount(ground.owner[base], minlength=cap.size)
         over = load > cap
         enter, arc = _arcs(ground, coordinates, base, cap.size)
+        clock.spend(ENTRY * len(base) * (ground.owner.size + cap.size))
         if not over.any():
             start = np.where(load < cap, 0, int(np.ptp(ground.weight)) * (cap.size + 1))
             return Answer(
@@ -174,6 +177,7 @@ def _cheapest_base(ground: Ground, cap: IntArray, clock: Clock) -> tuple[IntArra
     """Greedy; among reviews of one cost those by the least loaded are first, if their loads allow them."""
     work, base, load = ground.vectors.copy(), list[int](), np.zeros(cap.size, np.int64)
     for row in clock.watch(range(ground.rank)):
+        clock.spend(ENTRY * work.size)
         useful: BoolArray = (work[row:] != 0).any(axis=0)
         free = useful[ground.column] & (cap[ground.owner] > 0)
         if not free.any():

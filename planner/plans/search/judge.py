@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.reach import expected_error
 from planner.plans.model.tables import with_extra
+from planner.plans.model.task import looked_at
 
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
 
+#: Work, see :class:`reviewgraph.clock.Clock`, of dense algebra, for each cube of the items of a group.
+DENSE = 2e-8
 #: Digits after the point in which errors are compared.
 DIGITS = 9
 
@@ -47,6 +50,8 @@ class Judge:
         table = self.table(pairs)
         group = self.group(table)
         error = expected_error(table, group, scales=self.target.scales)
+        if self.clock is not None:
+            self.clock.spend(looked_at(table) + DENSE * group.size**3)
         cost = sum(self.task.constraints.cost_of(j, i) for j, i in pairs.tolist())
         return self.papers(pairs), -round(error or 0.0, DIGITS), -len(pairs), -cost
 

@@ -17,6 +17,7 @@ import numpy as np
 from planner.plans.model.keeping import Keeping, draw_loss, estimate, keeps
 from planner.plans.model.losses import with_rows_lost
 from planner.plans.model.tables import no_pairs, with_extra
+from planner.plans.model.task import looked_at
 from reviewgraph.clock import TimeOver
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 DRAWN, SURE, DRAWS = 100, 400, 400
 #: Failing losses for which joins are planned in a round.
 LOOKED_AT = 8
-#: Share of the time for the search; the rest is for the estimates.
+#: Share of time and work for the search; the rest is for the estimates.
 SHARE = 0.8
 
 
@@ -90,6 +91,7 @@ class _Search:
         table = self.task.table(pairs)
         failing: list[BoolArray] = []
         for _ in self.clock.watch(range(draws)):
+            self.clock.spend(looked_at(table))
             lost = draw_loss(table, self.missing, self.rng)
             if not keeps(self.target, table, lost):
                 failing.append(lost)
@@ -111,6 +113,7 @@ class _Search:
     def _mends(self, pairs: IntArray, more: IntArray, lost: BoolArray) -> bool:
         """Whether some joins mend a loss, as far as they are not lost themselves."""
         table = self.task.table(pairs)
+        self.clock.spend(looked_at(table))
         gone = table.reviewer[lost] * self.task.n_items + table.item[lost]
         arrive = more[~np.isin(more[:, 0] * self.task.n_items + more[:, 1], gone)]
         return self.target.reaches(with_extra(table.subset(~lost), arrive))
@@ -118,14 +121,15 @@ class _Search:
     def _joins(self, pairs: IntArray, lost: BoolArray) -> IntArray | None:
         """Plan the joins of what is left, each of them needed; None where there are none."""
         left = with_rows_lost(self.task, pairs, lost)
+        self.clock.spend(looked_at(left.constraints.reviews))
         for more in self.target.starts(left, left.start.room, self.clock):
-            if self.target.reaches(left.table(more)):
+            if self.target.reaches_in_time(left.table(more), self.clock):
                 return self._pruned(left, more)
         return None
 
     def _pruned(self, left: Task, more: IntArray) -> IntArray:
         for place in self.clock.watch(range(len(more) - 1, -1, -1)):
             fewer = np.delete(more, place, axis=0)
-            if self.target.reaches(left.table(fewer)):
+            if self.target.reaches_in_time(left.table(fewer), self.clock):
                 more = fewer
         return more

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.plans.model.losses import after_loss
+from planner.plans.model.task import looked_at
 from planner.plans.search import cascading
 from reviewgraph.clock import TimeOver
 
@@ -80,6 +81,7 @@ class Mender:
     def _joins(self, pairs: IntArray, loss: Loss, blur: int) -> IntArray | None:
         """Plan the joins that a loss takes; none where others have mended it."""
         left = after_loss(self.task, pairs, loss)
+        self.clock.spend(looked_at(left.constraints.reviews))
         if left.is_done:
             return pairs[:0]
         seed = int(self.rng.integers(2**31))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Work (reviews squared times entries) up to which a plan is put in the order in which each step helps most.
 ORDER_UP_TO = 100_000_000
+#: Work, see :class:`reviewgraph.clock.Clock`, of a review tried: in all, and to copy an entry.
+TRY, COPY = 2e-5, 5e-9
 
 
 def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
@@ -35,6 +37,7 @@ def by_effect(task: Task, pairs: IntArray, clock: Clock) -> IntArray:
             overwrite(trial, state)
             read(task, trial, pairs[k])
             sizes.append(int(trial.cover[find_block.python(trial.root, int(task.home[pairs[k, 0]]))]))
+        clock.spend(task.worked() + len(left) * (TRY + COPY * task.start.size))
         chosen = left.pop(int(np.argmax(sizes)))
         read(task, state, pairs[chosen])
         order.append(chosen)

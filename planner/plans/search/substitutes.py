@@ -8,14 +8,14 @@ import numpy as np
 
 from planner.plans.model.growth import find_block
 from planner.plans.model.tables import with_extra
+from planner.plans.model.task import CALL, READ
 from planner.plans.search.cascade import finishing_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from planner.plans.model.growth import Structure
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
 
 #: Pairs of blocks looked at, and pairs of a reviewer and an item listed, at most.
@@ -26,7 +26,7 @@ PASSES = 3
 ENOUGH = 20
 
 
-def substitutes(task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:
+def substitutes(task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
     """Return allowed pairs that complete a plan without its review number ``place``: cheapest, then lightest, first."""
     rest = np.delete(pairs, place, axis=0)
     state = task.after(rest)
@@ -42,6 +42,7 @@ def substitutes(task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]
                 found.add((j, item))
         if len(found) > MOST_PAIRS:
             break
+    clock.spend(CALL + READ * task.start.size + task.worked())
     found.discard((int(pairs[place, 0]), int(pairs[place, 1])))
     cost = task.constraints.cost_of
     return sorted(found, key=lambda pair: (cost(*pair), load[pair[0]], pair))
@@ -78,25 +79,29 @@ def _covers(task: Task, state: Structure) -> dict[int, set[int]]:
     return found
 
 
-def polish(task: Task, pairs: IntArray, keep_going: Callable[[], bool]) -> IntArray:
+def polish(task: Task, pairs: IntArray, clock: Clock, most: float) -> IntArray:
     """Exchange reviews one at a time for cheaper ones, then for ones that lower the largest extra load.
 
     Parameters
     ----------
     task, pairs
         A plan that reaches the target, shape (P, 2).
-    keep_going
-        Called without arguments before every exchange; stops the polishing when it says False.
+    clock
+        When to stop.
+    most
+        Reviews for which stand-ins are looked for, at most.
     """
+    tried = 0
     for _ in range(PASSES):
         changed = False
         for place in range(len(pairs)):
             load = _loads(task, pairs)
             if not _may_gain(task, load, int(pairs[place, 0])):
                 continue
-            if not keep_going():
+            if tried >= most or clock.over():
                 return pairs
-            better = _better(task, pairs, place, load)
+            tried += 1
+            better = _better(task, pairs, place, load, clock)
             if better is not None:
                 pairs = pairs.copy()
                 pairs[place] = better
@@ -117,11 +122,11 @@ def _may_gain(task: Task, load: IntArray, reviewer: int) -> bool:
     return bool(task.constraints.cost) or bool(load[reviewer] == load.max() > 1)
 
 
-def _better(task: Task, pairs: IntArray, place: int, load: IntArray) -> tuple[int, int] | None:
+def _better(task: Task, pairs: IntArray, place: int, load: IntArray, clock: Clock) -> tuple[int, int] | None:
     """Find a cheaper stand-in, or one as cheap for a reviewer with the largest load whose own stays below it."""
     reviewer, item = int(pairs[place, 0]), int(pairs[place, 1])
     now, most = _price(task, reviewer, item), int(load.max())
-    for other in substitutes(task, pairs, place):
+    for other in substitutes(task, pairs, place, clock):
         price = _price(task, *other)
         lighter = load[reviewer] == most and load[other[0]] + 1 < most
         if price < now or (price == now and lighter):
@@ -136,8 +141,8 @@ def _price(task: Task, reviewer: int, item: int) -> int:
     return int(task.constraints.cost.whole(np.array([reviewer * task.n_items + item]))[0])
 
 
-def by_testing(target: Target, task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:
-    """Return what :func:`substitutes` does, for any target: one test a pair, until enough are found.
+def by_testing(target: Target, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
+    """Return what :func:`substitutes` does, for any target: one test a pair, until enough are found or time is over.
 
     ``task`` knows no fixed reviews; they are among ``pairs``.
     """
@@ -151,8 +156,8 @@ def by_testing(target: Target, task: Task, pairs: IntArray, place: int) -> list[
             if (j, i) == gone or not left.open(j, i) or (j, i) in kept:
                 continue
             table = with_extra(task.constraints.reviews, np.vstack([rest, [(j, i)]]), use_scores=task.use_scores)
-            if target.reaches(table, use_scores=task.use_scores):
+            if target.reaches_in_time(table, clock, use_scores=task.use_scores):
                 found.append((j, i))
-        if len(found) > ENOUGH:
+        if len(found) > ENOUGH or clock.over():
             break
     return sorted(found, key=lambda other: (task.constraints.cost_of(*other), load[other[0]], other))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,6 @@ from planner.plans.search.substitutes import polish
 from planner.plans.targets import by_groups
 from planner.plans.targets.double_oracle import DoubleOracle
 from planner.plans.targets.exactly import settle
-from reviewgraph.clock import Clock
 from reviewgraph.components import doubly_connected_components, is_recovery_resilient
 
 if TYPE_CHECKING:
@@ -35,13 +34,13 @@ RELAX_UP_TO = 3_000_000
 ROUND_WORK = 2_000
 #: Entries to look at for stand-ins where only loads can gain by it: a second or two, and the same on every machine.
 POLISH = 3_000_000
-#: Seconds for that where the time is over; and for the first plan where loading its kernels took all of the time: a
-#: part of the way, put in order, would take as long.
+#: Seconds, and work, for that where the time is over; and for the first plan where loading its kernels took all of the
+#: time: a part of the way, put in order, would take as long.
 GRACE, FIRST = 0.1, 2.0
-#: Share of the time left that groups may take where plan and bound are ``NEAR``, or the table is huge; and otherwise,
-#: and improving.
+#: Share of time and work left that groups may take where plan and bound are ``NEAR``, or the table is huge; and
+#: otherwise, and improving.
 GROUPS, SHARE, NEAR = 0.8, 0.35, 15
-#: Share of the time left that the weights of a flow may take.
+#: Share of time and work left that the weights of a flow may take.
 FLOW = 0.25
 
 
@@ -144,6 +143,7 @@ def _improve(found: cascading.Search, ledger: Ledger, share: float) -> None:
     while not ledger.closed and not clock.over() and len(found.pairs) > 1:
         if cascading.improve(found, rounds):
             ledger.offer(found.pairs)
+        clock.spend(found.task.worked())
 
 
 def _exact(task: Task, ledger: Ledger, rng: np.random.Generator) -> None:
@@ -159,7 +159,7 @@ def _settle(task: Task, ledger: Ledger) -> None:
     if not task.constraints.cost:
         ledger.cheapest = True
     if ledger.pairs is not None and len(ledger.pairs) and task.has_time(cascade.finishing_pairs):
-        tries = iter(range(POLISH // max(task.start.size, 1) if not task.constraints.cost else sys.maxsize))
+        tries = math.inf if task.constraints.cost else POLISH // max(task.start.size, 1)
         # Where a plan is long, one look for stand-ins takes longer than there is.
-        clock = Clock(max(ledger.clock.left(), GRACE if len(ledger.pairs) < cascading.LONG else 0.0))
-        ledger.pairs = polish(task, ledger.pairs, lambda: not clock.over() and next(tries, None) is not None)
+        short = len(ledger.pairs) < cascading.LONG
+        ledger.pairs = polish(task, ledger.pairs, ledger.clock.no_less_than(GRACE) if short else ledger.clock, tries)

@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.plans.model.growth import copy_structure
 from planner.plans.model.target import Groups
+from planner.plans.model.task import CALL
 from planner.plans.search import by_scores
 from planner.plans.search.order import read
 from planner.plans.search.substitutes import substitutes
@@ -68,9 +69,11 @@ class DoubleTarget(SearchedTarget):
         else:
             by_growth.fill(task, ledger, rng)
 
-    def stand_ins(self, task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:
+    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
         """Look for pairs of blocks that are one group once joined; by the scores, test one pair after the other."""
-        return super().stand_ins(task, pairs, place) if task.use_scores else substitutes(task, pairs, place)
+        if task.use_scores:
+            return super().stand_ins(task, pairs, place, clock)
+        return substitutes(task, pairs, place, clock)
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
         """Return merges of reviewers, see :func:`reviewgraph.verify_merges`."""
@@ -78,4 +81,9 @@ class DoubleTarget(SearchedTarget):
 
     def papers(self, task: Task, pairs: IntArray, clock: Clock | None = None) -> int:
         """Grow the blocks there are, where scores do not count."""
-        return super().papers(task, pairs) if task.use_scores else int(task.after(pairs).cover.max(initial=0))
+        if task.use_scores:
+            return super().papers(task, pairs, clock)
+        found = int(task.after(pairs).cover.max(initial=0))
+        if clock is not None:
+            clock.spend(CALL + task.worked())
+        return found

@@ -12,7 +12,6 @@ import numpy as np
 
 from planner.plans.model.tables import no_pairs
 from planner.plans.search.evening import even, share, takers
-from reviewgraph.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,10 +19,11 @@ if TYPE_CHECKING:
     from planner.plans.model.ledger import Ledger
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
-#: Seconds at least to even loads, whatever time is left.
+#: Seconds, and work, at least to even loads, whatever is left.
 LEAST = 1.0
 #: Entries of the covers looked at in search of somebody of another group who can do what the level takes.
 TESTED = 200_000
@@ -38,6 +38,10 @@ def lighten(target: Target, task: Task, ledger: Ledger) -> None:
     clock, least = ledger.clock.no_less_than(LEAST), max(least_load(task, ledger), 1)
     groups = target.groups(task.table(no_pairs()), use_scores=task.use_scores).labels
     tries = iter(range(TESTED // max(task.start.size, 1)))
+
+    def goes_on() -> bool:
+        return not clock.over() and next(tries, None) is not None
+
     while pairs is not None and largest_load(task, pairs) > least:
         ledger.pairs = pairs
         tied = _level_takes(target, task, pairs, clock)
@@ -47,10 +51,12 @@ def lighten(target: Target, task: Task, ledger: Ledger) -> None:
             if _does(target, task, found, clock):
                 ledger.pairs = pairs = found
                 break
-        pairs = _relieved(target, task, pairs, lambda: not clock.over() and next(tries, None) is not None)
+        pairs = _relieved(target, task, pairs, clock, goes_on)
 
 
-def _relieved(target: Target, task: Task, pairs: IntArray, goes_on: Callable[[], bool]) -> IntArray | None:
+def _relieved(
+    target: Target, task: Task, pairs: IntArray, clock: Clock, goes_on: Callable[[], bool]
+) -> IntArray | None:
     """Let a lighter reviewer of whatever group take over a review of the heaviest; None where the level forbids it."""
     load = np.bincount(np.concatenate([pairs[:, 0], task.constraints.fixed[:, 0]]), minlength=task.spare.size)
     for place in np.flatnonzero(load[pairs[:, 0]] == load.max()).tolist():
@@ -61,7 +67,7 @@ def _relieved(target: Target, task: Task, pairs: IntArray, goes_on: Callable[[],
                 return None
             changed = pairs.copy()
             changed[place, 0] = j
-            if _does(target, task, changed, Clock(None)):
+            if _does(target, task, changed, clock):
                 return changed
     return None
 

@@ -10,6 +10,7 @@ from planner.plans.model.allowed import useful_loads
 from planner.plans.model.oracle import Cut, Oracle
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.target import Groups
+from planner.plans.model.task import looked_at
 from planner.plans.proof import bounds
 from planner.plans.search import cascading, intersection
 from planner.plans.search.greedy import greedy_recoverable
@@ -108,6 +109,7 @@ def _cascade(oracle: Oracle, ledger: Ledger) -> None:
     pairs, place = found.pairs, 0
     while place < len(pairs) and len(pairs) > ledger.lower_bound and ledger.in_time:
         fewer = np.delete(pairs, place, axis=0)
+        ledger.clock.spend(looked_at(task.constraints.reviews))
         if oracle.reaches(fewer):
             pairs = fewer
         else:

@@ -16,6 +16,7 @@ from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.ledger import Bound
 from planner.plans.model.losses import AnyReview, AnyReviewer, Losses, after_loss
 from planner.plans.model.tables import no_pairs, with_extra
+from planner.plans.model.task import looked_at
 from planner.plans.proof import bounds
 from planner.plans.search.mending import Mender
 from planner.plans.search.substitutes import by_testing
@@ -39,7 +40,7 @@ EXACT_UP_TO, EXACT_WORK = 1_500, 100_000
 ATTEMPTS = 8
 #: Candidate reviews up to which it is tested whether all of them together reach the target.
 RELAX_UP_TO = 200_000
-#: Losses whose missing links are counted, and the shares of the time that this and the integer programme may take.
+#: Losses whose missing links are counted, and the shares of time and work that this and the integer programme may take.
 COUNTED, SHARE, HALF = 200, 0.2, 0.5
 
 
@@ -77,9 +78,9 @@ class RobustTarget(DoubleTarget):
         mender.improve(ledger)
         ledger.cheapest = ledger.cheapest or not task.constraints.cost
 
-    def stand_ins(self, task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:
+    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
         """Test one pair after the other."""
-        return by_testing(self, task, pairs, place)
+        return by_testing(self, task, pairs, place, clock)
 
     def certificate(self, reviews: Reviews, *, use_scores: bool = False) -> IntArray:
         """Return none: merges replay one table, not what is left of it after each loss."""
@@ -91,7 +92,7 @@ class RobustTarget(DoubleTarget):
         So parts of a plan are ranked: first by how far they get to *double*, then by how much they mend, where there is
         time to see that.
         """
-        covered = super().papers(task, pairs)
+        covered = super().papers(task, pairs, clock)
         if covered < task.n_items:
             return covered
         everything = task.n_items * (task.n_items + task.home.size + 1)
@@ -109,6 +110,7 @@ class RobustTarget(DoubleTarget):
         clock = ledger.clock.share(SHARE)
         for loss in sorted(self.losses.every(table), key=lambda loss: -_weight(loss.reviewer, table))[:COUNTED]:
             left = after_loss(task, no_pairs(), loss)
+            clock.spend(2 * looked_at(table))
             found = bounds.missing_links(left.table(no_pairs()), left.constraints, left.spare)
             more = int(self.losses.single and loss.reviewer < 0 < found.value)
             what = self.losses.words(loss, REVIEWERS, PAPERS) if loss.reviewer >= 0 else "with nothing lost"

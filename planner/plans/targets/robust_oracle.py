@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Losses that are cut off in one round of the programme.
 AT_ONCE = 3
+#: Work, see :class:`reviewgraph.clock.Clock`, of a look at one loss.
+PART = 5e-4
 
 
 class _Part(NamedTuple):
@@ -54,6 +56,11 @@ class RobustOracle(Oracle):
             left = ~loss.takes(self.allowed[:, 0], self.allowed[:, 1])
             oracle = DoubleOracle(after_loss(task, no_pairs(), loss), rng, self.allowed[left])
             self.parts.append(_Part(oracle, left, int(losses.single and loss.reviewer < 0)))
+
+    @property
+    def work(self) -> float:
+        """As of any oracle, and a look at each loss."""
+        return super().work + PART * len(self.parts)
 
     def reaches(self, pairs: IntArray) -> bool:
         """Close what is left after each loss."""

@@ -30,6 +30,6 @@ class SearchedTarget(Target):
         """Give cascades that stop."""
         return cascades(task, most, clock)
 
-    def stand_ins(self, task: Task, pairs: IntArray, place: int) -> list[tuple[int, int]]:
+    def stand_ins(self, task: Task, pairs: IntArray, place: int, clock: Clock) -> list[tuple[int, int]]:
         """Test one pair after the other."""
-        return by_testing(self, task, pairs, place)
+        return by_testing(self, task, pairs, place, clock)

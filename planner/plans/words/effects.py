@@ -7,6 +7,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
 from planner.plans.model.losses import Loss, after_loss
+from planner.plans.model.task import looked_at
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.words import counted, noun
 
@@ -80,6 +81,7 @@ class Backups:
             self.open = self.losses.failing(self.task.table(before), self.clock)
         for loss in self.clock.watch(self.open[:LOOKED_AT]):
             left = after_loss(self.task, before, loss)
+            self.clock.spend(2 * looked_at(table))
             if left.is_done:
                 self.open.remove(loss)
             elif loss.reviewer >= 0:

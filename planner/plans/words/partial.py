@@ -28,7 +28,7 @@ def why_partial(target: Target, ledger: Ledger) -> str:
         return f"the target {target.name}{needs} more reviews than the budget allows"
     if ledger.pairs is not None:
         return f"no plan for the target {target.name} within the budget was found; that there is none is not proved"
-    return f"no plan for the target {target.name} was found in time, and none was proved impossible"
+    return f"no plan for the target {target.name} was found, and none was proved impossible"
 
 
 def still_short(task: Task, pairs: IntArray) -> list[str]:
@@ -66,7 +66,7 @@ def how_far(target: Target, reach: tuple[Reach, Reach], allowed: int | None, cou
 def how_kept(target: Target, keeping: Keeping) -> list[str]:
     """Say how likely a level is kept when reviews fail to arrive, before and after the plan."""
     if not keeping.known:
-        return [f"how likely the papers stay {target.together} when reviews fail to arrive was not estimated in time"]
+        return [f"how likely the papers stay {target.together} when reviews fail to arrive was not estimated"]
     said = [
         f"if each review, planned ones included, fails to arrive with probability {keeping.missing:g}, the papers stay "
         f"{target.together} with probability {_chance(keeping.before)} as things are, and {_chance(keeping.after)} "
@@ -75,7 +75,7 @@ def how_kept(target: Target, keeping: Keeping) -> list[str]:
     if keeping.attained and keeping.after.probability < keeping.wanted:
         said.append(f"so many draws do not tell that from the {keeping.wanted:g} asked for")
     if not keeping.attained:
-        said.append(f"that is less than the {keeping.wanted:g} asked for: allow more time, reviews or load")
+        said.append(f"that is less than the {keeping.wanted:g} asked for: allow more reviews, load or time")
     return said
 
 

@@ -211,7 +211,7 @@ def test_what_is_not_known_in_time_is_not_claimed(monkeypatch, interrupted):
     monkeypatch.setattr("planner.assignments.stages.run.harden", ended)
     result = assign(clustered(40, 32, 3), demand=3, load=5, survive=1)
     assert (result.status, result.critical, result.survives) == ("level_missed", None, None)
-    assert result.explanation.startswith("It was interrupted" if interrupted else "The time was over")
+    assert result.explanation.startswith("It was interrupted" if interrupted else "The time limit ended the search")
     assert result.reviews.n_reviews == 120
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from planner import assign
-from reviewgraph.clock import Clock
+from planner.assignments.words.page import page
+from reviewgraph.clock import TIMED_OUT, Clock
 from tests.benchmarks import assign_exact as exact
 
 #: A machine on which everything takes so many times as long by its own clock.
@@ -51,11 +52,20 @@ def test_a_slow_machine_gives_the_whole_answer_of_a_quick_one(way, request):
     assert repr(way().to_dict()) == quick
 
 
+def test_an_assignment_says_that_a_time_limit_ended_the_search():
+    stopped = exact.solved(case(5, 60, 40), time_limit=0.0)
+    assert (stopped.status, stopped.timed_out, stopped.to_dict()["timed_out"]) == ("feasible", True, True)
+    assert page(stopped).endswith(f"{TIMED_OUT}.")
+    whole = exact.solved(case(5, 60, 40))
+    assert (whole.status, whole.timed_out) == ("optimal", False)
+    assert TIMED_OUT not in page(whole)
+
+
 def test_work_of_a_part_is_work_of_the_whole_and_ends_with_the_clock():
     clock = Clock(None)
     whole = clock.effort(3.0)
-    part = whole.part(5.0)
+    part = whole.effort(5.0)
     part.spend(2.0)
-    assert (part.left, whole.left, whole.over()) == (1.0, 1.0, False)
+    assert (part.work, whole.work, whole.over()) == (1.0, 1.0, False)
     clock.interrupted = True
     assert part.over()

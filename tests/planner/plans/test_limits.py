@@ -50,7 +50,7 @@ def test_a_plan_that_was_stopped_holds(
     reviews = groups(4)
     for looks in (0, 1, 2, 4, 8, 16):
         monkeypatch.setattr(
-            planning, "Clock", lambda seconds, looks=looks: Looks(looks if seconds else 0, ctrl_c=ctrl_c)
+            planning, "Clock", lambda _, work=0.0, looks=looks: Looks(looks if work else 0, ctrl_c=ctrl_c)
         )
         plan = plan_extra_reviews(reviews, target, **options)
         assert plan.status is not PlanStatus.INFEASIBLE
@@ -61,7 +61,7 @@ def test_a_plan_that_was_stopped_holds(
 def test_what_was_linked_by_then_is_handed_out(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     monkeypatch.setattr("planner.plans.model.oracle.AT_ONCE", 1)
     for ctrl_c in (False, True):
-        monkeypatch.setattr(planning, "Clock", lambda seconds, c=ctrl_c: Looks(4 if seconds else 0, ctrl_c=c))
+        monkeypatch.setattr(planning, "Clock", lambda _, work=0.0, c=ctrl_c: Looks(4 if work else 0, ctrl_c=c))
         plan = plan_extra_reviews(groups(80, 2), target, spare=1)
         assert plan.status is PlanStatus.LEVEL_MISSED
         assert plan.count > 0

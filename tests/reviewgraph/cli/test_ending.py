@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import signal
@@ -159,3 +160,29 @@ def test_a_closed_stream_changes_no_status(tmp_path, closed, rows, status):
     done = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
     assert done.returncode == status
     assert b"Traceback" not in done.stderr
+
+
+def fallen(error: Exception, cause: BaseException | None = None) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "short"),
+    [
+        (MemoryError(), True),
+        (ImportError("_sparsetools.so: failed to map segment from shared object"), True),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), True),
+        (RuntimeError("can't start new thread"), True),
+        (fallen(ImportError("numpy failed"), MemoryError()), True),
+        (ImportError("No module named 'numpy'"), False),
+        (fallen(ValueError("wrong"), KeyError("none")), False),
+    ],
+)
+def test_memory_that_ends_is_called_so_whoever_says_it(monkeypatch, capsys, error, short):
+    monkeypatch.delenv(ending.TRACEBACK, raising=False)
+    with pytest.raises(SystemExit) as ended, ending.ended_by_failure(), ending.ended_by_streams():
+        raise error
+    assert ended.value.code == ending.FAILED
+    told = capsys.readouterr().err
+    assert ("memory is at its end" in told, "this is an error in reviewgraph" in told) == (short, not short)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -9,7 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from reviewgraph import InputError, Reviews, connected_components, fragile, is_recovery_resilient, recoverability
+from reviewgraph import (
+    InputError,
+    Reviews,
+    connected_components,
+    fragile,
+    is_recovery_resilient,
+    keeps,
+    recoverability,
+)
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.fragility import double
 from reviewgraph.kernels.compiling import POLICY
@@ -126,3 +135,20 @@ def test_who_is_critical_is_told_whole_or_not_at_all() -> None:
 def test_other_levels_are_refused(level: str) -> None:
     with pytest.raises(InputError, match=f"level: expected one of double, recoverable, connected, found '{level}'"):
         fragile(fano(), level)
+
+
+def test_losses_do_not_depend_on_the_pace_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    item = np.concatenate([rng.permutation(60)[:6] for _ in range(60)])
+    reviews = Reviews.from_codes(np.repeat(np.arange(60), 6), item, reviewers=60, items=60)
+
+    def found() -> str:
+        chances = keeps(reviews, 0.1, draws=20, rng=np.random.default_rng(0))
+        return repr([*(fragile(reviews, level).to_dict() for level in NAMES), chances.to_dict()])
+
+    here = found()
+    for pace in (10_000.0, 0.01):
+        with monkeypatch.context() as machine:
+            real = time.monotonic
+            machine.setattr(time, "monotonic", lambda real=real, pace=pace: pace * real())
+            assert found() == here

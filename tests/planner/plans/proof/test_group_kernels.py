@@ -46,7 +46,7 @@ def test_a_desk_holds_the_closed_group_and_gives_it_back(covers: Covers, a: int,
     a, b = a % len(covers), b % len(covers)
     kernels.put.python(desk, a)
     kernels.take_in.python(piece, desk, 0)
-    sizes = desk.size.copy()
+    sizes = desk.size[:3].copy()
     inside, items = grown(covers, {a})
     assert set(desk.trail[: desk.size[TRAIL]].tolist()) == inside == set(np.flatnonzero(desk.inside).tolist())
     assert set(desk.covers[: desk.size[COVERS]].tolist()) == items == set(np.flatnonzero(desk.covered).tolist())

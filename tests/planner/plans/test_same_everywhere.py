@@ -1,0 +1,89 @@
+"""The same plan on every machine: work is counted, and only a limit that somebody gives may end it by the clock."""
+
+import time
+
+import numpy as np
+import pytest
+
+from planner import plan_extra_reviews
+from planner.plans import planning
+from planner.plans.words.page import page
+from reviewgraph import Reviews
+from reviewgraph.clock import TIMED_OUT
+from reviewgraph.designs import random_assignment
+
+#: Machines on which all takes so many times as long by their own clocks.
+PACES = (10_000.0, 0.01)
+#: Work of a search here, in units: little of it is done, so that every step is stopped by the count.
+WORK = 0.1
+
+
+def table(n_items, n_reviewers, k, scores=False):
+    drawn = random_assignment(n_items, n_reviewers, k, np.random.default_rng(3))
+    score = np.random.default_rng(4).integers(1, 6, drawn.n_reviews).astype(float) if scores else None
+    return Reviews.from_codes(drawn.reviewer, drawn.item, score, reviewers=n_reviewers, items=n_items)
+
+
+def costs(n_items, n_reviewers):
+    drawn = np.random.default_rng(5).integers(1, 9, (n_reviewers, n_items))
+    return {(j, i): float(cost) for (j, i), cost in np.ndenumerate(drawn)}
+
+
+def least(**options):
+    return plan_extra_reviews(table(60, 60, 3), **options)
+
+
+def scored(**options):
+    return plan_extra_reviews(table(40, 40, 3, scores=True), **options)
+
+
+def priced(**options):
+    return plan_extra_reviews(table(12, 10, 2), cost=costs(12, 10), **options)
+
+
+WAYS = {
+    "double": lambda: plan_extra_reviews(table(200, 200, 3)),
+    "double, loads": lambda: least(spare=1, max_per_item=1),
+    "double, costs": lambda: priced(spare=3),
+    "recoverable": lambda: priced(target="recoverable", spare=2, max_per_item=2),
+    "connected": lambda: plan_extra_reviews(table(24, 36, 1), "connected", spare=1, max_per_item=1, cost=costs(24, 36)),
+    "survives a reviewer": lambda: least(target="survives-reviewer"),
+    "survives a review": lambda: plan_extra_reviews(table(12, 12, 3), "survives-review", spare=3),
+    "scores": lambda: scored(use_scores=True),
+    "many reviews": lambda: least(min_reviews=5, spare=3),
+    "a budget": lambda: plan_extra_reviews(table(40, 40, 3), max_reviews=3),
+    "reviews go missing": lambda: least(missing=0.02),
+    "decisions": lambda: scored(objective="decision", select=8, max_reviews=20),
+    "decisions at a level": lambda: scored(target="double", objective="decision", select=8, max_reviews=40),
+    "best effort": lambda: least(capacity=dict.fromkeys(range(6), 1), best_effort=True),
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+def test_a_plan_does_not_depend_on_the_pace_of_the_clock(way, monkeypatch):
+    monkeypatch.setattr(planning, "WORK", WORK)
+    here = way()
+    assert not here.timed_out
+    for pace in PACES:
+        with monkeypatch.context() as machine:
+            for name in ("monotonic", "perf_counter", "process_time"):
+                real = getattr(time, name)
+                machine.setattr(time, name, lambda real=real, pace=pace: pace * real())
+            assert repr(way().to_dict()) == repr(here.to_dict())
+
+
+def test_work_that_is_done_ends_the_search_where_seconds_do_not(monkeypatch):
+    few = least().lower_bound
+    monkeypatch.setattr(planning, "WORK", 1e-6)
+    found = least()
+    assert (found.status, found.count >= few) == ("feasible", True)
+
+
+def test_a_plan_says_that_a_time_limit_ended_the_search():
+    stopped = plan_extra_reviews(table(300, 300, 3), time_limit=0.0)
+    assert (stopped.timed_out, stopped.to_dict()["timed_out"]) == (True, True)
+    assert stopped.explanation.count(TIMED_OUT) == 1
+    assert f"{TIMED_OUT}." in page(stopped)
+    whole = plan_extra_reviews(table(12, 12, 3), time_limit=1_000.0)
+    assert (whole.status, whole.timed_out) == ("optimal", False)
+    assert TIMED_OUT not in page(whole)
