@@ -28,7 +28,7 @@ from planner.assignments.steps.linking import Linker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from reviewgraph.clock import Effort
+    from reviewgraph.clock import Clock
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -105,7 +105,7 @@ class Relinker(Linker):
         self.core.regroup()
         return least is not None
 
-    def _anew(self, start: State, least: int | None, effort: Effort) -> Iterator[tuple[State, int]]:
+    def _anew(self, start: State, least: int | None, effort: Clock) -> Iterator[tuple[State, int]]:
         """Give assignments at the level, each cheaper than those before, with what they lose against the start."""
         usual = len(self.forced)
         self.put(start)
@@ -127,7 +127,7 @@ class Relinker(Linker):
                 least, stale = lost, 0
                 yield self.state(), lost
 
-    def _candidates(self, least: int | None, usual: int, effort: Effort) -> tuple[IntArray, FloatArray]:
+    def _candidates(self, least: int | None, usual: int, effort: Clock) -> tuple[IntArray, FloatArray]:
         """Return the cheapest pairs that are enough for the level, and what forcing each alone loses."""
         net, most = self.net, NO_LIMIT if least is None else least
         pairs = np.flatnonzero(~net.assigned & ~net.locked)
@@ -140,7 +140,7 @@ class Relinker(Linker):
         while count < pairs.size and not self._holds(pairs[:count], effort):
             count *= 2
         pairs, loss = pairs[:count], loss[: min(count, pairs.size)]
-        part, beyond = effort.part(SHARE * effort.left), np.zeros(0)
+        part, beyond = effort.effort(SHARE * effort.work), np.zeros(0)
         for place, pair in enumerate(pairs.tolist()):
             if part.over():
                 # What was not searched loses beyond its reduced cost what others do.
@@ -153,7 +153,7 @@ class Relinker(Linker):
         able = np.isfinite(loss)
         return pairs[able], np.maximum(loss[able], 1.0)
 
-    def _linked(self, order: IntArray, least: int | None, effort: Effort) -> bool:
+    def _linked(self, order: IntArray, least: int | None, effort: Clock) -> bool:
         """Force sets of pairs, the dearest first in order, until the level holds; false if that loses too much."""
         net, before, barred = self.net, self.total(), np.zeros(self.cost.size, np.bool_)
         for _ in range(SETS):
@@ -172,7 +172,7 @@ class Relinker(Linker):
                 return False
         return False
 
-    def _forced_beside(self, pair: int, rest: IntArray, effort: Effort) -> bool:
+    def _forced_beside(self, pair: int, rest: IntArray, effort: Clock) -> bool:
         """Force a pair such that the rest of its set still brings the level; it may have come in with another one."""
         net = self.net
         if net.assigned[pair]:
@@ -182,7 +182,7 @@ class Relinker(Linker):
         effort.spend(SEARCH * net.assigned.size)
         return self.force(pair, self.change(pair)[0], lambda _: self._holds(rest, effort))
 
-    def _needed(self, kept: IntArray, order: IntArray, effort: Effort) -> IntArray:
+    def _needed(self, kept: IntArray, order: IntArray, effort: Clock) -> IntArray:
         """Return a minimal part of some pairs that brings the level beside those kept; the first are given up first."""
         if self._holds(kept, effort):
             return _NONE
@@ -192,7 +192,7 @@ class Relinker(Linker):
         first = self._needed(np.concatenate([kept, second]), first, effort)
         return np.concatenate([first, self._needed(np.concatenate([kept, first]), second, effort)])
 
-    def _holds(self, more: IntArray, effort: Effort) -> bool:
+    def _holds(self, more: IntArray, effort: Clock) -> bool:
         effort.spend(LOOK * (self.net.n_panel.sum() + more.size))
         return self.core.holds_with(more)
 
