@@ -57,18 +57,43 @@ def _digits(part: str) -> tuple[int, str]:
     return (len(significant), significant)
 
 
-def identity(label: str) -> str:
+def identity(label: Label) -> str:
     """Return what labels have in common that people take for one: Unicode form, letter case and blanks do not count.
 
-    Nor do characters that nobody sees, such as a zero-width blank or a byte order mark.
+    Nor do characters that nobody sees, such as a zero-width blank or a byte order mark, nor whether a whole number is
+    text.
 
     >>> identity("Ann\u00a0 Lee ") == identity("\ufeffANN LEE"), identity("P1") == identity("p 1")
     (True, False)
+    >>> identity(7) == identity("7") == identity(7.0), identity(7) == identity("07")
+    (True, False)
     """
-    if not label.isascii():
-        composed = unicodedata.normalize("NFKC", label)
-        label = "".join(character for character in composed if unicodedata.category(character) != "Cf")
-    return " ".join(label.split()).casefold()
+    text = label if isinstance(label, str) else as_text(label)
+    if not text.isascii():
+        composed = unicodedata.normalize("NFKC", text)
+        text = "".join(character for character in composed if unicodedata.category(character) != "Cf")
+    return " ".join(text.split()).casefold()
+
+
+def as_text(label: Label) -> str:
+    """Return a label as text, numbers that are equal alike.
+
+    >>> as_text(7.0), as_text(True), as_text("7"), as_text(2.5)
+    ('7', '1', '7', '2.5')
+    """
+    whole = isinstance(label, bool) or (isinstance(label, float) and label.is_integer())
+    return str(int(label)) if whole else str(label)  # type: ignore[call-overload]
+
+
+def is_null(label: Label) -> bool:
+    """Whether a label names nobody: None, NaN, what data frames have where nothing is, or text without a character.
+
+    >>> [is_null(label) for label in (None, float("nan"), " ", 0, "0")]
+    [True, True, True, False, False]
+    """
+    if isinstance(label, str):
+        return not label.strip()
+    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label)
 
 
 def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArray, Sequence[Label]]:

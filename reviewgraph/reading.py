@@ -30,7 +30,7 @@ from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, cut, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.side.papers import say_unseen
-from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
+from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
 from reviewgraph.formats.systems.export import of_rows
 from reviewgraph.formats.systems.people import STUDENT
@@ -62,7 +62,7 @@ def read_reviews(
     format: str | None = None,  # noqa: A002 (as the option is called)
     note: Callable[[str], object] | None = None,
     opened: Callable[[Table], object] | None = None,
-    spellings: Spellings | None = None,
+    merge: Merge | None = None,
 ) -> Reviews:
     r"""Read reviews from one or more files, as one table.
 
@@ -92,16 +92,18 @@ def read_reviews(
         Called with each thing a person should know, such as a guessed encoding; by default nothing is said.
     opened
         Called with each table when it is open; its ``source`` says what it was taken for. By default nobody is.
-    spellings
-        How labels were spelled in files read before, and what becomes of those that are alike; by default there were
-        none, and :class:`~reviewgraph.formats.spellings.Spellings` says what becomes of them.
+    merge
+        What becomes of labels that differ in letter case, blanks or invisible characters alone: ``"all"`` joins them,
+        ``"none"`` keeps them apart, ``{label: as}`` says which become which. By default they are refused, but for
+        addresses, which are joined. A :class:`~reviewgraph.formats.spellings.Spellings` that several files share
+        joins their labels, too.
 
     Returns
     -------
     Reviews
         Labels are text exactly as written, but for addresses that differ from one read before in letter case, blanks
-        or characters that nobody sees: they are taken for it, and a note counts them. The order of rows does not
-        matter, nor that of files otherwise.
+        or characters that nobody sees: they are taken for it, and a note, or by default a warning, counts them. The
+        order of rows does not matter, nor that of files otherwise.
 
     Raises
     ------
@@ -128,8 +130,8 @@ def read_reviews(
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
     # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
-    known = Spellings() if spellings is None else spellings
-    declared = None if items is None else _declared(items, wanted, say, known)
+    known = Spellings.of(merge)
+    declared = None if items is None else _declared(items, wanted, note, known)
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     if opened:
         for file in files:
@@ -140,7 +142,7 @@ def read_reviews(
     # Malformed rows of all files gather in one message.
     problems = Problems()
     parts: Sequence[_Part] = [
-        _read_part(table, file, given[file], grades, problems, say, known) for file, table in enumerate(tables)
+        _read_part(table, file, given[file], grades, problems, note, known) for file, table in enumerate(tables)
     ]
     problems.raise_any()
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
@@ -166,7 +168,7 @@ def read_reviews(
         origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers)),
         row_name=place,
     )
-    reviews = Reviews.from_columns(columns_read, duplicates=duplicates)
+    reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known)
     _note_fulfilled(columns_read, reviews, say)
     return reviews
 
@@ -196,11 +198,12 @@ def _read_part(
     columns: Mapping[str, str],
     scale: Sequence[str],
     problems: Problems,
-    note: Callable[[str], object],
+    note: Callable[[str], object] | None,
     spellings: Spellings,
 ) -> _Part:
-    _point_out_gradebook(table, columns, note)
-    found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, note)
+    say = note or _say_nothing
+    _point_out_gradebook(table, columns, say)
+    found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, say)
     if "score" not in found and "score" not in columns:
         _ask_score(table)
     table = Respelled(table, {PERSON: found["reviewer"], PAPER: found["item"]}, spellings, note)
@@ -423,13 +426,13 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
 
 
 def _declared(
-    items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object], spellings: Spellings
+    items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object] | None, spellings: Spellings
 ) -> Listing:
     """Return all items."""
     from reviewgraph.formats.side import Item, Listing, read_listing
 
     if isinstance(items, str | os.PathLike):
-        return read_listing(items, columns=columns, note=note, spellings=spellings)
+        return read_listing(items, columns=columns, note=note, merge=spellings)
     labels = list(items)
     return Listing({item: Item(None, "") for item in spellings.respelled(labels, PAPER, "items", note)})
 

@@ -103,7 +103,7 @@ def given_columns() -> dict[str, str]:
 
 def read_side(read: Callable[..., R], path: str, *more: Any) -> R:
     """Read a side file with the columns that ``--columns`` names; what a person should know goes to stderr."""
-    return read(path, *more, columns=given_columns(), note=say, opened=keep_system, spellings=given_spellings())
+    return read(path, *more, columns=given_columns(), note=say, opened=keep_system, merge=given_spellings())
 
 
 def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -112,11 +112,11 @@ def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str
         from reviewgraph.cli.refusal import Refusal
         from reviewgraph.errors import InputError
         from reviewgraph.formats.side import read_merges
-        from reviewgraph.formats.spellings import Spellings
+        from reviewgraph.formats.spellings import BY_OPTION, Spellings
 
         try:
-            merge = {"all": True, "none": False}.get(value)
-            ctx.meta[_SPELLINGS] = Spellings(read_merges(value) if merge is None else merge)
+            merge = value if value in ("all", "none") else read_merges(value)
+            ctx.meta[_SPELLINGS] = Spellings(merge, ask=BY_OPTION)
         except InputError as error:
             message = f"--merge {error}"
             raise Refusal(message) from error
@@ -145,11 +145,11 @@ def merge_option(command: Command) -> Command:
 
 def given_spellings() -> Spellings:
     """Return how labels are spelled in the files that the running command has read."""
-    from reviewgraph.formats.spellings import Spellings
+    from reviewgraph.formats.spellings import BY_OPTION, Spellings
 
     meta = click.get_current_context().meta
     if _SPELLINGS not in meta:
-        meta[_SPELLINGS] = Spellings()
+        meta[_SPELLINGS] = Spellings(ask=BY_OPTION)
     known: Spellings = meta[_SPELLINGS]
     return known
 
@@ -228,7 +228,7 @@ def table_options(command: Command) -> Command:
             lower_is_better=lower_is_better,
             duplicates=duplicates,
             note=say,
-            spellings=given_spellings(),
+            merge=given_spellings(),
         )
         click.get_current_context().meta[_READER] = read
         click.get_current_context().meta[_DATED] = paths, columns, format
@@ -333,7 +333,7 @@ def read_when() -> Dates:
     from reviewgraph.submitted import read_dates
 
     paths, columns, name = click.get_current_context().meta[_DATED]
-    return read_dates(*paths, columns=columns, format=name, spellings=given_spellings())
+    return read_dates(*paths, columns=columns, format=name, merge=given_spellings())
 
 
 def read_likewise(path: str) -> Reviews:

@@ -63,9 +63,7 @@ def left_aside(made: click.Context, heeded: frozenset[str]) -> list[str]:
 def _read(params: Mapping[str, Any]) -> Reviews:
     """Read REVIEWS as the command does."""
     options = {name: params[name] for name in TABLE - {"paths", "merge"}}
-    reviews: Reviews = read_reviews(
-        *params["paths"], opened=keep_system, note=say, spellings=given_spellings(), **options
-    )
+    reviews: Reviews = read_reviews(*params["paths"], opened=keep_system, note=say, merge=given_spellings(), **options)
     return reviews
 
 

@@ -129,7 +129,7 @@ def test_side_files_and_answers_go_through_the_same_gate(tmp_path: Path, monkeyp
     known = Spellings()
     known.respelled(["ann"], "reviewer", "reviews.csv", print)
     with pytest.raises(InputError, match="One reviewer or two"):
-        side.read_conflicts("conflicts.csv", spellings=known)
+        side.read_conflicts("conflicts.csv", merge=known)
 
 
 def test_what_is_alike_does_not_depend_on_the_order_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ from reviewgraph import read_reviews
 from reviewgraph.cli.output import write_whole
 from reviewgraph.formats import delimited
 from reviewgraph.formats.side import read_conflicts
-from reviewgraph.formats.spellings import Spellings
 from reviewgraph.formats.writing import csv_text, guarded, unguarded
 from reviewgraph.uploads.registry import UPLOADS
 from reviewgraph.uploads.upload import Outgoing
@@ -95,5 +94,5 @@ def test_any_labels_come_back_from_a_plan(
         with pytest.MonkeyPatch.context() as patch:
             if large:
                 patch.setattr(delimited, "LARGE", 0)
-            found = read_reviews(path, spellings=Spellings(merge=False)).to_dict()
+            found = read_reviews(path, merge="none").to_dict()
         assert sorted(zip(found["reviewer"], found["item"], strict=True)) == sorted(pairs)
