@@ -86,14 +86,14 @@ def as_text(label: Label) -> str:
 
 
 def is_null(label: Label) -> bool:
-    """Whether a label names nobody: None, NaN, what data frames have where nothing is, or text without a character.
+    """Whether a label names nobody: None, NaN, what data frames have where nothing is, or text that nobody sees.
 
-    >>> [is_null(label) for label in (None, float("nan"), " ", 0, "0")]
-    [True, True, True, False, False]
+    >>> [is_null(label) for label in (None, float("nan"), " ", "\u200b", 0, "0")]
+    [True, True, True, True, False, False]
     """
     if isinstance(label, str):
-        return not label.strip()
-    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label)
+        return not label.strip() or not (label.isascii() or identity(label))
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
 def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArray, Sequence[Label]]:
@@ -119,7 +119,8 @@ def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArra
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and not further and not (labels < 0).any():
         distinct, codes = np.unique(labels, return_inverse=True)
         return codes.astype(np.int64), tuple(distinct.tolist())
-    plain = labels.tolist() if isinstance(labels, np.ndarray) else [plain_label(label) for label in labels]
+    typed = isinstance(labels, np.ndarray) and labels.dtype != object
+    plain = labels.tolist() if typed else [plain_label(label) for label in labels]
     # 1, 1.0 and True are one key to a dictionary and three labels here, so mixed types are told apart by type as well.
     types = set(map(type, plain)) | set(map(type, further))
     if len(types) == 1:  # labels of one type are told apart by their values alone

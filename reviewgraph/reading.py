@@ -16,18 +16,21 @@ from reviewgraph.columns import Columns, Origin, Unlisted
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import (
     ITEM,
+    NO_SCORES,
     REVIEWER,
     SCORE,
     TITLE,
     columns_of,
     locate,
+    named,
     normalise,
     recognised,
     require_named,
+    say_which_score,
 )
 from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
-from reviewgraph.formats.problems import Problems, cut, quote, quote_all
+from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.side.papers import say_unseen
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
@@ -35,7 +38,15 @@ from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, reso
 from reviewgraph.formats.systems.export import of_rows
 from reviewgraph.formats.systems.people import STUDENT
 from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table
-from reviewgraph.formats.values import BLANK, ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
+from reviewgraph.formats.values import (
+    BLANK,
+    are_scores,
+    ask_direction,
+    missing_labels,
+    parse_scale,
+    read_scores,
+    say_bad_score,
+)
 from reviewgraph.labels import Label, inverse, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.rows import say_fulfilled
@@ -47,8 +58,6 @@ if TYPE_CHECKING:
     from reviewgraph.formats.values import Scores
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
-#: Columns that hold no scores: expertise, and what we write ourselves into plans and assignments.
-NO_SCORES = ("revexp", "affinity", "cost", "joins", "submitted_at", "asked_at")
 
 
 @checked
@@ -152,8 +161,11 @@ def read_reviews(
     if not sum(len(part.lines) for part in parts) and not papers:
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
         raise InputError(message)
+    chosen = any(SCORE.name in own for own in given)
+    if not chosen:
+        _ask_criteria(parts, given)
     # Each file has codes of its own until here; now one label has one code over all files.
-    _note_scores(parts, say)
+    _note_scores(parts, say, chosen=chosen)
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
     item, found = _joined([part.item for part in parts], papers)
@@ -304,11 +316,26 @@ def _ask_score(table: Table) -> None:
         unused = list(table.source.explained)
     if table.source is None or table.source.kind != "reviews" or not unused:
         return
-    message = (
-        f"{table.name}: {table.source.what}: no score column is known; it may be any of {quote_all(unused)}: say which "
-        f'one, for example --columns "score={cut(unused[0])}", or that there is none with --columns score='
-    )
-    raise InputError(message)
+    raise InputError(say_which_score(f"{table.name}: {table.source.what}", unused))
+
+
+def _ask_criteria(parts: Sequence[_Part], given: Sequence[Mapping[str, str]]) -> None:
+    """Refuse files without a score column, if one has several columns of numbers that may all be scores."""
+    if any(part.has_scores for part in parts):
+        return
+    for part, own in zip(parts, given, strict=True):
+        table, unused = part.table, _unused([part.table])
+        taken = {place for name in own.values() for place in named(part.table.header, name)}
+        places = [place for place, name in enumerate(table.header) if name in unused and place not in taken]
+        if len(places) > 1 and part.lines:
+            columns = table.read(places, Problems()).columns
+            found = [
+                table.header[place]
+                for place, column in zip(places, columns, strict=True)
+                if are_scores(column.values, table.decimal_comma)
+            ]
+            if len(found) > 1:
+                raise InputError(say_which_score(table.name, found))
 
 
 def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
@@ -350,7 +377,7 @@ def _count_spelled(column: Column, meaning: Scores) -> dict[str, int]:
     return {column.values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}
 
 
-def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
+def _note_scores(parts: Sequence[_Part], note: Callable[[str], object], *, chosen: bool) -> None:
     """Say how cells without a score were read, and when no file has a score column though others remain."""
     for part in parts:
         if part.spelled:
@@ -361,7 +388,7 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
             note(f"{part.table.name}: papers, but no reviews of them yet")
         elif not part.lines:
             note(f"{part.table.name}: a header but no reviews below it")
-    if any(part.has_scores for part in parts):
+    if chosen or any(part.has_scores for part in parts):
         return
     unused = _unused([part.table for part in parts])
     if unused:

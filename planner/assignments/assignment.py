@@ -180,8 +180,8 @@ class Assignment(Pictured):
         return replace(self, reviews=replace(self.reviews, backend=backend_of(given)))
 
     def headline(self) -> str:
-        """Return status, number of reviews and affinity."""
-        return f"{self.status}, {counted(self.reviews.n_reviews, 'review')}, affinity {self.affinity:.6g}"
+        """Return status, sizes and affinity: whoever passed a matrix the wrong way round sees it."""
+        return f"{self.status}, {self.reviews.headline()}, affinity {self.affinity:.6g}"
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return ``item``, ``reviewer`` and ``affinity`` of each review, by item."""

@@ -296,7 +296,7 @@ def expect_columns_used() -> None:
 
     headers = click.get_current_context().meta.get(_HEADERS, [])
     for role, name in given_columns().items():
-        if not any(named(header, name.strip()) for header in headers):
+        if name.strip() and not any(named(header, name.strip()) for header in headers):
             message = f"--columns {role}={name}: no file that was read has a column {quote(name)}"
             raise Refusal(message)
 

@@ -115,19 +115,27 @@ class Spellings:
         Raises
         ------
         InputError
-            If labels are alike, and nobody said whether they are one.
+            If a label is null, or labels are alike and nobody said whether they are one.
         """
-        if all(map(self._known.get(role, ()).__contains__, labels)):
+        known = self._known.get(role, ())
+        if known and set(map(type, labels)) != {str}:  # equal numbers are one label, whatever their type
+            own = {label: label for label in known}
+            labels = [own.get(label, label) for label in labels]
+        if all(map(known.__contains__, labels)):
             return list(labels)
         named = self.merge if isinstance(self.merge, Mapping) else {}
         distinct = {_typed(label): label for label in labels}
+        if any(map(is_null, distinct.values())):
+            place = next(place for place, label in enumerate(labels) if is_null(label))
+            message = f"{name}: expected one {role} in every row, found {labels[place]!r} in row {place}"
+            raise InputError(message)
         meant = {key: named.get(label, label) for key, label in distinct.items()}
         joined = self._joined({_typed(label): label for label in meant.values()}, role)
         spelled = {key: joined.get(_typed(label), label) for key, label in meant.items()}
         changed = [(label, spelled[key]) for key, label in distinct.items() if _typed(spelled[key]) != key]
         if changed:
             self._judge(changed, role, name, note or _warn)
-        self._known[role] = {*self._known.get(role, ()), *spelled.values()}
+        self._known[role] = {*known, *spelled.values()}
         return [spelled[_typed(label)] for label in labels] if changed else list(labels)
 
     def _joined(self, labels: Mapping[Any, Label], role: str) -> dict[Any, Label]:
@@ -141,7 +149,7 @@ class Spellings:
         joined: dict[Any, Label] = {}
         for key, texts in alike.items():
             one = first.setdefault(key, texts[0] if len(texts) == 1 else min(texts, key=natural_key))
-            if key and (len(texts) > 1 or texts[0] is not one):
+            if len(texts) > 1 or texts[0] is not one:
                 others = (label for label in texts if _typed(label) != _typed(one) and label not in known)
                 joined |= {_typed(label): one for label in others if self.merge != "none" or _is_address(label)}
         return joined
@@ -280,5 +288,9 @@ class Respelled(Table):
     def _spelled(self, column: Column, role: str | None) -> Column:
         if role is None:
             return column
-        values = self.spellings.respelled(column.values, role, self.name, self.note)
-        return column if values == column.values else recoded(column, values)
+        given = [value for value in column.values if not is_null(value)]  # whoever reads says which line is empty
+        values = self.spellings.respelled(given, role, self.name, self.note)
+        if values == given:
+            return column
+        spelled = dict(zip(given, values, strict=True))
+        return recoded(column, [spelled.get(value, value) for value in column.values])

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.problems import cut, quote, quote_all
+from reviewgraph.labels import is_null
 
 #: Cells that say there is no score, beside empty ones (HotCRP writes or accepts them; R writes NA).
 MISSING = frozenset({"n/a", "na", "none", "no entry", "-", "\N{EN DASH}"})
@@ -89,7 +90,7 @@ def missing_labels(values: Sequence[str]) -> list[bool]:
     cells = [value.strip() for value in values]
     absent = {"", *_NANS}
     numbers = not _NANS.isdisjoint(cells) and all(cell in absent or parse_number(cell) is not None for cell in cells)
-    return [cell in absent if numbers else not cell for cell in cells]
+    return [cell in absent if numbers else is_null(cell) for cell in cells]
 
 
 class Scores(NamedTuple):
@@ -129,6 +130,16 @@ def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma:
         else:
             bad[place] = True
     return Scores(number, scored, bad, spelled)
+
+
+def are_scores(values: Sequence[str], decimal_comma: bool = False) -> bool:
+    """Whether all distinct cells of a column can be scores, and some are.
+
+    >>> are_scores(["7", "", "3 good"]), are_scores(["7", "MIT"]), are_scores([""])
+    (True, False, False)
+    """
+    meaning = read_scores(values, decimal_comma=decimal_comma)
+    return bool(meaning.scored.any() and not meaning.bad.any())
 
 
 def parse_scale(scale: str | Sequence[str] | None, *, lower_is_better: bool = False) -> tuple[str, ...]:

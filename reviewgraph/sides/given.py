@@ -195,8 +195,9 @@ def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | N
     ['ann']
     """
     refuse(name, labels, [LABELS])
-    _refuse_null(labels, name, role.name)
+    labels = list(map(plain_label, labels))
     if spellings is None:
+        _refuse_null(labels, name, role.name)
         return labels
     return spellings.respelled(labels, PERSON if role.name == REVIEWER.name else PAPER, name)
 
@@ -204,7 +205,7 @@ def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | N
 def _refuse_null(labels: Sequence[Any], name: str, role: str) -> None:
     if any(map(is_null, dict.fromkeys(labels))):
         row = next(row for row, label in enumerate(labels) if is_null(label))
-        message = f"{name}: expected {'an' if role == ITEM.name else 'a'} {role} in every row, found none in row {row}"
+        message = f"{name}: expected one {role} in every row, found {labels[row]!r} in row {row}"
         raise InputError(message)
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
     from reviewgraph.sides.given import Chosen, Pairs, Valued
+    from reviewgraph.sides.matching import Unknown
 
 #: More than anybody can read: what a larger number means.
 UNLIMITED = 1 << 40
@@ -54,7 +55,9 @@ def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column
         return np.full(len(labels), _whole(value, name), np.int64)
     given = by_label(value, name, role, column, scored.spellings)
     what = "paper" if role is ITEM else "reviewer"
-    match_labels(list(given), labels, name, what, unknown="expected", where=LISTS)
+    # Lines of a matrix without labels are all there are: a number beyond is of its other side.
+    unknown: Unknown = "refused" if isinstance(labels, range) else "expected"
+    match_labels(list(given), labels, name, what, unknown=unknown, where=LISTS)
     missing = next((label for label in labels if label not in given), None)
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
