@@ -13,7 +13,6 @@ from planner.recruiting import NOTHING_SHORT
 from reviewgraph.plots import Pictured
 from reviewgraph.results import Status, backend_of
 from reviewgraph.reviews import Reviews
-from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.findings.authored import Authored
