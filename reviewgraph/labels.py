@@ -119,8 +119,10 @@ def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArra
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and not further and not (labels < 0).any():
         distinct, codes = np.unique(labels, return_inverse=True)
         return codes.astype(np.int64), tuple(distinct.tolist())
-    typed = isinstance(labels, np.ndarray) and labels.dtype != object
-    plain = labels.tolist() if typed else [plain_label(label) for label in labels]
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        plain = labels.tolist()
+    else:
+        plain = [plain_label(label) for label in labels]
     # 1, 1.0 and True are one key to a dictionary and three labels here, so mixed types are told apart by type as well.
     types = set(map(type, plain)) | set(map(type, further))
     if len(types) == 1:  # labels of one type are told apart by their values alone

@@ -13,7 +13,7 @@ from reviewgraph.cli.output import Refusal, refusing, say
 from reviewgraph.cli.targets import writable
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.spellings import Spellings
+    from reviewgraph.formats.spellings import Merge, Spellings
     from reviewgraph.formats.tables import Table
     from reviewgraph.reviews import Reviews
     from reviewgraph.submitted import Dates
@@ -115,7 +115,8 @@ def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str
         from reviewgraph.formats.spellings import BY_OPTION, Spellings
 
         try:
-            merge = value if value in ("all", "none") else read_merges(value)
+            words: dict[str, Merge] = {"all": "all", "none": "none"}
+            merge = words[value] if value in words else read_merges(value)
             ctx.meta[_SPELLINGS] = Spellings(merge, ask=BY_OPTION)
         except InputError as error:
             message = f"--merge {error}"

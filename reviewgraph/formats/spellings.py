@@ -98,7 +98,14 @@ class Spellings:
         """Return spellings as they are, and new ones for another answer."""
         return merge if isinstance(merge, Spellings) else cls(merge)
 
-    def respelled(self, labels: Sequence[Any], role: str, name: str, note: Note | None = None) -> list[Any]:
+    def respelled(
+        self,
+        labels: Sequence[Any],
+        role: str,
+        name: str,
+        note: Note | None = None,
+        place: Callable[[int], str] = "row {}".format,
+    ) -> list[Any]:
         """Return labels as they were first spelled, those that are alike joined.
 
         Parameters
@@ -111,6 +118,8 @@ class Spellings:
             The file or argument, for messages.
         note
             Told what was changed; by default that is a :class:`~reviewgraph.errors.LabelWarning`.
+        place
+            Says where the label at a place stands, for messages.
 
         Raises
         ------
@@ -118,16 +127,16 @@ class Spellings:
             If a label is null, or labels are alike and nobody said whether they are one.
         """
         known = self._known.get(role, ())
-        if known and set(map(type, labels)) != {str}:  # equal numbers are one label, whatever their type
+        texts, named = set(map(type, labels)) == {str}, self.merge if isinstance(self.merge, Mapping) else {}
+        if known and not texts:  # equal numbers are one label, whatever their type
             own = {label: label for label in known}
             labels = [own.get(label, label) for label in labels]
-        if all(map(known.__contains__, labels)):
+        if all(map(known.__contains__, labels)) or (texts and not named and self._all_new(labels, role)):
             return list(labels)
-        named = self.merge if isinstance(self.merge, Mapping) else {}
         distinct = {_typed(label): label for label in labels}
-        if any(map(is_null, distinct.values())):
-            place = next(place for place, label in enumerate(labels) if is_null(label))
-            message = f"{name}: expected one {role} in every row, found {labels[place]!r} in row {place}"
+        null = next((at for at, label in enumerate(labels) if is_null(label)), None)
+        if null is not None:
+            message = f"{name}: expected one {role} in every row, found {labels[null]!r} in {place(null)}"
             raise InputError(message)
         meant = {key: named.get(label, label) for key, label in distinct.items()}
         joined = self._joined({_typed(label): label for label in meant.values()}, role)
@@ -138,12 +147,25 @@ class Spellings:
         self._known[role] = {*known, *spelled.values()}
         return [spelled[_typed(label)] for label in labels] if changed else list(labels)
 
+    def _index(self, role: str) -> dict[str, Label]:
+        """Return the labels of a role by what they have in common with those that are alike."""
+        if role not in self._first:
+            self._first[role] = {identity(label): label for label in reversed([*self._known.get(role, ())])}
+        return self._first[role]
+
+    def _all_new(self, texts: Sequence[str], role: str) -> bool:
+        """Whether no two labels are alike, nor one like a known one; if so all are known. The usual case, fast."""
+        first, new = self._index(role), dict(zip(map(identity, texts), texts, strict=True))
+        fresh = len(new) == len(set(texts)) and "" not in new and first.keys().isdisjoint(new)
+        if fresh:
+            first.update(new)
+            self._known[role] = {*self._known.get(role, ()), *texts}
+        return fresh
+
     def _joined(self, labels: Mapping[Any, Label], role: str) -> dict[Any, Label]:
         """Return how labels that are alike were spelled first, but for those that are to be kept apart."""
         known = self._known.get(role, ())
-        if role not in self._first:
-            self._first[role] = {identity(label): label for label in reversed([*known])}
-        first, alike = self._first[role], dict[str, list[Label]]()
+        first, alike = self._index(role), dict[str, list[Label]]()
         for label in labels.values():
             alike.setdefault(identity(label), []).append(label)
         joined: dict[Any, Label] = {}
@@ -192,12 +214,12 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
         # No two whole numbers are alike.
         if not isinstance(merge, Spellings | Mapping) and set(map(type, labels)) <= {int}:
             return list(labels)
-        for code in (code for code, label in enumerate(labels) if is_null(label)):
+
+        def place(code: int) -> str:
             rows = np.flatnonzero(codes == code)
-            where = columns.row_name(int(rows[0])) if rows.size else "labels beside the rows"
-            message = f"{where}: the {role} is {'empty' if isinstance(labels[code], str) else 'null'}"
-            raise InputError(message)
-        return spellings.respelled(labels, role, name, note)
+            return columns.row_name(int(rows[0])) if rows.size else "the labels beside the rows"
+
+        return spellings.respelled(labels, role, name, note, place)
 
     people = spelled(columns.reviewers, columns.reviewer, PERSON)
     papers = spelled(columns.items, columns.item, PAPER)
@@ -288,7 +310,9 @@ class Respelled(Table):
     def _spelled(self, column: Column, role: str | None) -> Column:
         if role is None:
             return column
-        given = [value for value in column.values if not is_null(value)]  # whoever reads says which line is empty
+        # Whoever reads says which line is empty.
+        plain = "".join(column.values).isascii()
+        given = list(filter(str.strip, column.values)) if plain else [one for one in column.values if not is_null(one)]
         values = self.spellings.respelled(given, role, self.name, self.note)
         if values == given:
             return column

@@ -64,7 +64,8 @@ def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Col
         return _spelled(Columns(given.reviewer, given.item, given.reviewers, given.items), name, spellings)
     frame = _frame_of(given)
     if frame is not None:
-        return _spelled(_encoded(*_columns(frame, (REVIEWER, ITEM), name), name), name, spellings)
+        reviewer, item = _columns(frame, (REVIEWER, ITEM), name)
+        return _spelled(_encoded(reviewer, item, name), name, spellings)
     known = _mapping_of(given, name)
     if known is None:
         pairs = _rows(given, name, _PAIRS, 2)

@@ -50,11 +50,11 @@ def scored_pairs(
         If affinities are of another kind or shape, or name nobody who is declared.
     """
     known = Spellings.of(merge)
-    lists = (reviewers, "reviewers", REVIEWER), (items, "items", ITEM)
-    declared = [None if given is None else labels_in(list(given), name, role, known) for given, name, role in lists]
+    people = None if reviewers is None else labels_in(list(reviewers), "reviewers", REVIEWER, known)
+    papers = None if items is None else labels_in(list(items), "items", ITEM, known)
     if isinstance(affinity, Mapping | Columns) or is_frame(affinity):
-        return _of_table(numbered_pairs(affinity, "affinity", AFFINITY.role, known), *declared, known)
-    return _of_matrix(affinity, *declared, known)
+        return _of_table(numbered_pairs(affinity, "affinity", AFFINITY.role, known), people, papers, known)
+    return _of_matrix(affinity, people, papers, known)
 
 
 def _of_matrix(
@@ -70,7 +70,7 @@ def _of_matrix(
             raise InputError(message)
         row, column = np.nonzero(~np.isnan(matrix))
         value = matrix[row, column]
-    labels = []
+    labels: list[Sequence[Label]] = []
     for name, given, size in (("reviewers", reviewers, matrix.shape[0]), ("items", items, matrix.shape[1])):
         found = range(size) if given is None else given
         if len(found) != size:
@@ -81,7 +81,7 @@ def _of_matrix(
             message = f"{name}: expected a label of its own for each line of affinity, found {twice!r} twice"
             raise InputError(message)
         labels.append(found)
-    return Scored(row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), *labels, known)
+    return Scored(row.astype(np.int64), column.astype(np.int64), value.astype(np.float64), labels[0], labels[1], known)
 
 
 def _of_table(
@@ -91,7 +91,7 @@ def _of_table(
     row, column = match_pairs(table, *known, "affinity", where=LISTS)
     value = np.asarray(table.score, np.float64)
     scored = (row >= 0) & (column >= 0) & ~np.isnan(value)
-    return Scored(row[scored], column[scored], value[scored], *known, spellings)
+    return Scored(row[scored], column[scored], value[scored], known[0], known[1], spellings)
 
 
 def _declared(codes: IntArray, labels: Sequence[Label], given: Iterable[Label] | None) -> Sequence[Label]:
