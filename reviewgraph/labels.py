@@ -118,7 +118,7 @@ def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArra
     further = [plain_label(label) for label in declared]
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and not further and not (labels < 0).any():
         distinct, codes = np.unique(labels, return_inverse=True)
-        return codes.astype(np.int64), tuple(distinct.tolist())
+        return codes.astype(np.int64), Whole(distinct.tolist())
     if isinstance(labels, np.ndarray) and labels.dtype != object:
         plain = labels.tolist()
     else:
@@ -164,6 +164,12 @@ def places(labels: Sequence[Label]) -> IntArray:
     [1, 0, 2]
     """
     return inverse(natural_order(labels))
+
+
+class Whole(tuple[int, ...]):
+    """Labels that are whole numbers alone, no two of which are one: nobody need look at each."""
+
+    __slots__ = ()
 
 
 class Shuffled(list[Any]):

@@ -13,7 +13,7 @@ from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError, LabelWarning, warn
 from reviewgraph.formats.problems import LISTED, quote
 from reviewgraph.formats.tables import Aside, Column, Rows, Table, recoded
-from reviewgraph.labels import Label, encode, identity, is_null, natural_key
+from reviewgraph.labels import Label, Whole, encode, identity, is_null, natural_key
 from reviewgraph.words import counted, shortened
 
 if TYPE_CHECKING:
@@ -210,23 +210,24 @@ def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None =
     """
     spellings = Spellings.of(merge)
 
-    def spelled(labels: Sequence[Label], codes: IntArray, role: str) -> list[Label]:
-        # No two whole numbers are alike.
-        if not isinstance(merge, Spellings | Mapping) and set(map(type, labels)) <= {int}:
-            return list(labels)
+    def spelled(labels: Sequence[Label], codes: IntArray, role: str) -> Sequence[Label]:
+        numbers = isinstance(labels, Whole | range) or set(map(type, labels)) <= {int}
+        if numbers and not isinstance(merge, Spellings | Mapping):
+            return labels
 
         def place(code: int) -> str:
             rows = np.flatnonzero(codes == code)
             return columns.row_name(int(rows[0])) if rows.size else "the labels beside the rows"
 
-        return spellings.respelled(labels, role, name, note, place)
+        found = spellings.respelled(labels, role, name, note, place)
+        return labels if found == list(labels) else found
 
     people = spelled(columns.reviewers, columns.reviewer, PERSON)
     papers = spelled(columns.items, columns.item, PAPER)
-    if people != list(columns.reviewers):
+    if people is not columns.reviewers:
         codes, labels = encode(people)
         columns = replace(columns, reviewer=codes[columns.reviewer], reviewers=labels)
-    if papers != list(columns.items):
+    if papers is not columns.items:
         as_spelled = dict(zip(columns.items, papers, strict=True))
         titles = sorted(columns.titles.items(), key=lambda one: one[1], reverse=True)  # of several the first counts
         codes, labels = encode(papers)
