@@ -47,7 +47,7 @@ from reviewgraph.formats.values import (
     read_scores,
     say_bad_score,
 )
-from reviewgraph.labels import Label, inverse, natural_order
+from reviewgraph.labels import Label, inverse, is_null, natural_order
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.rows import say_fulfilled
 from reviewgraph.sides.matching import resemblance
@@ -346,7 +346,7 @@ def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, 
 
     def say(n: int) -> str:
         cell = column.values[int(column.codes[at[n]])].strip()
-        return f"{table.place(rows.lines[at[n]])}: the {role} is {cell or 'empty'}"
+        return f"{table.place(rows.lines[at[n]])}: the {role} is {'empty' if is_null(cell) else cell}"
 
     problems.add_rows(file, [rows.lines[row] for row in at], say)
     if at:
