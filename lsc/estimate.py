@@ -16,6 +16,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.levels import LARGEST_SHARE
 from reviewgraph.plots import Pictured
+from reviewgraph.provenance import record_of
 from reviewgraph.reviews import BoolArray, FloatArray, Reviews
 from reviewgraph.sides.given import Valued
 from reviewgraph.words import counted
@@ -137,6 +138,7 @@ class Estimate(Pictured):
             "unique": None,
             "units": None,
             "items": [dict(zip(columns, row, strict=True)) for row in rows],
+            **record_of(self.reviews.origin.files),
         }
 
     def to_columns(self) -> dict[str, list[Any]]:

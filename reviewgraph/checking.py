@@ -19,6 +19,7 @@ from reviewgraph.plots import Pictured
 from reviewgraph.precision.expected import assumed
 from reviewgraph.precision.outlook import outlook_of
 from reviewgraph.precision.words import expectations
+from reviewgraph.provenance import record_of
 from reviewgraph.sides.leaving import without_gone
 from reviewgraph.structure import structure_of
 from reviewgraph.violations import Violations, violations_of
@@ -145,7 +146,7 @@ class Report(Pictured):
             found["scored"] = {"doubly_connected": self.scored.to_dict(), **resilient}
         if self.violations is not None:
             found["violations"] = self.violations.to_dict()
-        return found
+        return {**found, **record_of(self.reviews.origin.files)}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return a row a reviewer, as :meth:`Structure.to_columns`."""

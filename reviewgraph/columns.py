@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.labels import Label
+from reviewgraph.provenance import FileRead
 from reviewgraph.words import counted
 
 
@@ -55,7 +56,7 @@ class Unlisted(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What the system that reviews come from says beyond their rows.
+    """What the files that reviews come from say beyond their rows.
 
     Parameters
     ----------
@@ -64,10 +65,13 @@ class Origin(NamedTuple):
         all there are, or nobody knows.
     outsiders
         Reviewers who are not of the committee; None where nobody knows who is.
+    files
+        What was read; nothing where the reviews come from no file.
     """
 
     unlisted: Unlisted | None = None
     outsiders: Collection[Label] | None = None
+    files: tuple[FileRead, ...] = ()
 
 
 #: Reviews that come from no system that is known.

@@ -14,19 +14,16 @@ from reviewgraph.arguments import checked
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.columns import Columns, Origin, Unlisted
 from reviewgraph.errors import InputError
+from reviewgraph.formats.criteria import ask_criteria, ask_score, unused_columns
 from reviewgraph.formats.headers import (
     ITEM,
-    NO_SCORES,
     REVIEWER,
     SCORE,
     TITLE,
     columns_of,
     locate,
-    named,
-    normalise,
     recognised,
     require_named,
-    say_which_score,
 )
 from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
@@ -35,12 +32,11 @@ from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.side.papers import say_unseen
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
-from reviewgraph.formats.systems.export import of_rows
+from reviewgraph.formats.systems.export import META, OUT, of_rows
 from reviewgraph.formats.systems.people import STUDENT
 from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table
 from reviewgraph.formats.values import (
     BLANK,
-    are_scores,
     ask_direction,
     missing_labels,
     parse_scale,
@@ -48,6 +44,7 @@ from reviewgraph.formats.values import (
     say_bad_score,
 )
 from reviewgraph.labels import Label, inverse, is_null, natural_order
+from reviewgraph.provenance import FileRead, LeftOut
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.rows import say_fulfilled
 from reviewgraph.sides.matching import resemblance
@@ -70,7 +67,7 @@ def read_reviews(
     duplicates: Duplicates = "error",
     format: str | None = None,  # noqa: A002 (as the option is called)
     note: Callable[[str], object] | None = None,
-    opened: Callable[[Table], object] | None = None,
+    read: Callable[[FileRead], object] | None = None,
     merge: Merge | None = None,
 ) -> Reviews:
     r"""Read reviews from one or more files, as one table.
@@ -99,8 +96,9 @@ def read_reviews(
         says it.
     note
         Called with each thing a person should know, such as a guessed encoding; by default nothing is said.
-    opened
-        Called with each table when it is open; its ``source`` says what it was taken for. By default nobody is.
+    read
+        Called with each file once it is read: what it was taken for, which rows count, and its SHA-256. By default
+        nothing is called; ``origin.files`` of the reviews has them, too.
     merge
         What becomes of labels that differ in letter case, blanks or invisible characters alone: ``"all"`` joins them,
         ``"none"`` keeps them apart, ``{label: as}`` says which become which. By default they are refused, but for
@@ -140,12 +138,10 @@ def read_reviews(
         raise InputError(message)
     # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
     known = Spellings.of(merge)
-    declared = None if items is None else _declared(items, wanted, note, known)
+    listings: list[FileRead] = []
+    declared = None if items is None else _declared(items, wanted, note, known, listings.append)
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
-    if opened:
-        for file in files:
-            opened(file)
-    tables, names = read_names(files)
+    tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], ROLES, wanted, SIDE_ROLES)
     given = [columns_of(wanted, table.name) for table in tables]
     # Malformed rows of all files gather in one message.
@@ -162,9 +158,13 @@ def read_reviews(
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
         raise InputError(message)
     chosen = any(SCORE.name in own for own in given)
-    if not chosen:
-        _ask_criteria(parts, given)
+    if not chosen and not any(part.has_scores for part in parts):
+        for part, own in zip(parts, given, strict=True):
+            ask_criteria(part.table, own)
     # Each file has codes of its own until here; now one label has one code over all files.
+    files_read = (*map(_file_read, parts), *aliases, *listings)
+    for file in files_read:
+        (read or _say_nothing)(file)
     _note_scores(parts, say, chosen=chosen)
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
@@ -177,7 +177,7 @@ def read_reviews(
         np.concatenate([part.scored for part in parts]),
         titles=_titles(parts) | {item: title for item, title in papers.items() if title},
         lower_is_better=lower_is_better,
-        origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers)),
+        origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers), files_read),
         row_name=place,
     )
     reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known)
@@ -198,9 +198,15 @@ class _Part(NamedTuple):
     has_scores: bool
     spelled: Mapping[str, int]
     aside: Aside
+    left_out: Sequence[LeftOut]
 
 
-def _say_nothing(message: str) -> None:
+def _file_read(part: _Part) -> FileRead:
+    """Return the file that a part comes from, its rows counted."""
+    return part.table.provenance.with_rows(len(part.lines), part.left_out, int(part.scored.sum()))
+
+
+def _say_nothing(message: object) -> None:
     pass
 
 
@@ -217,7 +223,7 @@ def _read_part(
     _point_out_gradebook(table, columns, say)
     found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, say)
     if "score" not in found and "score" not in columns:
-        _ask_score(table)
+        ask_score(table)
     table = Respelled(table, {PERSON: found["reviewer"], PAPER: found["item"]}, spellings, note)
     rows = table.read(list(found.values()), problems, file)
     # From here on a cell is looked at once for each distinct text, and rows are reached through codes.
@@ -237,7 +243,7 @@ def _read_part(
     aside = table.aside(place["reviewer"], place["item"], place.get("title"))
     return _Part(
         *(table, rows.lines, column["reviewer"], column["item"], score, scored),
-        *(column.get("title"), "score" in column, spelled, aside),
+        *(column.get("title"), "score" in column, spelled, aside, rows.left_out),
     )
 
 
@@ -252,8 +258,8 @@ def _settled(
     asides = [part.aside for part in parts] + ([declared.aside] if declared else [])
     out = {paper for aside in asides for paper in aside.out}
     meta = {pair for aside in asides for pair in aside.meta if pair[1] not in out}
-    live = [_without(part, lambda _, paper: paper in out) for part in parts] if out else parts
-    kept = [_without(part, lambda *pair: pair in meta) for part in live] if meta else live
+    live = [_without(part, lambda _, paper: paper in out, OUT) for part in parts] if out else parts
+    kept = [_without(part, lambda *pair: pair in meta, META) for part in live] if meta else live
     lost = sum(len(part.lines) for part in parts) - sum(len(part.lines) for part in live)
     if lost:
         note(
@@ -273,7 +279,7 @@ def _settled(
     return kept, {paper: title for paper, title in papers.items() if paper not in out | unseen}
 
 
-def _without(part: _Part, drops: Callable[[str, str], bool]) -> _Part:
+def _without(part: _Part, drops: Callable[[str, str], bool], why: str) -> _Part:
     """Return a part without the rows of some pairs of a reviewer and a paper."""
     columns = (map(column.values.__getitem__, column.codes.tolist()) for column in (part.reviewer, part.item))
     rows = np.array([row for row, pair in enumerate(zip(*columns, strict=True)) if not drops(*pair)], np.int64)
@@ -284,6 +290,7 @@ def _without(part: _Part, drops: Callable[[str, str], bool]) -> _Part:
         score=part.score[rows],
         scored=part.scored[rows],
         title=part.title and of_rows(part.title, rows),
+        left_out=[*part.left_out, LeftOut(len(part.lines) - rows.size, why)],
     )
 
 
@@ -305,37 +312,8 @@ def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | N
 def _point_out_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
     """Say what a table may be that has items and several other columns, but no reviewers."""
     known = [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)]
-    if table.source is None and known == [0, 1] and len(_unused([table])) > 1:
+    if table.source is None and known == [0, 1] and len(unused_columns([table])) > 1:
         note(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
-
-
-def _ask_score(table: Table) -> None:
-    """Refuse reviews of a known system whose score may be any of several columns."""
-    unused = _unused([table])
-    if table.source and table.source.explained:
-        unused = list(table.source.explained)
-    if table.source is None or table.source.kind != "reviews" or not unused:
-        return
-    raise InputError(say_which_score(f"{table.name}: {table.source.what}", unused))
-
-
-def _ask_criteria(parts: Sequence[_Part], given: Sequence[Mapping[str, str]]) -> None:
-    """Refuse files without a score column, if one has several columns of numbers that may all be scores."""
-    if any(part.has_scores for part in parts):
-        return
-    for part, own in zip(parts, given, strict=True):
-        table, unused = part.table, _unused([part.table])
-        taken = {place for name in own.values() for place in named(part.table.header, name)}
-        places = [place for place, name in enumerate(table.header) if name in unused and place not in taken]
-        if len(places) > 1 and part.lines:
-            columns = table.read(places, Problems()).columns
-            found = [
-                table.header[place]
-                for place, column in zip(places, columns, strict=True)
-                if are_scores(column.values, table.decimal_comma)
-            ]
-            if len(found) > 1:
-                raise InputError(say_which_score(table.name, found))
 
 
 def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
@@ -390,7 +368,7 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object], *, chose
             note(f"{part.table.name}: a header but no reviews below it")
     if chosen or any(part.has_scores for part in parts):
         return
-    unused = _unused([part.table for part in parts])
+    unused = unused_columns([part.table for part in parts])
     if unused:
         note(
             f"no score column found, so all reviews count as planned; if one of {quote_all(unused)} holds the scores, "
@@ -404,23 +382,6 @@ def _note_fulfilled(rows: Columns, reviews: Reviews, note: Callable[[str], objec
     said = say_fulfilled(rows.reviewer.size, scored, reviews.n_reviews, int(reviews.scored.sum()))
     if said:
         note(said)
-
-
-def _unused(tables: Sequence[Table]) -> list[str]:
-    """Return the names of the columns that may hold scores: those of no role, in files that may have any."""
-    known = {*NO_SCORES, *(name for role in ROLES for name in role.names)}
-    mayhap = [table for table in tables if table.source is None or table.source.kind == "reviews"]
-    return list(
-        dict.fromkeys(
-            text
-            for table in mayhap
-            for text in table.header
-            if text.strip()
-            and normalise(text) not in known
-            and text not in table.columns.values()
-            and not (table.source and normalise(text) in table.source.extras)
-        )
-    )
 
 
 def _places(parts: Sequence[_Part]) -> Callable[[int], str]:
@@ -453,13 +414,17 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
 
 
 def _declared(
-    items: Path | Iterable[str], columns: Mapping[str, str], note: Callable[[str], object] | None, spellings: Spellings
+    items: Path | Iterable[str],
+    columns: Mapping[str, str],
+    note: Callable[[str], object] | None,
+    spellings: Spellings,
+    read: Callable[[FileRead], object],
 ) -> Listing:
     """Return all items."""
     from reviewgraph.formats.side import Item, Listing, read_listing
 
     if isinstance(items, str | os.PathLike):
-        return read_listing(items, columns=columns, note=note, merge=spellings)
+        return read_listing(items, columns=columns, note=note, merge=spellings, read=read)
     labels = list(items)
     return Listing({item: Item(None, "") for item in spellings.respelled(labels, PAPER, "items", note)})
 

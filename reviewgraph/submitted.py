@@ -72,7 +72,7 @@ def read_dates(
     wanted, problems = dict(columns or {}), Problems()
     given = {path: columns_of(wanted, path) for path in paths}
     files = [open_table(path, _ROLES, own, _quiet, kind="reviews", format=format) for path, own in given.items()]
-    tables, names = read_names(files)
+    tables, names, _ = read_names(files)
     known = Spellings.of(merge)
     parts = [_read(table, columns_of(wanted, table.name), names, problems, known) for table in tables]
     problems.raise_any()

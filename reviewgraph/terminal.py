@@ -6,6 +6,7 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Collection, Sequence
+from itertools import pairwise, takewhile
 
 from reviewgraph.words import visible
 
@@ -58,8 +59,8 @@ def table(
     rows
         Cells.
     text
-        Positions of the columns that stand to the left and are cut where the table is too wide, the widest first; the
-        others, numbers, stand to the right.
+        Positions of the columns that stand to the left and are cut where the table is too wide, the widest first, but
+        never so far that two different cells of a column look the same; the others, numbers, stand to the right.
     width
         Columns there are; by default those of the terminal.
 
@@ -71,8 +72,9 @@ def table(
     lines = [list(header), *([visible(cell) for cell in row] for row in rows)]
     sizes = [max(map(columns, column)) for column in zip(*lines, strict=True)]
     room = (terminal_width() if width is None else width) - len(_GAP) * (len(sizes) - 1)
-    while sum(sizes) > room and any(sizes[place] > _LEAST for place in text):
-        sizes[max(text, key=lambda place: sizes[place])] -= 1
+    least = {place: _told_apart([line[place] for line in lines]) for place in text} if sum(sizes) > room else {}
+    while sum(sizes) > room and (longer := [place for place in least if sizes[place] > least[place]]):
+        sizes[max(longer, key=lambda place: sizes[place])] -= 1
     return [
         _GAP.join(
             _filled(cell, size, left=place in text) for place, (cell, size) in enumerate(zip(line, sizes, strict=True))
@@ -90,6 +92,20 @@ def columns(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def _told_apart(cells: Sequence[str]) -> int:
+    """Return to how many columns of a terminal cells may be cut, so that different ones still look different.
+
+    >>> _told_apart(["ann@u.edu", "bob@u.edu"]), _told_apart(["reviewer-of-area-1", "reviewer-of-area-2"])
+    (8, 20)
+    """
+    # Of sorted cells, neighbours have the most in common. After it come one more character, wide or not, and the dots.
+    neighbours = pairwise(sorted(set(cells)))
+    common = [
+        "".join(a for a, _ in takewhile(lambda both: both[0] == both[1], zip(*two, strict=False))) for two in neighbours
+    ]
+    return max([_LEAST, *(columns(start) + 3 for start in common)])
 
 
 def _filled(cell: str, size: int, *, left: bool) -> str:

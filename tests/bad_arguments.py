@@ -49,7 +49,7 @@ BAD: dict[str, Any] = {
 
 
 #: Parameters whose functions may raise what they like.
-CALLBACKS = ("progress", "note", "opened")
+CALLBACKS = ("progress", "note", "read")
 
 
 class Call(NamedTuple):

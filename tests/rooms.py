@@ -27,14 +27,15 @@ ROOMS: dict[str, dict[str, str]] = {
         "levels": "naming",
         "labels": "arrays",
         "mentions": "labels",
-        "columns": "arrays labels words",
-        "formats": "arrays labels errors words columns",
+        "provenance": "words",
+        "columns": "arrays labels words provenance",
+        "formats": "arrays labels errors words provenance columns",
         "rows": "arrays labels errors words arguments formats",
         "reviews": "arrays labels errors words arguments results plots columns rows formats",
         "framed": "arrays errors formats reviews",
         "sides": "arrays labels errors words arguments columns formats reviews",
         "uploads": "errors words labels formats",
-        "reading": "arrays labels errors words arguments columns rows formats reviews sides",
+        "reading": "arrays labels errors words arguments provenance columns rows formats reviews sides",
         "submitted": "arrays labels errors formats reviews",
         "exchange": "arrays labels errors arguments reviews framed",
         "kernels": "arrays labels errors",
@@ -48,14 +49,16 @@ ROOMS: dict[str, dict[str, str]] = {
         "structure": f"{_GRAPHS} levels components recoverable fragility",
         "violations": "arrays labels errors words arguments formats reviews framed sides",
         "pages": f"{_GRAPHS} levels components structure violations",
-        "checking": f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages",
+        "checking": (
+            f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages provenance"
+        ),
         "verify": "arrays errors levels formats reviews",
-        "streams": "arrays labels errors words arguments clock results kernels levels formats rows pages",
+        "streams": "arrays labels errors words arguments clock results kernels levels formats rows pages provenance",
         "report": "_version arrays labels words plots reviews",
         "report.check": (f"{_GRAPHS} levels components structure violations fragility precision pages checking report"),
         "cli": (
             "_version errors labels words terminal levels results storing clock formats reviews sides reading "
-            "submitted assumptions precision checking columns verify report report.check streams"
+            "submitted assumptions precision checking provenance columns verify report report.check streams"
         ),
         "__main__": "cli",
     },

@@ -107,7 +107,7 @@ def test_continuous_integration_runs_the_one_door() -> None:
 def test_workflows_pin_their_actions_and_may_only_read(path: Path) -> None:
     used = [step["uses"] for step in steps(path.stem) if "uses" in step]
     assert used
-    assert [action for action in used if not re.search(r"@v\d+\.\d+\.\d+$", action)] == []
+    assert [action for action in used if not re.search(r"@[0-9a-f]{40}$", action)] == []
     assert workflow(path.stem)["permissions"] == {"contents": "read"}
 
 

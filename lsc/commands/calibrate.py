@@ -17,8 +17,8 @@ from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.folders import expect_folder
 from reviewgraph.cli.numbers import Number
-from reviewgraph.cli.options import examples, given_table, output_option, table_options
-from reviewgraph.cli.output import Refusal, csv_text, offer, offered, print_json, say, show, write_whole
+from reviewgraph.cli.options import examples, given_table, output_option, print_result, show_files, table_options
+from reviewgraph.cli.output import Refusal, csv_text, offer, offered, say, show, write_whole
 from reviewgraph.cli.progress import telling
 from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
@@ -173,10 +173,11 @@ def calibrate(
             **result.to_dict(*given),
             **extras.record,
         }
-        print_json({**found, "items": extras.placed(found["items"])})
+        print_result({**found, "items": extras.placed(found["items"])})
     else:
         page = Page([], [], []) if explain else page
         _tell(page, extras, _known(result, choice, page.closing, output))
+        show_files()
         for following in _next(result, choice, select):
             offer(*following)
     if choice.refused:

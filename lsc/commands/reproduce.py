@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from reviewgraph.cli.options import examples
-from reviewgraph.cli.output import Refusal, offer, print_json, refusing, say, show
+from reviewgraph.cli.options import examples, keep_file, print_result, show_files
+from reviewgraph.cli.output import Refusal, offer, refusing, say, show
 from reviewgraph.cli.progress import telling
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
@@ -61,8 +61,10 @@ def reproduce(
     if name != PEER_GRADING:
         cells += _simulated(SIMULATED if name == "all" else [name], trials, jobs, papers, output, as_json)
     if as_json:
-        print_json({"cells": cells})
-    elif output:
+        print_result({"cells": cells})
+        return
+    show_files()
+    if output:
         show(f"Tables and pictures are in {output}.")
     else:
         offer(f"{_again(name)} -o results", "to keep tables and pictures")
@@ -122,8 +124,8 @@ def _peer_grading(data: dict[str, Any], output: str | None, quiet: bool) -> list
         from reviewgraph.formats.side import read_truth
         from reviewgraph.reading import read_reviews
 
-        reviews = read_reviews(data["reviews"], note=say)
-        tasks = [peer_grading.from_truth(reviews, read_truth(data["truth"], note=say))]
+        reviews = read_reviews(data["reviews"], note=say, read=keep_file)
+        tasks = [peer_grading.from_truth(reviews, read_truth(data["truth"], note=say, read=keep_file))]
     else:
         message = (
             "peer-grading needs data: --reviews FILE --truth FILE, or --hamburg DIR with the files of the course in "

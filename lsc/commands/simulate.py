@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from reviewgraph.cli.numbers import Number
-from reviewgraph.cli.options import examples
+from reviewgraph.cli.options import examples, keep_file, show_files
 from reviewgraph.cli.output import Refusal, offer, refusing, show
 
 PRESETS = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
@@ -110,6 +110,7 @@ def _make_up_scores(preset: str, output: str, overwrite: bool, seed: int, change
     busy = int((reviews.loads > 0).sum())
     show(f"{reviews.n_reviews} reviews of {len(paper)} papers by {busy} reviewers are in {where},")
     show("the true qualities in truth.csv beside it.")
+    show_files()
     offer(f"reviewgraph calibrate {shlex.quote(where)}", "to see whether calibration finds them")
 
 
@@ -148,7 +149,7 @@ def _read_assignment(paths: tuple[str, ...], gone: str | None) -> Any:
     from reviewgraph.reading import read_reviews
     from reviewgraph.sides.leaving import without_gone
 
-    return without_gone(read_reviews(*paths), read_gone(gone))
+    return without_gone(read_reviews(*paths, read=keep_file), read_gone(gone))
 
 
 def _numbered(letter: str, number: int) -> list[str]:

@@ -9,7 +9,8 @@ import click
 from lsc.commands.choosing import Choice, expect_number_to_draw, with_chances
 from lsc.commands.extras import Extras
 from lsc.commands.methods import DEFAULT, LSC, settle_method
-from reviewgraph.cli.output import csv_parts, print_json, say, show, write_whole
+from reviewgraph.cli.options import print_result, show_files
+from reviewgraph.cli.output import csv_parts, say, show, write_whole
 from reviewgraph.cli.streaming import expect_none_given
 from reviewgraph.errors import InputError
 
@@ -51,7 +52,7 @@ def _posterior(stream: Stream, options: Mapping[str, Any], tell: Callable[[Progr
         write_whole(options["output"], csv_parts(result.parts(selection=choice.selection)))
     if options["as_json"]:
         lists: dict[str, Any] = {"set_aside": [], "certain": [], "discuss": []}
-        print_json({"selected": choice.selected, **lists, **result.to_dict(choice.selection), **extras.record})
+        print_result({"selected": choice.selected, **lists, **result.to_dict(choice.selection), **extras.record})
     else:
         _show([*posterior_lines(result, choice.selection), *extras.lines], options["output"])
     if choice.refused:
@@ -82,7 +83,7 @@ def _lsc(stream: Stream, options: Mapping[str, Any], tell: Callable[[Progress], 
     if options["output"]:
         write_whole(options["output"], csv_parts(result.parts()))
     if options["as_json"]:
-        print_json(result.to_dict())
+        print_result(result.to_dict())
     else:
         _show(calibration_lines(result), options["output"])
 
@@ -91,3 +92,4 @@ def _show(lines: list[str], output: str | None) -> None:
     show("\n".join(lines))
     if output:
         show(f"All papers are in {output}.")
+    show_files()

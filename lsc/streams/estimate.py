@@ -14,6 +14,7 @@ from lsc.evidence.support import numbered
 from reviewgraph.arguments import checked
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.errors import InputError
+from reviewgraph.provenance import record_of
 from reviewgraph.results import Result
 from reviewgraph.streams.coding import Labels
 from reviewgraph.streams.connection import ROWS, pieces_of
@@ -68,7 +69,8 @@ class StreamedEstimate(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of every estimate; ``items`` is None, for there may be too many."""
-        return dict.fromkeys(("method", "status", "hypothesis", "objective", "unique", "items"))
+        keys = ("method", "status", "hypothesis", "objective", "unique", "items")
+        return {**dict.fromkeys(keys), **record_of(self.stream.files)}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return all of :meth:`parts` at once."""

@@ -29,9 +29,11 @@ from reviewgraph.cli.options import (
     given_spellings,
     merge_option,
     output_option,
+    print_result,
     read_side,
+    show_files,
 )
-from reviewgraph.cli.output import offer, offered, print_json, refusing, say, show
+from reviewgraph.cli.output import offer, offered, refusing, say, show
 from reviewgraph.cli.progress import telling
 from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.levels import ALL_NAMES
@@ -161,12 +163,13 @@ def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_j
             lambda shown, codes: document(shown if codes is None else coded_assignment(shown, codes), subject, closing),
         )
     if as_json:
-        print_json(chosen.to_dict())
+        print_result(chosen.to_dict())
     else:
         from planner.assignments.words.page import page
 
         show(page(chosen))
         destination.advise(() if empty else chosen.reviews.reviewer)
+        show_files()
         for each in following:
             offer(*each)
     if not (chosen.status.reached and whole):

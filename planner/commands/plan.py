@@ -20,11 +20,13 @@ from reviewgraph.cli.options import (
     given_options,
     given_table,
     output_option,
+    print_result,
     read_side,
+    show_files,
     table_options,
     whole_table,
 )
-from reviewgraph.cli.output import Refusal, offer, offered, print_json, say, show
+from reviewgraph.cli.output import Refusal, offer, offered, say, show
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
@@ -193,12 +195,13 @@ def plan(
     following = _next(found, destination)
     _report(reporting, found, following)
     if as_json:
-        print_json(found.to_dict())
+        print_result(found.to_dict())
     else:
         from planner.plans.words.page import page
 
         show(page(found))
         destination.advise(found.reviews, reviews.origin.outsiders)
+        show_files()
         offer(*following)
     if not (found.attained and whole):
         ctx.exit(1)

@@ -13,6 +13,7 @@ from planner.plans.model.status import PlanStatus
 from planner.recruiting import NOTHING_SHORT, Shortage
 from reviewgraph.arguments import checked
 from reviewgraph.plots import Pictured
+from reviewgraph.provenance import record_of
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
@@ -341,6 +342,7 @@ class Plan(Pictured):
             "mail": [{"reviewer": reviewer, "text": text} for reviewer, text in self.mail().items()],
             "merges": self.merges,
             "keeping": None if self.keeping is None else self.keeping.to_dict(),
+            **record_of(self.constraints.reviews.origin.files),
         }
 
     def _reach_to_dict(self) -> dict[str, Any]:

@@ -15,10 +15,12 @@ from reviewgraph.cli.options import (
     expect_columns_used,
     given_table,
     output_option,
+    print_result,
+    show_files,
     table_options,
     whole_table,
 )
-from reviewgraph.cli.output import csv_parts, csv_text, offer, offered, print_json, show, write_whole
+from reviewgraph.cli.output import csv_parts, csv_text, offer, offered, show, write_whole
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.cli.streaming import stream_option
@@ -46,9 +48,10 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
     if options["output"]:
         write_whole(options["output"], csv_parts(connection.parts()))
     if options["as_json"]:
-        print_json(connection.to_dict())
+        print_result(connection.to_dict())
     else:
         show("\n\n".join([page(connection), *_verdict(require, reached=reached, use_scores=False)]))
+        show_files()
     if not reached:
         click.get_current_context().exit(1)
 
@@ -138,9 +141,10 @@ def check(
             ),
         )
     if as_json:
-        print_json(report.to_dict())
+        print_result(report.to_dict())
     else:
         show("\n\n".join([report.page(), *verdict]))
+        show_files()
         offer(*following)
     if require and not reached:
         ctx.exit(1)

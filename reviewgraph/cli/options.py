@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewgraph.cli.output import Refusal, refusing, say
+from reviewgraph.cli.output import Refusal, print_json, refusing, say, show
 from reviewgraph.cli.targets import writable
 
 if TYPE_CHECKING:
     from reviewgraph.formats.spellings import Merge, Spellings
-    from reviewgraph.formats.tables import Table
+    from reviewgraph.provenance import FileRead
     from reviewgraph.reviews import Reviews
     from reviewgraph.submitted import Dates
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 R = TypeVar("R")
-_KEY, _READER, _SYSTEM, _COLUMNS, _DATED, _HEADERS, _SPELLINGS = (
-    f"reviewgraph.{name}" for name in ("table", "reader", "system", "columns", "dated", "headers", "spellings")
+_KEY, _READER, _FILES, _COLUMNS, _SPELLINGS = (
+    f"reviewgraph.{name}" for name in ("table", "reader", "files", "columns", "spellings")
 )
 
 
@@ -103,7 +103,7 @@ def given_columns() -> dict[str, str]:
 
 def read_side(read: Callable[..., R], path: str, *more: Any) -> R:
     """Read a side file with the columns that ``--columns`` names; what a person should know goes to stderr."""
-    return read(path, *more, columns=given_columns(), note=say, opened=keep_system, merge=given_spellings())
+    return read(path, *more, columns=given_columns(), note=say, read=keep_file, merge=given_spellings())
 
 
 def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -116,7 +116,7 @@ def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str
 
         try:
             words: dict[str, Merge] = {"all": "all", "none": "none"}
-            merge = words[value] if value in words else read_merges(value)
+            merge = words[value] if value in words else read_merges(value, read=keep_file)
             ctx.meta[_SPELLINGS] = Spellings(merge, ask=BY_OPTION)
         except InputError as error:
             message = f"--merge {error}"
@@ -224,7 +224,7 @@ def table_options(command: Command) -> Command:
             read_reviews,
             columns=columns,
             format=format,
-            opened=keep_system,
+            read=keep_file,
             scale=scale,
             lower_is_better=lower_is_better,
             duplicates=duplicates,
@@ -232,7 +232,6 @@ def table_options(command: Command) -> Command:
             merge=given_spellings(),
         )
         click.get_current_context().meta[_READER] = read
-        click.get_current_context().meta[_DATED] = paths, columns, format
         return command(*args, reviews=read(*paths, items=items), **others)
 
     decorated: Any = refusing(with_table)
@@ -276,12 +275,29 @@ def whole_table(reviews: Reviews) -> str:
     return " ".join(filter(None, (given_table(), shlex.join(items))))
 
 
-def keep_system(table: Table) -> None:
-    """Remember the columns of a file, and the system it is from, for :func:`given_system`; the first known counts."""
-    meta = click.get_current_context().meta
-    meta.setdefault(_HEADERS, []).append(table.header)
-    if table.source is not None:
-        meta.setdefault(_SYSTEM, table.source.system)
+def keep_file(file: FileRead) -> None:
+    """Remember a file that was read, for :func:`given_files`."""
+    click.get_current_context().meta.setdefault(_FILES, {})[file] = None
+
+
+def given_files() -> list[FileRead]:
+    """Return the files that the running command has read, in that order, each once however often it was read."""
+    return list(click.get_current_context().meta.get(_FILES, ()))
+
+
+def show_files() -> None:
+    """Print the line that says what was read, where anything was."""
+    from reviewgraph.provenance import line_of
+
+    if line := line_of(given_files()):
+        show(f"\n{line}")
+
+
+def print_result(found: Mapping[str, Any]) -> None:
+    """Print a result as one JSON object, with all files that were read under ``files``."""
+    from reviewgraph.provenance import record_of
+
+    print_json({**found, **record_of(given_files())})
 
 
 def expect_columns_used() -> None:
@@ -295,17 +311,15 @@ def expect_columns_used() -> None:
     from reviewgraph.formats.headers import named
     from reviewgraph.formats.problems import quote
 
-    headers = click.get_current_context().meta.get(_HEADERS, [])
     for role, name in given_columns().items():
-        if name.strip() and not any(named(header, name.strip()) for header in headers):
+        if name.strip() and not any(named(file.header, name.strip()) for file in given_files()):
             message = f"--columns {role}={name}: no file that was read has a column {quote(name)}"
             raise Refusal(message)
 
 
 def given_system() -> str | None:
-    """Return the name of the conference system that the files given are from; None where none of them is known."""
-    system: str | None = click.get_current_context().meta.get(_SYSTEM)
-    return system
+    """Return the name of the conference system that the files given are from, the first that is known; None else."""
+    return next((file.system for file in given_files() if file.system), None)
 
 
 def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ()) -> list[str]:
@@ -333,8 +347,8 @@ def read_when() -> Dates:
     """Read when the reviews of REVIEWS were asked for and submitted."""
     from reviewgraph.submitted import read_dates
 
-    paths, columns, name = click.get_current_context().meta[_DATED]
-    return read_dates(*paths, columns=columns, format=name, merge=given_spellings())
+    given = click.get_current_context().params
+    return read_dates(*given["paths"], columns=given["columns"], format=given["format"], merge=given_spellings())
 
 
 def read_likewise(path: str) -> Reviews:

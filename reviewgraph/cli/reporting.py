@@ -9,11 +9,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reviewgraph.cli.options import given_files
 from reviewgraph.cli.output import Refusal, csv_text, say, write_whole
 from reviewgraph.cli.targets import expect_writable, writable
 from reviewgraph.errors import InputError
@@ -71,6 +72,7 @@ class Reporting:
         """
         if self.path is None:
             return
+        from reviewgraph.provenance import line_of
         from reviewgraph.report.codes import Codes
         from reviewgraph.report.page import html
 
@@ -80,7 +82,7 @@ class Reporting:
             result = codes.applied(result)
             write_whole(self.key_path, csv_text(codes.key(reviews.titles)), private=True)
             say(f"{self.key_path}: the key to the codes; keep it, and do not pass it on")
-        write_whole(self.path, html(compose(result, codes)))
+        write_whole(self.path, html(replace(compose(result, codes), files=line_of(given_files()))))
 
 
 def read_key(path: str) -> Mapping[tuple[str, str], str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 from click.core import ParameterSource
 
-from reviewgraph.cli.options import given_spellings
+from reviewgraph.cli.options import given_spellings, keep_file
 from reviewgraph.cli.output import refusing, say
 from reviewgraph.cli.progress import telling
 from reviewgraph.errors import InputError
@@ -72,4 +72,6 @@ def _run(run: Runner, known: Collection[str], options: dict[str, Any]) -> Any:
     expect_none_given(set(ctx.params) - {*TABLE, *known, "stream"})
     table = {name: options[name] for name in TABLE if name != "paths"} | {"merge": given_spellings()}
     with telling() as tell, stream_reviews(*options["paths"], **table, note=say, progress=tell) as stream:
+        for file in stream.files:
+            keep_file(file)
         return run(stream, options, tell)

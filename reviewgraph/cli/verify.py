@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reviewgraph.cli.options import examples
-from reviewgraph.cli.output import print_json, refusing, show
+from reviewgraph.cli.options import examples, given_files, print_result, show_files
+from reviewgraph.cli.output import refusing, show
 
 if TYPE_CHECKING:
     from reviewgraph.verify.answers import Answer
@@ -44,9 +44,10 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
     with _as_asked(path, command, answer.command, list(words), ctx.parent) as made:
         findings = _findings(made, answer)
         if made.params.get("as_json"):
-            print_json(findings.to_dict())
+            print_result(findings.to_dict())
         else:
             show(_page(path, findings))
+            show_files()
     if status := STATUS[findings.outcome]:
         ctx.exit(status)
 
@@ -81,10 +82,12 @@ def _as_asked(
 
 @refusing
 def _findings(made: click.Context, answer: Answer) -> Findings:
-    from reviewgraph.cli.verifying import VERIFIERS, left_aside
+    from reviewgraph.cli.verifying import VERIFIERS, given_words, left_aside
+    from reviewgraph.verify.files import verify_files
 
     verifier = VERIFIERS[answer.command]
     findings = verifier.run(made, answer)
+    verify_files(findings, answer, [file.to_dict() for file in given_files()], given_words(made))
     if answer.unseen:
         findings.trust(f"not looked at: {', '.join(answer.unseen)}")
     for option in left_aside(made, verifier.heeded):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from reviewgraph.cli.duties import read_duties, read_gone_and_late
-from reviewgraph.cli.options import given_spellings, keep_system, read_side
+from reviewgraph.cli.options import given_spellings, keep_file, read_side
 from reviewgraph.cli.output import Refusal, say
 from reviewgraph.formats import side
 from reviewgraph.reading import read_reviews
@@ -60,10 +60,16 @@ def left_aside(made: click.Context, heeded: frozenset[str]) -> list[str]:
     return [option.opts[0] for option in given if option.name not in heeded | TELLING]
 
 
+def given_words(made: click.Context) -> list[str]:
+    """Return what was given to arguments and options, as texts."""
+    listed = (value if isinstance(value, tuple) else (value,) for value in made.params.values())
+    return [str(word) for words in listed for word in words]
+
+
 def _read(params: Mapping[str, Any]) -> Reviews:
     """Read REVIEWS as the command does."""
     options = {name: params[name] for name in TABLE - {"paths", "merge"}}
-    reviews: Reviews = read_reviews(*params["paths"], opened=keep_system, note=say, merge=given_spellings(), **options)
+    reviews: Reviews = read_reviews(*params["paths"], read=keep_file, note=say, merge=given_spellings(), **options)
     return reviews
 
 

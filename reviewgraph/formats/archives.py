@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import zipfile
@@ -36,15 +37,26 @@ class Members(Mapping[str, bytes]):
         MEMBERS.expect(name, len(reads))
         self.name = name
         self._reads = {inside: read for inside, read in reads.items() if not _is_litter(inside)}
+        self._digests: dict[str, str] = {}
 
     def __getitem__(self, inside: str) -> bytes:
-        return self._reads[inside]()
+        data = self._reads[inside]()
+        self._digests[inside] = hashlib.sha256(data).hexdigest()
+        return data
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._reads)
 
     def __len__(self) -> int:
         return len(self._reads)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the one file that was read; of several, that of the lines that ``sha256sum`` prints of them."""
+        if len(self._digests) == 1:
+            return next(iter(self._digests.values()))
+        lines = [f"{digest}  {inside}\n" for inside, digest in sorted(self._digests.items())]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def find(self, base: str) -> str | None:
         """Return the one file of this name, in whatever folder and letter case; None where there is none or several."""

@@ -12,17 +12,15 @@ import numpy as np
 from reviewgraph.arrays import BoolArray, FloatArray
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
+from reviewgraph.formats.criteria import may_hold_scores, say_which_score
 from reviewgraph.formats.headers import (
     ITEM,
-    NO_SCORES,
     REVIEWER,
     SCORE,
     TITLE,
     locate,
     naming,
-    normalise,
     require_named,
-    say_which_score,
 )
 from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.problems import Problems
@@ -119,10 +117,8 @@ def _in_python(message: str) -> str:
 
 def _ask_criteria(table: Any, taken: Collection[int], note: Callable[[str], object] | None) -> None:
     """Refuse a frame of which several columns may be the scores; say so where one may be."""
-    known = {*NO_SCORES, *(name for role in ROLES for name in role.names)}
-    unused = [
-        name for place, name in enumerate(table.columns) if place not in taken and normalise(str(name)) not in known
-    ]
+    columns = enumerate(table.columns)
+    unused = [name for place, name in columns if place not in taken and may_hold_scores(str(name))]
     found = [str(name) for name in unused if _may_be_scores(table.get_column(name))]
     if len(found) > 1:
         raise InputError(_in_python(say_which_score("frame", found)))

@@ -12,6 +12,7 @@ from reviewgraph.formats.headers import normalise
 from reviewgraph.formats.limits import COLUMNS
 from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.tables import Column, Rows, Table, recoded
+from reviewgraph.provenance import LeftOut
 
 
 class Line(NamedTuple):
@@ -55,6 +56,8 @@ class Grid(Table):
         self.lines = [line for line in lines if any(map(str.strip, line.cells))]
         #: What a person should know about how it was made.
         self.notes: list[str] = []
+        #: Rows of the file that are not among the lines.
+        self.left_out: list[LeftOut] = []
         #: What stands behind short names of columns, for questions which one is meant.
         self.explained: dict[str, str] = {}
 
@@ -73,7 +76,7 @@ class Grid(Table):
         )
         odd = set(longer)
         kept = [number for number in range(1, len(self.lines) + 1) if number not in odd]
-        return Rows([self._column(place, kept) for place in positions], kept)
+        return Rows([self._column(place, kept) for place in positions], kept, self.left_out)
 
     def position(self, name: str) -> int | None:
         """Return the position of the column of a name, up to normalisation; None where there is none.
@@ -114,7 +117,7 @@ class Grid(Table):
         return self._like(Grid(self.name, self.header, lines))
 
     def _like(self, other: Grid) -> Grid:
-        other.notes, other.explained = list(self.notes), dict(self.explained)
+        other.notes, other.left_out, other.explained = list(self.notes), list(self.left_out), dict(self.explained)
         return other
 
     def _column(self, place: int, kept: Sequence[int]) -> Column:
@@ -153,7 +156,7 @@ class Changed(Table):
             recoded(column, list(map(self.change, column.values))) if place in self.places else column
             for place, column in zip(positions, rows.columns, strict=True)
         ]
-        return Rows(columns, rows.lines)
+        return rows._replace(columns=columns)
 
 
 class Combined(Table):
@@ -194,7 +197,7 @@ class Combined(Table):
             known = {cell: code for code, cell in enumerate(dict.fromkeys(cells))}
             codes = np.array([known[cell] for cell in cells], np.int64)[inverse]
             columns.insert(list(positions).index(new), Column(codes, list(known)))
-        return Rows(columns, rows.lines)
+        return rows._replace(columns=columns)
 
 
 def to_grid(table: Table) -> Grid:

@@ -76,8 +76,6 @@ SCORE = Role(
     ranked=False,
 )
 TITLE = Role("title", ("paper_title", "item_title", "submission_title"), required=False)
-#: Columns that hold no scores: expertise, and what we write ourselves into plans and assignments.
-NO_SCORES = ("revexp", "affinity", "cost", "joins", "submitted_at", "asked_at")
 
 
 #: Between a file and the role of one of its columns, where the user names columns; and between a file and a part of it.
@@ -227,18 +225,6 @@ def naming(prefix: str | None, role: Role, name: str = "NAME") -> str:
     ('--columns item=NAME', "--columns 'fit.csv:item=#'")
     """
     return f"--columns {shlex.quote(f'{prefix or str()}{role.name}={cut(name)}')}"
-
-
-def say_which_score(name: str, columns: Sequence[str]) -> str:
-    """Return the question which of several columns holds the scores.
-
-    >>> say_which_score("t.csv", ["merit", "style"])[:75]
-    "t.csv: no score column is known; it may be any of 'merit', 'style': say whi"
-    """
-    return (
-        f"{name}: no score column is known; it may be any of {quote_all(columns)}: say which one, for example with "
-        f"{naming('', SCORE, columns[0])}; or that there is none, with --columns {SCORE.name}="
-    )
 
 
 def _by_synonym(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewgraph.errors import InputError
@@ -59,8 +61,15 @@ def open_table(
     if before and not os.path.exists(name) and os.path.exists(before):
         name, part = before, after
     if os.path.isdir(name):
-        return _open_members(open_folder(name), part, wanted)
-    return _open_bytes(name, read_bytes(name), part, wanted)
+        members = open_folder(name)
+        table, digest = _open_members(members, part, wanted), members.sha256
+    else:
+        data = read_bytes(name)
+        table, digest = _open_bytes(name, data, part, wanted), hashlib.sha256(data).hexdigest()
+    found, system = table.provenance, table.source.system if table.source else None
+    file = found.file or name
+    table.provenance = replace(found, file=file, sha256=digest, system=system, header=tuple(table.header))
+    return table
 
 
 def _open_bytes(name: str, data: bytes, part: str, wanted: Wanted) -> Table:
@@ -102,14 +111,22 @@ def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
         if part not in members:
             message = f"{members.name}: there is no file {quote(part)} inside; found {quote_all(members)}"
             raise InputError(message)
-        return _open_bytes(f"{members.name}{PART}{part}", members[part], "", wanted)
+        return _open_inside(members, part, wanted)
     table = extract("folder", members.name, members, wanted)
     if table is not None:
         return table
     if len(members) == 1 and not os.path.isdir(members.name):
-        (inside,) = members
-        return _open_bytes(f"{members.name}{PART}{cut(inside)}", members[inside], "", wanted)
+        return _open_inside(members, next(iter(members)), wanted)
     held = "a folder" if os.path.isdir(members.name) else "an archive"
     message = f"{members.name}: expected a file, found {held} with {quote_all(members) or 'nothing'} in it; "
     message += f"name the one that holds the table, as in {members.name}{PART}NAME"
     raise InputError(message)
+
+
+def _open_inside(members: Members, inside: str, wanted: Wanted) -> Table:
+    """Open one file of an archive or a folder."""
+    table = _open_bytes(f"{members.name}{PART}{cut(inside)}", members[inside], "", wanted)
+    # What lies in an archive inside an archive has a name already.
+    found = table.provenance
+    table.provenance = replace(found, file=found.file or f"{members.name}{PART}{inside}")
+    return table

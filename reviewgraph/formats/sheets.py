@@ -11,6 +11,7 @@ from reviewgraph.formats.problems import quote, quote_all
 from reviewgraph.formats.systems.known import Wanted, recognise
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.workbooks import Sheet
+from reviewgraph.provenance import FileRead, LeftOut
 
 #: Rows in which a header is looked for; some systems write a title above it.
 LOOKED_AT = 10
@@ -39,10 +40,11 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
     """
     titles = [sheet.title for sheet in sheets]
     meant = [sheet for sheet in sheets if sheet.rows and (sheet.title == part if part else sheet.shown)]
-    hidden = [sheet.title for sheet in sheets if sheet.rows and not (part or sheet.shown)]
+    hidden = [sheet for sheet in sheets if sheet.rows and not (part or sheet.shown)]
     if hidden:
         what = "a hidden sheet is" if len(hidden) == 1 else "hidden sheets are"
-        wanted.note(f"{name}: {what} left out: {quote_all(hidden)}; to read one, name it, as in {name}#{hidden[0]}")
+        which = quote_all(sheet.title for sheet in hidden)
+        wanted.note(f"{name}: {what} left out: {which}; to read one, name it, as in {name}#{hidden[0].title}")
     grids = [_grid(name, sheet, wanted) for sheet in meant]
     if not grids:
         what = f"there is no sheet {quote(part)}" if part and part not in titles else "the sheet holds nothing"
@@ -61,7 +63,19 @@ def choose_sheet(name: str, sheets: Sequence[Sheet], part: str, wanted: Wanted) 
         raise InputError(message)
     if len(fitting) > 1:
         wanted.note(f"{name}: {len(fitting)} sheets are read as one table: {quote_all(asked)}")
-    return recognise(_joined(name, fitting), wanted)
+    table = recognise(_joined(name, fitting), wanted)
+    table.provenance = FileRead(sheets=tuple(asked), left_out=_unread(name, hidden, grids, fitting, wanted))
+    return table
+
+
+def _unread(
+    name: str, hidden: Sequence[Sheet], grids: Sequence[Grid], fitting: Sequence[Grid], wanted: Wanted
+) -> tuple[LeftOut, ...]:
+    """Return the rows of sheets that are not read, those that are hidden and those that lack the columns."""
+    unseen = sum(len(_grid(name, sheet, wanted).lines) for sheet in hidden)
+    others = sum(len(grid.lines) for grid in grids if grid not in fitting)
+    those = (LeftOut(unseen, "in hidden sheets"), LeftOut(others, "in sheets without the columns looked for"))
+    return tuple(left for left in those if left.rows)
 
 
 def _grid(name: str, sheet: Sheet, wanted: Wanted) -> Grid:

@@ -281,7 +281,7 @@ class Respelled(Table):
         self.table, self.spellings, self.note = table, spellings, note
         self.roles = {place: role for role, place in places.items()}
         self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
-        self.columns, self.source = table.columns, table.source
+        self.columns, self.source, self.provenance = table.columns, table.source, table.provenance
 
     def place(self, line: int) -> str:
         """Return how a message names a line."""
@@ -291,7 +291,7 @@ class Respelled(Table):
         """Return the columns at these positions."""
         rows = self.table.read(positions, problems, file)
         columns = zip(positions, rows.columns, strict=True)
-        return Rows([self._spelled(one, self.roles.get(place)) for place, one in columns], rows.lines)
+        return rows._replace(columns=[self._spelled(one, self.roles.get(place)) for place, one in columns])
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
         """Return what rows left out say of papers."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from reviewgraph.arrays import IntArray
 from reviewgraph.columns import Unlisted
+from reviewgraph.provenance import FileRead, LeftOut
 
 if TYPE_CHECKING:
     from reviewgraph.formats.problems import Problems
@@ -38,10 +39,11 @@ def recoded(column: Column, values: Sequence[str]) -> Column:
 
 
 class Rows(NamedTuple):
-    """Some columns of a table, and the line (in Parquet the row, from 1) that each row begins on."""
+    """Some columns of a table, the line (in Parquet the row, from 1) that each row begins on, and what was left out."""
 
     columns: list[Column]
     lines: Sequence[int]
+    left_out: Sequence[LeftOut] = ()
 
 
 class Source(NamedTuple):
@@ -101,6 +103,8 @@ class Aside(NamedTuple):
 class Table(Protocol):
     """An open table; where its system is known, ``source`` says it and ``columns`` names columns by role.
 
+    ``provenance`` is the file that it stands in, its rows not counted yet.
+
     A row with fewer cells than the header is malformed, but for systems that leave out empty cells at the end of a row
     or put blanks behind delimiters (``lenient``).
     """
@@ -110,6 +114,7 @@ class Table(Protocol):
     decimal_comma: bool
     columns: Mapping[str, str] = MappingProxyType({})
     source: Source | None = None
+    provenance: FileRead = FileRead()
     lenient: bool = False
 
     def place(self, line: int) -> str:

@@ -246,6 +246,8 @@ class Document:
         Numbers to be seen at once.
     sections
         The rest.
+    files
+        What was read, in a sentence.
     """
 
     title: str
@@ -257,6 +259,7 @@ class Document:
     closing: Sequence[str] = ()
     facts: Sequence[Fact] = ()
     sections: Sequence[Section] = field(default_factory=tuple)
+    files: str = ""
 
     @property
     def acts(self) -> bool:

@@ -14,6 +14,7 @@ from reviewgraph.arrays import CodeArray, IntArray
 from reviewgraph.errors import InputError
 from reviewgraph.kernels.union_find import grow_cover, point_at_roots, union_chunk
 from reviewgraph.levels import LEVELS, level_named
+from reviewgraph.provenance import record_of
 from reviewgraph.results import Result
 from reviewgraph.streams.coding import Labels
 from reviewgraph.streams.table import Stream
@@ -104,6 +105,7 @@ class Connection(Result):
             "level": self.level,
             "undecided": self.undecided,
             "at_least": {"largest_cover": self.least_cover, "degrees_of_freedom": self.least_degrees_of_freedom},
+            **record_of(stream.files),
         }
 
     def to_columns(self) -> dict[str, list[Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +19,7 @@ from reviewgraph.formats.arrow import refused
 from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, columns_of, locate, require_named
 from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.values import say_bad_score
+from reviewgraph.provenance import FileRead
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
@@ -65,6 +68,7 @@ class Source:
             locate(header, ROLES, columns_of(columns, name), name, note)
             for name, header in zip(self.names, headers, strict=True)
         ]
+        self.stamps = list(map(_stamp, self.names))
         self.starts = np.cumsum([0, *(file.metadata.num_rows for file in self.files)]).tolist()
         self.kinds = {role: self._kind(role) for role in LABELS}
         self._expect_numbers()
@@ -79,10 +83,37 @@ class Source:
         """Whether some file has a score column."""
         return any(SCORE.name in places for places in self.places)
 
+    def file_of(self, row: int) -> int:
+        """Return the number of the file that a row, counted from 0 through all files, stands in."""
+        return bisect_right(self.starts, row) - 1
+
     def place(self, row: int) -> str:
         """Return how a message names a row, counted from 0 through all files."""
-        file = bisect_right(self.starts, row) - 1
+        file = self.file_of(row)
         return f"{self.names[file]}: row {row - self.starts[file] + 1}"
+
+    def files_read(self, scored: Sequence[int]) -> tuple[FileRead, ...]:
+        """Return the files as they were read, given how many rows of each have a score.
+
+        Arrow reads pieces of a file in an order of its own, so SHA-256 takes a pass over its bytes.
+
+        Raises
+        ------
+        InputError
+            If a file was written to since it was opened.
+        """
+        found = []
+        for name, file, count in zip(self.names, self.files, scored, strict=True):
+            with refused(name), open(name, "rb") as opened:
+                digest = hashlib.file_digest(opened, "sha256").hexdigest()
+            header = tuple(file.schema_arrow.names)
+            found.append(FileRead(name, (), file.metadata.num_rows, int(count), (), digest, None, header))
+        for name, stamp in zip(self.names, self.stamps, strict=True):
+            if _stamp(name) != stamp:
+                message = f"{name}: expected a file that stays as it is, found it changed while it was read; read it "
+                message += "again once it is complete"
+                raise InputError(message)
+        return tuple(found)
 
     def batches(self, rows: int) -> Iterator[Batch]:
         """Read all files, so many rows at a time.
@@ -120,7 +151,7 @@ class Source:
 
     def _note(self, rows: list[int], what: str, problems: Problems) -> None:
         if rows:  # all of one file
-            file = bisect_right(self.starts, rows[0]) - 1
+            file = self.file_of(rows[0])
             lines = [row - self.starts[file] + 1 for row in rows]
             problems.add_rows(file, lines, lambda n: f"{self.place(rows[n])}: {what}")
 
@@ -154,6 +185,13 @@ class Source:
                     f"{kind}; write the column as numbers, or leave out --stream"
                 )
                 raise InputError(message)
+
+
+def _stamp(name: str) -> tuple[int, int, int]:
+    """Return what changes when a file is written to or replaced."""
+    with refused(name):
+        found = os.stat(name)
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _opened(name: str) -> Any:

@@ -25,6 +25,7 @@ from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
+    from reviewgraph.provenance import FileRead
 
 #: Takes what is being done, and to how many rows.
 Teller: TypeAlias = Callable[[str, int], None]
@@ -68,11 +69,22 @@ class Stream:
         How many are held in memory at once.
     lower_is_better
         The scores came with 1 as the best and were negated on the way in.
+    files
+        What was read.
     """
 
-    def __init__(self, reviewers: Labels, items: Labels, table: Sorted, batch: int, *, lower_is_better: bool) -> None:
+    def __init__(
+        self,
+        reviewers: Labels,
+        items: Labels,
+        table: Sorted,
+        batch: int,
+        *,
+        lower_is_better: bool,
+        files: tuple[FileRead, ...] = (),
+    ) -> None:
         self.reviewers, self.items, self.table, self.batch = reviewers, items, table, batch
-        self.lower_is_better = lower_is_better
+        self.lower_is_better, self.files = lower_is_better, files
         self.reviews_per_item, self.n_scored = np.zeros(len(items), np.int64), 0
         for chunk in self.chunks():
             np.add.at(self.reviews_per_item, chunk.item, 1)
@@ -196,12 +208,14 @@ def stream_reviews(
     with Spill("<u4") as item, Spill("<f8") as score:
         with Spill(ROW) as rows:
             load = np.zeros(len(reviewers), np.int64)
-            n_scored = _spill(source, coders, rows, load, batch, tell, lower_is_better=lower_is_better)
+            scored = _spill(source, coders, rows, load, batch, tell, lower_is_better=lower_is_better)
             coders.clear()
             tell("sorting", 0)
             table = sort_rows(rows, load, batch, duplicates, say, (item, score))
-        stream = Stream(reviewers, items, table, batch, lower_is_better=lower_is_better)
-        if note and (said := say_fulfilled(source.n_rows, n_scored, stream.n_reviews, stream.n_scored)):
+        tell("SHA-256 of", 0)
+        files = source.files_read(scored)
+        stream = Stream(reviewers, items, table, batch, lower_is_better=lower_is_better, files=files)
+        if note and (said := say_fulfilled(source.n_rows, sum(scored), stream.n_reviews, stream.n_scored)):
             note(said)
         yield stream
 
@@ -246,16 +260,16 @@ def _spill(
     tell: Teller,
     *,
     lower_is_better: bool,
-) -> int:
-    """Write all rows as codes, and count them by reviewer; returns how many have a score."""
-    n_scored = 0
+) -> list[int]:
+    """Write all rows as codes, and count them by reviewer; returns how many of each file have a score."""
+    scored = [0] * len(source.files)
     for part in source.batches(max(batch, *(coder.together for coder in coders.values()))):
         spilled: Any = np.empty(part.score.size, ROW)
         for role, coder in coders.items():
             spilled[role] = coder.codes(part.labels[role])
         spilled["score"] = -part.score if lower_is_better else part.score
         np.add.at(load, spilled["reviewer"], 1)
-        n_scored += int(np.count_nonzero(~np.isnan(part.score)))
+        scored[source.file_of(len(rows))] += int(np.count_nonzero(~np.isnan(part.score)))
         rows.append(spilled)
         tell("reading", len(rows))
-    return n_scored
+    return scored

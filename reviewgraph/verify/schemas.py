@@ -25,6 +25,16 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 
 _PAIR = {"reviewer": NAME, "item": NAME}
+_FILES = [
+    {
+        "file": TEXT,
+        "sheets": [TEXT],
+        "rows": WHOLE,
+        "scored?": WHOLE,
+        "left_out": [{"rows": WHOLE, "why": TEXT}],
+        "sha256": TEXT,
+    }
+]
 _MISSING = [{"item": NAME, "missing": WHOLE}]
 _ASSUMED = {"noise": NUMBER, "severity": NUMBER, "stretch": NUMBER, "spread?": NUMBER}
 _RECRUIT = {
@@ -50,6 +60,7 @@ _STRUCTURE = {
 
 CHECK = {
     **_STRUCTURE,
+    "files": _FILES,
     "unlisted?~": {"papers": TEXT, "listed_in": TEXT},
     "expected_error?~": {
         "median?": NUMBER,
@@ -72,6 +83,7 @@ CHECK = {
 }
 
 PLAN = {
+    "files": _FILES,
     "status": TEXT,
     "target?": TEXT,
     "count": WHOLE,
@@ -118,6 +130,7 @@ PLAN = {
 }
 
 ASSIGN = {
+    "files": _FILES,
     "status": TEXT,
     "target": TEXT,
     "reviews": [{**_PAIR, "affinity": NUMBER}],
@@ -196,6 +209,7 @@ ASSIGN = {
 }
 
 CALIBRATE = {
+    "files": _FILES,
     "method": TEXT,
     "status?": TEXT,
     "hypothesis?": TEXT,

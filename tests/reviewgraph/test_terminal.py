@@ -36,11 +36,18 @@ def test_a_number_and_its_sign_and_a_name_and_its_chance_are_not_parted() -> Non
 @pytest.mark.parametrize("width", [40, 80, 200])
 @given(rows=st.lists(st.tuples(st.text(max_size=60), st.text("论文e\u0301a\x1b", max_size=60)), min_size=1, max_size=4))
 def test_tables_fit_and_give_way_in_their_text_only(width: int, rows: list[tuple[str, str]]) -> None:
-    lines = table(["rank", "paper", "title"], [["10", *row] for row in rows], text=[1, 2], width=width)
+    told = [["10", f"{place}{paper}", f"{place}{title}"] for place, (paper, title) in enumerate(rows)]
+    lines = table(["rank", "paper", "title"], told, text=[1, 2], width=width)
     assert len(lines) == 1 + len(rows)
     assert all(columns(line) <= width for line in lines)
     assert all(line.startswith("  10") for line in lines[1:])
     assert not any(HIDDEN.search(line) for line in lines)
+
+
+@given(st.lists(st.text("ab 論", max_size=40).map(str.strip), min_size=1, max_size=8, unique=True))
+def test_cells_that_differ_look_different(cells: list[str]) -> None:
+    _, *lines = table(["paper", "n"], [[cell, "7"] for cell in cells], text=[0], width=12)
+    assert len({line.removesuffix("7").rstrip() for line in lines}) == len(cells)
 
 
 def test_tables_that_fit_are_not_cut() -> None:

@@ -71,7 +71,7 @@ def read_listing(path: Path, **options: Unpack[Options]) -> Listing:
     fields = (PAPER, DEMAND, Field(TITLE, str.strip, "text"))
     table, found = open_side(path, [field.role for field in fields], "papers", options)
     check = partial(expect_papers, path, table, found, ("item",), options)
-    rows = decoded(coded_of(table, found, fields, key=("item",), kind="papers", unique=None, check=check))
+    rows = decoded(coded_of(table, found, fields, options, key=("item",), kind="papers", unique=None, check=check))
     place = list(found).index("item")
     unlisted = table.source.unlisted if table.source else None
     return Listing(_items(path, rows), table.aside(place, place, None), unlisted and unlisted._replace(file=table.name))

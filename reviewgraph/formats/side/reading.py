@@ -21,7 +21,8 @@ from reviewgraph.formats.values import BLANK, missing_labels
 if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
     from reviewgraph.formats.headers import Role
-    from reviewgraph.formats.tables import Column, Path, Table
+    from reviewgraph.formats.tables import Column, Path, Rows, Table
+    from reviewgraph.provenance import FileRead
 
 Note = Callable[[str], object]
 
@@ -38,8 +39,8 @@ class Options(TypedDict, total=False):
         Names of columns by role, or by ``file:role``, as ``--columns`` takes them.
     note
         Told what a person should know; by default nothing is said.
-    opened
-        Called with the table when it is open; its ``source`` says what it was taken for.
+    read
+        Called with the file once it is read.
     merge
         What becomes of labels that are alike, as :class:`~reviewgraph.formats.spellings.Spellings` takes it, or how
         they were spelled in files read before; by default there were none.
@@ -47,7 +48,7 @@ class Options(TypedDict, total=False):
 
     columns: Mapping[str, str]
     note: Note | None
-    opened: Callable[[Table], object]
+    read: Callable[[FileRead], object]
     merge: Merge
 
 
@@ -110,13 +111,14 @@ def read_coded(
     """Return the columns of :func:`read_columns` as codes of distinct values."""
     table, found = open_side(path, [field.role for field in fields], kind, options)
     check = functools.partial(expect_papers, path, table, found, key, options)
-    return coded_of(table, found, fields, key=key, kind=kind, unique=unique, check=check)
+    return coded_of(table, found, fields, options, key=key, kind=kind, unique=unique, check=check)
 
 
 def coded_of(
     table: Table,
     found: Mapping[str, int],
     fields: Sequence[Field],
+    options: Options,
     *,
     key: Sequence[str],
     kind: str | None,
@@ -133,7 +135,7 @@ def coded_of(
         If rows are malformed; up to ten are named.
     """
     problems = Problems()
-    rows = table.read(list(found.values()), problems)
+    rows = read_rows(table, list(found.values()), problems, options)
     columns = dict(zip(found, rows.columns, strict=True))
     present = [field for field in fields if field.role.name in columns]
     values = {
@@ -150,6 +152,14 @@ def coded_of(
     }
 
 
+def read_rows(table: Table, positions: Sequence[int], problems: Problems, options: Options) -> Rows:
+    """Return the columns of a table at these positions, and tell what was read of its file."""
+    rows = table.read(positions, problems)
+    if read := options.get("read"):
+        read(table.provenance.with_rows(len(rows.lines), rows.left_out))
+    return rows
+
+
 def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Options) -> tuple[Table, dict[str, int]]:
     """Open a side file; returns it, and the positions of the columns that it has of these roles.
 
@@ -161,8 +171,6 @@ def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Opti
     say = options.get("note") or _say_nothing
     given = columns_of(options.get("columns") or {}, path)
     table = open_table(path, roles, given, say, kind=kind)
-    if opened := options.get("opened"):
-        opened(table)
     for role in roles:
         _expect_named(table, role, given, own=f"{path}{FILE}{role.name}" in options.get("columns", {}))
     found = locate(table.header, roles, {**table.columns, **given}, table.name, say, prefix=f"{path}{FILE}")

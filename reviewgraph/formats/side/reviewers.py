@@ -29,6 +29,7 @@ from reviewgraph.formats.side.reading import (
     distinct_rows,
     expect_rows,
     open_side,
+    read_rows,
 )
 from reviewgraph.formats.values import BLANK, parse_flag
 
@@ -66,7 +67,7 @@ def read_reviewers(path: Path, **options: Unpack[Options]) -> dict[str, Reviewer
         none.
     """
     table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
-    return _reviewers(path, table, places)
+    return _reviewers(path, table, places, options)
 
 
 def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
@@ -78,11 +79,11 @@ def read_roster(path: Path, **options: Unpack[Options]) -> Roster:
         As :func:`read_reviewers` and :func:`read_attributes`.
     """
     table, places = open_side(path, [field.role for field in _FIELDS], "reviewers", options)
-    return Roster(_reviewers(path, table, places), _attributes(path, table, places[REVIEWER.name]))
+    return Roster(_reviewers(path, table, places, options), _attributes(path, table, places[REVIEWER.name], options))
 
 
-def _reviewers(path: Path, table: Table, places: Mapping[str, int]) -> dict[str, Reviewer]:
-    rows = decoded(coded_of(table, places, _FIELDS, key=("reviewer",), kind="reviewers"))
+def _reviewers(path: Path, table: Table, places: Mapping[str, int], options: Options) -> dict[str, Reviewer]:
+    rows = decoded(coded_of(table, places, _FIELDS, options, key=("reviewer",), kind="reviewers"))
     expect_rows(path, rows["reviewer"], "reviewer")
     found = {
         label: Reviewer(load, least, institution or "", bool(senior))
@@ -108,12 +109,12 @@ def read_attributes(path: Path, **options: Unpack[Options]) -> dict[str, dict[st
         As :func:`read_columns`; also if a reviewer stands twice, or there is none.
     """
     table, places = open_side(path, [REVIEWER], "reviewers", options)
-    return _attributes(path, table, places[REVIEWER.name])
+    return _attributes(path, table, places[REVIEWER.name], options)
 
 
-def _attributes(path: Path, table: Table, place: int) -> dict[str, dict[str, Any]]:
+def _attributes(path: Path, table: Table, place: int, options: Options) -> dict[str, dict[str, Any]]:
     problems = Problems()
-    rows = table.read(range(len(table.header)), problems)
+    rows = read_rows(table, range(len(table.header)), problems, options)
     # A recognised export has rows for what it is about; in a table of one's own a second row is a slip.
     kept = distinct_rows(table, rows.lines, [rows.columns[place]], not table.source, problems)
     problems.raise_any()

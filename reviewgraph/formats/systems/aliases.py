@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reviewgraph.errors import InputError
 from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.tables import Column, recoded
+from reviewgraph.provenance import FileRead
 from reviewgraph.words import counted, listed
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def is_alias(label: str) -> bool:
     return bool(_OF_PAPER.fullmatch(label.strip()))
 
 
-def read_names(tables: Sequence[Table]) -> tuple[list[Table], dict[str, str]]:
-    """Return the tables that are no lists of names, and person by alias from those that are.
+def read_names(tables: Sequence[Table]) -> tuple[list[Table], dict[str, str], list[FileRead]]:
+    """Return the tables that are no lists of names, person by alias from those that are, and these as they were read.
 
     Raises
     ------
@@ -44,18 +45,20 @@ def read_names(tables: Sequence[Table]) -> tuple[list[Table], dict[str, str]]:
         If an alias has two people behind it.
     """
     names: dict[str, str] = {}
+    files: list[FileRead] = []
     for table in tables:
         if table.source and table.source.kind == "names":
             problems = Problems()
             rows = table.read([table.header.index(ALIAS), table.header.index(MEMBER)], problems)
             problems.raise_any()
+            files.append(table.provenance.with_rows(len(rows.lines), rows.left_out))
             alias, member = (map(column.values.__getitem__, column.codes.tolist()) for column in rows.columns)
             for one, person in zip(alias, member, strict=True):
                 if names.setdefault(one, person) != person:
                     message = f"{table.name}: expected one person behind {quote(one)}, found {quote(names[one])} and "
                     message += f"{quote(person)}; remove one"
                     raise InputError(message)
-    return [table for table in tables if not (table.source and table.source.kind == "names")], names
+    return [table for table in tables if not (table.source and table.source.kind == "names")], names, files
 
 
 def resolved(column: Column, names: Mapping[str, str]) -> Column:

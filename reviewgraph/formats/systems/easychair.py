@@ -15,6 +15,7 @@ from reviewgraph.formats.problems import quote, quote_all
 from reviewgraph.formats.systems.export import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.values import parse_whole
+from reviewgraph.provenance import LeftOut
 from reviewgraph.words import counted
 
 NAME = "easychair"
@@ -143,6 +144,7 @@ def _last_versions(grid: Grid) -> Grid:
     found = grid.with_lines(kept)
     if len(kept) < len(grid.lines):
         found.notes.append(f"{counted(len(grid.lines) - len(kept), 'earlier version')} of reviews left out")
+        found.left_out.append(LeftOut(len(grid.lines) - len(kept), "of earlier versions of reviews"))
     return found
 
 
@@ -193,7 +195,9 @@ def _without(grid: Grid, column: str, out: set[str]) -> Grid:
     found = grid.with_lines(kept)
     if len(kept) < len(grid.lines):
         count = counted(len(grid.lines) - len(kept), "row")
-        found.notes.append(f"{count} left out, of submissions that are deleted, withdrawn or rejected without review")
+        why = "of submissions that are deleted, withdrawn or rejected without review"
+        found.notes.append(f"{count} left out, {why}")
+        found.left_out.append(LeftOut(len(grid.lines) - len(kept), why))
     return found
 
 

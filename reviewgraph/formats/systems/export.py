@@ -14,6 +14,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import named, normalise
 from reviewgraph.formats.problems import cut, quote, quote_all
 from reviewgraph.formats.tables import Aside, Column, Rows, Source, Table
+from reviewgraph.provenance import LeftOut
 from reviewgraph.words import counted, shortened
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from reviewgraph.formats.problems import Problems
 
 Note = Callable[[str], object]
+
+#: Why rows are left out, whichever file says so of their papers or of them.
+OUT = "of papers that are withdrawn, rejected without review or not submitted"
+META = "of meta reviews"
 
 #: What a file can serve for, and the further kinds that do as well; ``names`` tells who stands behind an alias.
 ACCEPTED = {
@@ -32,6 +37,15 @@ ACCEPTED = {
     "bids": ("bids",),
     "affinities": ("affinities",),
     "authors": ("authors",),
+}
+
+
+#: Why rows are left out, by what they mean, where nothing else is said of them; the braces are what a file serves for.
+_WHY = {
+    "listed": "with no {}",
+    "out": OUT,
+    "unseen": "of papers that whoever downloaded the file may not see",
+    "meta": META,
 }
 
 
@@ -236,7 +250,7 @@ class Recognised(Table):
         self.note("; ".join(filter(None, (f"{self.name}: read as {self.export.what}", *self.found, self.export.say))))
         for more in getattr(self.table, "notes", ()):
             self.note(f"{self.name}: {more}")
-        return Rows(rows.columns[: len(positions)], rows.lines)
+        return rows._replace(columns=rows.columns[: len(positions)])
 
     def aside(self, reviewer: int, item: int, title: int | None) -> Aside:
         """Return what rows left out say of papers, given the places of the columns among those that were read."""
@@ -259,13 +273,14 @@ class Recognised(Table):
         other = ~_passing(rule, judged)
         if not other.any():
             return rows
+        left = LeftOut(int(other.sum()), f"whose {rule.why}" if rule.why else _WHY[rule.means].format(self.use.kind))
         if rule.why:
-            left = sorted({judged.values[code] for code in np.unique(judged.codes[other])})
-            count = counted(int(other.sum()), "row")
-            self.note(f"{self.name}: {count} left out, whose {rule.why} ({quote_all(left)})")
+            cells = sorted({judged.values[code] for code in np.unique(judged.codes[other])})
+            self.note(f"{self.name}: {counted(left.rows, 'row')} left out, {left.why} ({quote_all(cells)})")
         self.left.append((rule.means, [of_rows(column, np.flatnonzero(other)) for column in columns]))
         kept = np.flatnonzero(~other)
-        return Rows([of_rows(column, kept) for column in columns], [rows.lines[row] for row in kept.tolist()])
+        lines = [rows.lines[row] for row in kept.tolist()]
+        return Rows([of_rows(column, kept) for column in columns], lines, [*rows.left_out, left])
 
 
 def _passing(rule: Rule, column: Column) -> BoolArray:

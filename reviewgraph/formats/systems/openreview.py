@@ -12,9 +12,10 @@ from reviewgraph.formats.grids import Grid, Line, from_records
 from reviewgraph.formats.headers import SCORE, normalise
 from reviewgraph.formats.problems import quote_all
 from reviewgraph.formats.systems.aliases import ALIAS, MEMBER, is_alias
-from reviewgraph.formats.systems.export import Export, Rule, System, Use
+from reviewgraph.formats.systems.export import META, Export, Rule, System, Use
 from reviewgraph.formats.trees import objects
 from reviewgraph.formats.values import parse_number
+from reviewgraph.provenance import LeftOut
 from reviewgraph.words import counted
 
 NAME = "openreview"
@@ -134,6 +135,7 @@ def _reviews(name: str, content: Any) -> Grid | None:
     metas = {_name(note.get("id")) or number for number, note in enumerate(notes) if _is_meta_review(note)}
     if metas:
         found.notes.append(f"{counted(len(metas), 'meta review')} left out")
+        found.left_out.append(LeftOut(len(metas), META))
     return found
 
 

@@ -15,7 +15,18 @@ from reviewgraph.cli.verify import verify
 from tests.pages import offered
 
 KEYS = {"item", "quality", "average", "rank", "standard_error", "group"}
-METHOD_KEYS = {"method", "status", "hypothesis", "objective", "unique", "units", "items", "selected", "set_aside"}
+METHOD_KEYS = {
+    "files",
+    "method",
+    "status",
+    "hypothesis",
+    "objective",
+    "unique",
+    "units",
+    "items",
+    "selected",
+    "set_aside",
+}
 PANEL = [
     (who, f"p{i}", round(a * q + b, 3))
     for who, a, b in (("ann", 1, 0), ("bob", 2, 1), ("cleo", 0.5, 3))

@@ -101,6 +101,8 @@ def test_page_for_people(folder: Path) -> None:
         "  Not without this reviewer: bob",
         "  Not without any one of 3 reviews: bob on p1, bob on p2, bob on p3",
         "",
+        "Read r.csv: 5 rows.",
+        "",
         "Next: reviewgraph calibrate r.csv",
     ]
 

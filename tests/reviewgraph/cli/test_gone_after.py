@@ -123,3 +123,10 @@ def test_a_column_of_dates_may_have_any_name() -> None:
     Path("reviews.csv").write_text("reviewer,paper,score,came\nann,1,2,2026-02-01\nann,2,,\nbob,1,3,2026-02-03\n")
     words = ("reviews.csv", "--columns", "submitted_at=came", "--gone-after", "2026-03-01")
     assert counts(*words) == (2, 2)
+
+
+def test_an_answer_without_people_who_are_late_is_verified() -> None:
+    words = ("reviews.csv", "--gone-after", "2026-03-01")
+    Path("answer.json").write_text(run("check", *words, "--json").stdout)
+    assert run("verify", "answer.json", *words).exit_code == 0
+    assert run("verify", "answer.json", "reviews.csv").exit_code == 1

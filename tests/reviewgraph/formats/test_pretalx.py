@@ -30,8 +30,8 @@ def test_a_table_of_proposals_of_somebody_else_is_a_table(write):
     taken = []
     head = ["Proposal ID", "Reviewer email", "Score"]
     other = write(as_csv(head, [["12", "ann@x.org", 3], ["13", "ann@x.org", 4]]), "grants.csv")
-    read = read_reviews(other, opened=taken.append)
-    assert taken[0].source is None
+    read = read_reviews(other, read=taken.append)
+    assert taken[0].system is None
     assert pairs_of(read) == {("ann@x.org", "12"): 3, ("ann@x.org", "13"): 4}
 
 

@@ -326,8 +326,8 @@ def test_what_a_file_is_taken_for_is_said_in_one_line(write):
 def test_the_system_of_a_table_is_known_and_can_be_named(write, system):
     for export in EVERY:
         taken = []
-        read_reviews(write(export.data, export.name), **export.options, opened=taken.append)
-        if taken[0].source and taken[0].source.system == system.name:
+        read_reviews(write(export.data, export.name), **export.options, read=taken.append)
+        if taken[0].system == system.name:
             break
     options = {**export.options, "format": system.name}
     assert found(read_reviews(export.name, **options)) == export.reviews

@@ -57,7 +57,7 @@ def test_a_verdict_and_its_reasons() -> None:
 def test_json_has_the_keys_of_the_contract() -> None:
     asked("check", "reviews.csv")
     told = json.loads(verified("answer.json", "reviews.csv", "--json").stdout)
-    assert list(told) == ["outcome", "holds", "wrong", "checked", "trusted", "undecided"]
+    assert list(told) == ["outcome", "holds", "wrong", "checked", "trusted", "undecided", "files"]
     assert (told["outcome"], told["holds"], told["wrong"], told["undecided"]) == ("holds", True, [], [])
 
 
