@@ -80,10 +80,12 @@ class Spellings:
     ) -> None:
         if isinstance(merge, Spellings):
             merge = merge.merge
-        if not (merge is None or isinstance(merge, Mapping) or merge in ("all", "none")):
+        named: Mapping[Any, Any] = merge if isinstance(merge, Mapping) else {}
+        labels = all(one.__hash__ is not None and not is_null(one) for one in named.values())
+        words = isinstance(merge, str) and merge in ("all", "none")
+        if not (merge is None or words or (isinstance(merge, Mapping) and labels)):
             message = f'merge: expected "all", "none" or a mapping {{label: as}}, found {shortened(repr(merge))}'
             raise InputError(message)
-        named: Mapping[Any, Any] = merge if isinstance(merge, Mapping) else {}
         chain = next((one for one in named.values() if named.get(one, one) != one), None)
         if chain is not None:
             message = f"merge: labels become {quote(chain)}, which becomes {quote(named[chain])}; say the last for all"
