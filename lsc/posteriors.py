@@ -19,6 +19,7 @@ from lsc.inference.beliefs import Posterior, Status
 from lsc.inference.contradicting import Misfit, misfit_of
 from lsc.inference.inferring import infer
 from lsc.inference.joint import Difference, difference, draws
+from lsc.inference.model import GAMMA, LOG_OWN, LOG_S_R, LOGIT_W, NAMES
 from lsc.inference.validation import Gain, held_out_gain
 from lsc.references import known_values
 from reviewgraph.arguments import as_numbers, checked
@@ -170,7 +171,7 @@ class PosteriorEstimate(Estimate):
         return found if self.beliefs.item.size >= LEAST_SCORES else np.full(found.size, np.nan)
 
     def to_dict(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Return the keys of every estimate, gain, intervals, and with a selection its lists and the chances."""
+        """Return the keys of every estimate, gain, intervals, model, and with a selection its lists and the chances."""
         found = super().to_dict()
         found["items"] = [{name: row[name] for name in row if name not in _FLAT} for row in found["items"]]
         intervals = np.sort(self.reviews.printed(self.interval()), axis=1).tolist()
@@ -179,7 +180,7 @@ class PosteriorEstimate(Estimate):
             row |= {"interval": interval if np.isfinite(interval[0]) else None, "probability": chance}
         gain = self.gain if self.beliefs.signal else None
         told = None if gain is None or np.isnan(gain.relative) else gain._asdict()
-        found |= {"status": self.status.value, "gain": told, "reviewers": self._reviewers()}
+        found |= {"status": self.status.value, "gain": told, "reviewers": self._reviewers(), "model": self._model()}
         return found if selection is None else {**found, **selection.to_dict()}
 
     def to_columns(self, selection: Selection | None = None) -> dict[str, list[Any]]:
@@ -345,6 +346,32 @@ class PosteriorEstimate(Estimate):
             misfit = dict(zip(names, values, strict=True))
             found.append({"reviewer": label, "scores": load, "misfit": None if values[0] is None else misfit})
         return found
+
+    def _model(self) -> dict[str, Any]:
+        """Return the state in which the inference ended: whoever has it and the scores can see that nothing moves."""
+        beliefs, reviews = self.beliefs, self.reviews
+        messages, nodes, theta, extent = beliefs.fitted
+        heard = np.flatnonzero(beliefs.precision > 0)
+        who, what = beliefs.reviewer[heard].tolist(), beliefs.item[heard].tolist()
+        # Of nodes and messages those that the model has: own noise, fresh papers, likeness.
+        rows = np.arange(8).reshape(2, 2, 2)[: 1 + extent.orders, : 1 + extent.own].ravel()
+        left_out = {GAMMA: self.weight is None, LOG_OWN: not extent.own}
+        left_out |= dict.fromkeys((LOGIT_W, LOG_S_R), not extent.orders)
+        told = messages[: 4 if extent.kappa else 2, heard].T.tolist()
+        return {
+            "evidence": beliefs.evidence,
+            "null_evidence": beliefs.null_evidence,
+            "hyperparameters": {NAMES[p]: float(theta[p]) for p in range(theta.size) if not left_out.get(p)},
+            "kappa": extent.kappa,
+            "half_log_determinant": extent.half_log_determinant,
+            "reviewers": [
+                {"reviewer": reviews.reviewers[j], "nodes": nodes[rows, j].tolist()} for j in dict.fromkeys(who)
+            ],
+            "reviews": [
+                {"reviewer": reviews.reviewers[j], "item": reviews.items[i], "messages": said}
+                for j, i, said in zip(who, what, told, strict=True)
+            ],
+        }
 
     def _code(self, label: Label, argument: str) -> int:
         code = self.reviews.item_code.get(label)

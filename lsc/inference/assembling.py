@@ -9,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from lsc.inference.averages import Averages
-from lsc.inference.beliefs import Beliefs, Hyperparameter, Posterior, Quantity, Reviewers, Status
+from lsc.inference.beliefs import Beliefs, Fitted, Hyperparameter, Posterior, Quantity, Reviewers, Status
 from lsc.inference.bending import bend_variance
 from lsc.inference.climbing import Climb
 from lsc.inference.describing import for_people, people, typical
 from lsc.inference.model import LOG_OMEGA, LOG_OWN, LOG_S_R, LOG_TAU_LEFT, LOG_TAU_RIGHT, LOGIT_W, MU, NAMES, NU, Extent
 from lsc.inference.preparing import Scores, Unit
 from lsc.inference.references import NONE, References
-from lsc.inference.states import Messages, Problem, spoken
+from lsc.inference.states import Messages, Problem, State, spoken
+from lsc.inference.sweeps import sweep
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -41,10 +42,10 @@ def from_messages(
     references: References = NONE,
 ) -> Posterior:
     """Sum messages up, each review's in the order of the input."""
-    [(_, told)] = spoken(scores.problem, found.state)
-    said = Messages(*(value[scores.slot] for value in told))
-    sums = summed(1.0 - found.state.extent.kappa, scores.problem, _per_item(said, scores.problem, item), references)
-    return with_parts(by_messages(scores.problem, scores.unit, averages, found, sums), reviewer, item, said, references)
+    said, problem = _said(scores, found.state), references.heard_in(scores.problem)
+    sums = summed(1.0 - found.state.extent.kappa, problem, _per_item(said, problem, item), references)
+    beliefs = by_messages(problem, scores.unit, averages, found, sums)
+    return with_parts(beliefs, reviewer, item, said, fitted_of(found.state, said), references)
 
 
 def from_averages(
@@ -60,12 +61,27 @@ def from_averages(
     shift = averages.slope / averages.noise * (scores.standard - averages.mean)
     said = Messages(precision, shift, np.zeros(item.size), np.zeros(item.size))
     sums = summed(1.0, scores.problem, _per_item(said, scores.problem, item), references)
-    return with_parts(by_averages(scores.problem, scores.unit, averages, found, sums), reviewer, item, said, references)
+    beliefs = by_averages(scores.problem, scores.unit, averages, found, sums)
+    fitted = fitted_of(found.state, _said(scores, found.state))
+    return with_parts(beliefs, reviewer, item, said, fitted, references)
+
+
+def _said(scores: Scores, state: State) -> Messages:
+    """Messages of the reviews, shapes (E,), in the order of the input."""
+    [(_, told)] = spoken(scores.problem, state)
+    return Messages(*(value[scores.slot] for value in told))
+
+
+def fitted_of(state: State, said: Messages) -> Fitted:
+    """Return the state in which the inference ended, messages in the order of the input."""
+    return Fitted(np.array(said), np.concatenate([state.nodes, state.fresh]), state.theta, state.extent)
 
 
 def by_messages(problem: Problem, unit: Unit, averages: Averages, found: Climb, sums: Sums) -> Beliefs:
     """Return what is believed where reviewers differ."""
     state, who = found.state, people(problem, found.state)
+    # What the last sweep left is of the messages before it.
+    orders = sweep(problem, state, learn=False).state.orders if state.extent.orders else state.orders
     offset, slope = typical(who, problem.load)
     noise = np.exp(who.log_noise)
     return Beliefs(
@@ -78,7 +94,7 @@ def by_messages(problem: Problem, unit: Unit, averages: Averages, found: Climb, 
         offset=who.offset,
         noise_variance=noise,
         slope_variance=who.slope_variance,
-        reviewers=for_people(who, offset, slope, unit.spread, np.where(np.isnan(noise), np.nan, state.orders)),
+        reviewers=for_people(who, offset, slope, unit.spread, np.where(np.isnan(noise), np.nan, orders)),
         hyperparameters=_hyperparameters(found),
         theta=state.theta,
         extent=state.extent,
@@ -138,7 +154,12 @@ def _per_item(said: Messages, problem: Problem, item: IntArray) -> tuple[FloatAr
 
 
 def with_parts(
-    beliefs: Beliefs, reviewer: IntArray, item: IntArray, said: Messages, references: References = NONE
+    beliefs: Beliefs,
+    reviewer: IntArray,
+    item: IntArray,
+    said: Messages,
+    fitted: Fitted,
+    references: References = NONE,
 ) -> Posterior:
     """Put the parts beside the beliefs, shapes (E,)."""
     return Posterior(
@@ -150,6 +171,7 @@ def with_parts(
         reference_value=references.value,
         reference_precision=references.precision,
         reference_shift=references.shift,
+        fitted=fitted,
     )
 
 
@@ -157,8 +179,8 @@ def with_unheard(found: Posterior, reviewer: IntArray, item: IntArray, heard: Bo
     """Put back the reviews of those who were not heard; they say nothing."""
 
     def back(value: FloatArray) -> FloatArray:
-        full = np.zeros(heard.size)
-        full[heard] = value
+        full = np.zeros((*value.shape[:-1], heard.size))
+        full[..., heard] = value
         return full
 
     return replace(
@@ -169,6 +191,7 @@ def with_unheard(found: Posterior, reviewer: IntArray, item: IntArray, heard: Bo
         shift=back(found.shift),
         likeness_precision=back(found.likeness_precision),
         likeness_shift=back(found.likeness_shift),
+        fitted=found.fitted._replace(messages=back(found.fitted.messages)),
     )
 
 
@@ -193,6 +216,7 @@ def without_scores(n_reviewers: int, n_items: int) -> Posterior:
         reference_value=NOBODY,
         reference_precision=NOBODY,
         reference_shift=NOBODY,
+        fitted=Fitted(np.empty((4, 0)), np.full((8, n_reviewers), np.nan), NOBODY, Extent()),
         prior=1.0,
         kappa=0.0,
         slope=nobody,

@@ -69,6 +69,28 @@ class Hyperparameter(NamedTuple):
     standard_error: float = np.nan
 
 
+class Fitted(NamedTuple):
+    """Where the inference ended, so that whoever did not run it can see that nothing moves.
+
+    Without signal it is the state of the model that did not explain the scores better than averages.
+
+    Parameters
+    ----------
+    messages
+        Shape (4, E): precision and shift of each review, and those of likeness.
+    nodes
+        Shape (8, M): mean and standard deviation of each reviewer's log slope and of the log of their own noise, and
+        the same given fresh papers.
+    theta, extent
+        Hyperparameters, shape (P,), and what of the model was tried last.
+    """
+
+    messages: FloatArray
+    nodes: FloatArray
+    theta: FloatArray
+    extent: Extent
+
+
 @dataclass(frozen=True, eq=False)
 class Beliefs:
     """What is believed of items, of reviewers, and of all of them.
@@ -176,6 +198,8 @@ class Posterior(Beliefs):
         reviewers; 0 throughout where ``kappa`` is 0.
     reference_item, reference_value, reference_precision, reference_shift
         Shape (R,): the same for references, and their values as given.
+    fitted
+        Where the inference ended, before any reference was heard.
     """
 
     reviewer: IntArray
@@ -188,3 +212,4 @@ class Posterior(Beliefs):
     reference_value: FloatArray
     reference_precision: FloatArray
     reference_shift: FloatArray
+    fitted: Fitted

@@ -55,7 +55,9 @@ def _describe(problem: Problem, state: State, given: Inputs, found: People) -> N
     offsets = offsets_given(block, cavity, at, variance, np.exp(2 * state.theta[LOG_OMEGA]))
     share = np.exp(offsets.log_weight - offsets.log_weight.max(axis=0))
     share /= share.sum(axis=0)
-    who, level = block.reviewer, np.log(at.noise * factor.mean(axis=0) + problem.rounding)
+    # Empty slots have no weight to be averaged.
+    typical_factor = (factor * block.used).sum(axis=0) / block.load
+    who, level = block.reviewer, np.log(at.noise * typical_factor + problem.rounding)
     found.slope[who], found.slope_variance[who] = _moments(share, at.slope)
     found.log_slope[who], found.log_slope_sd[who] = _moments(share, at.log_slope, sd=True)
     found.log_noise[who], found.log_noise_sd[who] = _moments(share, level, sd=True)

@@ -120,4 +120,4 @@ def _infer(
     read = read_references(alone.mean, alone.variance, reference_item, reference_value, alone.location, alone.scale)
     if signal:
         found = settled_with(scores.problem, found, read)
-    return assemble(rows.reviewer, rows.item, scores, averages, found, read)
+    return replace(assemble(rows.reviewer, rows.item, scores, averages, found, read), fitted=alone.fitted)

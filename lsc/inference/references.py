@@ -10,10 +10,12 @@ the variance ``beta^2 Var x + s^2``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from lsc.inference.states import Problem
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -44,6 +46,11 @@ class References(NamedTuple):
         """Return sums of precisions and shifts over items, shapes (N,)."""
         precision = np.bincount(self.item, self.precision, n_items)
         return np.asarray(precision), np.asarray(np.bincount(self.item, self.shift, n_items))
+
+    def heard_in(self, problem: Problem) -> Problem:
+        """Return a problem in which they are heard."""
+        precision, shift = self.per_item(problem.n_items)
+        return replace(problem, reference_precision=precision, reference_shift=shift)
 
 
 NONE = References(np.empty(0, np.int64), *np.empty((3, 0)))

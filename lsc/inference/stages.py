@@ -67,11 +67,10 @@ def _chosen(problem: Problem, rng: np.random.Generator, tell: Callable[[str], No
 
 def settled_with(problem: Problem, found: Climb, references: References) -> Climb:
     """Let messages answer to references, hyperparameters as they are."""
-    said, drawn = references.per_item(problem.n_items)
-    told = replace(problem, reference_precision=said, reference_shift=drawn)
-    settled = climb(told, found.state, np.zeros(SIZE, bool))
-    # The evidence and what is known of hyperparameters are those of the scores.
-    return replace(settled, evidence=found.evidence, information=found.information)
+    settled = climb(references.heard_in(problem), found.state, np.zeros(SIZE, bool))
+    # The evidence and what is known of hyperparameters are those of the scores; both climbs have to have settled.
+    converged = found.converged and settled.converged
+    return replace(settled, evidence=found.evidence, information=found.information, converged=converged)
 
 
 def _with_likeness(problem: Problem, plain: Climb, free: BoolArray, rng: np.random.Generator) -> Climb:

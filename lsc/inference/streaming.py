@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.inference.assembling import by_averages, by_messages, summed, with_parts
+from lsc.inference.assembling import by_averages, by_messages, fitted_of, summed, with_parts
 from lsc.inference.averages import Averages, best_averages
 from lsc.inference.beliefs import Beliefs
 from lsc.inference.checking import expect_one_unit
@@ -130,7 +130,9 @@ def _from_messages(problem: Problem, unit: Unit, averages: Averages, found: Clim
     beliefs = by_messages(problem, unit, averages, found, sums)
     if problem.n_reviews > UP_TO:
         return beliefs
-    return replace(beliefs, loops=loop_factors(with_parts(beliefs, *_gathered(problem, found))))
+    who, what, messages = _gathered(problem, found)
+    alone = with_parts(beliefs, who, what, messages, fitted_of(found.state, messages))
+    return replace(beliefs, loops=loop_factors(alone))
 
 
 def _gathered(problem: Problem, found: Climb) -> tuple[IntArray, IntArray, Messages]:

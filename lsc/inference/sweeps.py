@@ -96,9 +96,10 @@ def sweep(
                 if not is_nothing(total):
                     np.add.at(total, part.layout.item, value)
     new.nodes[:] = state.nodes + (new.nodes - state.nodes) / (1 + rested)
-    # log Z = sum of factors, of Psi(cavity) - Psi(q) over their messages, and of Psi(q) over items.
+    # log Z = sum of factors, of Psi(cavity) - Psi(q) over their messages, and of Psi(q) over items with a score: of the
+    # others the prior, whose determinant is that of these alone, says nothing.
     messages = 2.0 if state.extent.kappa else 1.0
-    between = float(potential.sum() - messages * (problem.count @ potential[:-1]))
+    between = float((problem.known - messages * problem.count) @ potential[:-1])
     return Sweep(new, evidence + between, gradient, mean, variance)
 
 

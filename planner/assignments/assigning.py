@@ -172,8 +172,8 @@ def assign(
         Beta in the gain ``a (x - beta x^2)`` of a pair assigned with probability x, from 0 to 0.5: with more of it draws
         spread over more pairs. 0 by default; above 0 the assignment is drawn.
     draws
-        Draws over which ``randomised.measured`` is measured, 100 by default; 0 measures nothing. Probabilities that
-        mending exceeds are found on as many, from 20 to 100.
+        Where a level is asked for, or rules that no flow says, the assignments of which one is drawn, each as likely as
+        any other; 100 by default. Probabilities are whole shares of them, so caps are rounded down to such.
     seed
         Breaks ties between equal affinities: the same seed gives the same assignment. Where the assignment is drawn
         another seed is another draw from the same probabilities.

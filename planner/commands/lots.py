@@ -35,11 +35,11 @@ OPTIONS = (
     ),
     click.option(
         "--draws",
-        type=click.IntRange(0),
+        type=click.IntRange(1),
         default=DRAWS,
         show_default=True,
         metavar="N",
-        help="Draws over which it is measured what draws do; 0 measures nothing.",
+        help="Assignments at the level of which one is drawn; caps are rounded down to multiples of 1/N.",
     ),
     click.option(
         "--probabilities",

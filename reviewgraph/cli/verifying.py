@@ -282,7 +282,6 @@ def _calibrate(made: click.Context, answer: Answer) -> Findings:
     said = answer.found.get("hypothesis")
     usual = params["hypothesis"] or (said if said in CLASSES and not params["by_reviewer"] else "linear")
     others = read_side(side.read_hypotheses, params["by_reviewer"]) if params["by_reviewer"] else {}
-    known = read_side(side.read_references, params["references"]) if params["references"] else {}
     wanted = Wanted(
         params["method"] or (LSC if of_lsc else POSTERIOR),
         bool(params["method"]) or of_lsc,
@@ -292,9 +291,19 @@ def _calibrate(made: click.Context, answer: Answer) -> Findings:
         dict.fromkeys(table.reviewers, usual) | {str(who): kind for who, kind in others.items()},
         10.0 if params["max_slope"] is None else params["max_slope"],
         params["ties"] != "free",
-        {str(item): value for item, value in known.items()},
+        _known(params["references"]),
+        _known(params["on_scale_of"]),
+        numbers_in(read_side(side.read_weights, params["weights"])) if params["weights"] else None,
+        (params["seed"] or 0) if params["lottery"] else None,
+        tuple(dict.fromkeys(params["explain"])),
     )
     return verify_calibration(answer, table, wanted)
+
+
+def _known(path: str | None) -> dict[str, float]:
+    """Read papers of known quality."""
+    found = read_side(side.read_references, path) if path else {}
+    return {str(item): value for item, value in found.items()}
 
 
 PLAN = {
@@ -327,7 +336,7 @@ MARKET = {
 }
 AIM = {"target", "survive", "floor", "floor_best", "conditioning", "fair"}
 CALIBRATE = {"method", "hypothesis", "by_reviewer", "max_slope", "ties", "references", "weights"}
-CHOOSE = {"select", "error_rate", "by_group_average"}
+CHOOSE = {"select", "error_rate", "by_group_average", "on_scale_of", "lottery", "seed", "explain"}
 #: Options on which the most affinity without a level depends beside demands, loads and pairs.
 BEYOND = ("authors", "max_probability", "perturbation", "design")
 

@@ -271,7 +271,7 @@ def _close(findings: Findings, key: str, said: float, found: float, size: float)
 def _beside(findings: Findings, answer: Answer, market: Market, pairs: list[Pair]) -> None:
     """Compare what is said of a previous assignment, of a threshold, and of the worst-served papers."""
     kinds = {"reviewer": "a name", "item": "a name"}
-    _lottery(findings, answer, market)
+    _lottery(findings, answer, market, pairs)
     said = answer.get("changes", "an object", null=True)
     if findings.same("changes", said is not None, market.previous is not None) and market.previous is not None:
         findings.same(
@@ -296,15 +296,23 @@ def _beside(findings: Findings, answer: Answer, market: Market, pairs: list[Pair
         findings.trust("fair: that papers cannot be served better is not computed again")
 
 
-def _lottery(findings: Findings, answer: Answer, market: Market) -> None:
-    """Add up the probabilities of each paper; what is drawn from rests on them."""
+def _lottery(findings: Findings, answer: Answer, market: Market, pairs: list[Pair]) -> None:
+    """Add up the probabilities of each paper; hold them to the cap, to whole shares of the list, and to the draw."""
     kinds = {"reviewer": "a name", "item": "a name", "probability": "a number"}
     rows = answer.rows("probabilities", kinds, null=True) if "probabilities" in answer.found else None
     if rows is None:
         return
+    said = answer.get("draws", "an object")
+    cap = answer.get("max_probability", "a number", within=said, null=True)
+    count = answer.get("assignments", "a whole number", within=said, null=True) if "assignments" in said else None
     total = dict.fromkeys(market.demand, 0.0)
     for reviewer, item, value in rows:
         name = f"probabilities: {reviewer} on {item}"
+        within = cap is None or value <= cap + SUMS or (reviewer, item) in market.fixed
+        findings.expect(within, f"{name}: {value:.9g} exceeds the cap {cap}")
+        if count:
+            share = abs(value * count - round(value * count)) <= SUMS * count
+            findings.expect(share, f"{name}: {value:.9g} is no whole share of {count} assignments")
         if findings.expect(reviewer in market.loads and item in total, f"{name}: there is no such pair"):
             findings.expect(market.may((reviewer, item)), f"{name} may not be")
             findings.expect(0 <= value <= 1 + SUMS, f"{name}: {value:.9g} is no probability")
@@ -312,7 +320,12 @@ def _lottery(findings: Findings, answer: Answer, market: Market) -> None:
     for item, demand in market.demand.items():
         near = abs(total[item] - demand) <= 1e-4 * max(demand, 1)
         findings.expect(near, f"probabilities: those of paper {item} sum to {total[item]:.9g}, its demand is {demand}")
-    findings.check("probabilities: allowed pairs, and each paper's sum to its demand")
+    possible = {(reviewer, item) for reviewer, item, value in rows if value > 0}
+    for reviewer, item in {*pairs} - possible:
+        findings.expect(False, f"probabilities: {reviewer} on {item} is drawn and has none")
+    findings.check(
+        "probabilities: allowed pairs within the cap, those drawn among them, each paper's sum to its demand"
+    )
     findings.trust("probabilities, draws: that no others gain more is not computed again", decisive=True)
 
 

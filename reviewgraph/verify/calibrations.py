@@ -6,15 +6,20 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from reviewgraph.levels import LARGEST_SHARE
 from reviewgraph.verify.answers import number_in, whole_in
 from reviewgraph.verify.averaging import METHODS
-from reviewgraph.verify.beliefs import check_beliefs, check_direction, check_lottery, check_probabilities
-from reviewgraph.verify.findings import Findings, is_same, shown
+from reviewgraph.verify.beliefs import CUT, check_direction, check_lottery, check_probabilities
+from reviewgraph.verify.findings import ROUNDING, Findings, is_same, shown
 from reviewgraph.verify.fits import check_least_squares
 from reviewgraph.verify.graphs import pieces
+from reviewgraph.verify.posteriors import check_posterior
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reviewgraph.verify.answers import Answer
     from reviewgraph.verify.tables import Table
     from reviewgraph.verify.wanted import Wanted
@@ -58,17 +63,21 @@ def verify_calibration(answer: Answer, table: Table, wanted: Wanted) -> Findings
     order = {item: place for place, item in enumerate(table.items)}
     rows.sort(key=lambda row: order[row.item])
     scored = table.scored()
-    _averages(findings, rows, scored, wanted)
+    _averages(findings, rows, scored, method, wanted)
     _groups(findings, rows, scored, by_piece=method in BY_PIECE)
     _ranks(findings, rows, sign=-1.0 if table.lower_is_better else 1.0)
     if not findings.wrong:
-        _qualities(findings, answer, rows, scored, method, wanted)
+        errors = None
+        if method == POSTERIOR and scored.score and answer.found.get("model"):
+            # A forged state may overflow: its evidence is then none.
+            with np.errstate(all="ignore"):
+                errors = check_posterior(findings, answer, scored, {row.item: row for row in rows}, wanted)
+        else:
+            _qualities(findings, answer, rows, scored, method, wanted)
         _intervals(findings, rows, method)
         if not answer.is_table:
-            _scaled(findings, answer, rows)
-        if method == POSTERIOR and not answer.is_table:
-            check_beliefs(findings, answer, scored, {row.item: row for row in rows})
-        _selection(findings, answer, rows, table, method, wanted)
+            _scaled(findings, answer, rows, wanted)
+        _selection(findings, answer, rows, table, method, wanted, errors)
     return findings
 
 
@@ -121,7 +130,7 @@ def _from_table(answer: Answer) -> list[Row]:
     return found
 
 
-def _averages(findings: Findings, rows: list[Row], scored: Table, wanted: Wanted) -> None:
+def _averages(findings: Findings, rows: list[Row], scored: Table, method: str, wanted: Wanted) -> None:
     held: dict[str, list[float]] = {}
     for (_, item), score in scored.score.items():
         held.setdefault(item, []).append(score or 0.0)
@@ -129,8 +138,8 @@ def _averages(findings: Findings, rows: list[Row], scored: Table, wanted: Wanted
         own = held.get(row.item)
         findings.same(f"{row.item}, average", row.average, None if own is None else math.fsum(own) / len(own))
         words = f"{row.item}, quality: {'lacks one' if own else 'has one without a score'}"
-        # A reference may have a quality without a score.
-        free = own is None and row.item in wanted.references
+        # A reference may have a quality without a score, and a posterior none by those who give all papers the same.
+        free = row.item in wanted.references if own is None else row.quality is None and method == POSTERIOR
         findings.expect(free or (row.quality is None) == (own is None), words)
     findings.check(f"averages of {len(rows)} papers")
 
@@ -176,6 +185,8 @@ def _qualities(findings: Findings, answer: Answer, rows: list[Row], scored: Tabl
             near = is_same(quality[item], found, CHANCES)
             findings.expect(near, f"{item}, quality: says {quality[item]:.9g}, found {found:.9g}")
         findings.check(f"qualities, by what {method} is defined as")
+        told = next((row.item for row in rows if row.standard_error is not None), None)
+        findings.expect(told is None, f"{told}, standard_error: {method} gives none")
     elif method == LSC and not answer.is_table:
         status = answer.get("status", "a text")
         if findings.expect(status in ("optimal", "inaccurate"), f"status: there is none called {status!r}"):
@@ -184,30 +195,45 @@ def _qualities(findings: Findings, answer: Answer, rows: list[Row], scored: Tabl
     else:
         words = f"quality, rank: what {method} learned to get the ranking is not computed again"
         findings.trust(words, decisive=True)
+        if any(row.standard_error is not None for row in rows):
+            findings.trust("standard errors: what the model says of itself is not computed again")
         if not wanted.references:
             check_direction(findings, scored, quality)
 
 
-def _scaled(findings: Findings, answer: Answer, rows: list[Row]) -> None:
-    """Compare places on the scale of references with the line that is told."""
-    line, quality = answer.found.get("scale"), {row.item: row for row in rows}
-    told = {str(row["item"]): row.get("scaled") for row in answer.found["items"] if "scaled" in row}
-    if not findings.same("scale", bool(told), line is not None) or line is None:
+def _scaled(findings: Findings, answer: Answer, rows: list[Row], wanted: Wanted) -> None:
+    """Draw the line through papers of known quality once more, and compare the places on it."""
+    said, place = answer.found.get("scale"), {row.item: row for row in rows}
+    if not findings.same("scale", said is not None, bool(wanted.on_scale_of)) or said is None:
+        told = any("scaled" in row for row in answer.found["items"])
+        findings.expect(not told, "items: there are places on a scale, and none was asked for")
         return
-    slope, intercept = (answer.get(key, "a number", within=line) for key in ("slope", "intercept"))
-    for item, value in told.items():
-        own = quality[item].quality if quality[item].group == 1 else None
-        found = None if own is None else intercept + slope * own
-        same = value is found is None or (value is not None and found is not None and is_same(value, found, CHANCES))
-        findings.expect(same, f"{item}, scaled: says {shown(value)}, found {shown(found)}")
-    findings.trust("scale: that the line is the best through the references is not computed again")
+    known = [(place[item], value) for item, value in wanted.on_scale_of.items() if item in place]
+    x, y = np.array([(row.quality, value) for row, value in known if row.quality is not None and row.group == 1]).T
+    along = x - x.mean()
+    slope = float(along @ y / (along @ along))
+    intercept = float(y.mean() - slope * x.mean())
+    off = y - intercept - slope * x
+    found = {"slope": slope, "intercept": intercept, "error": float(np.sqrt(off @ off / (x.size - 2)))}
+    size = max(float(np.abs(y).max()), abs(slope) * float(np.abs(x).max()))
+    for key, value in found.items():
+        mine = answer.get(key, "a number", within=said)
+        findings.expect(abs(mine - value) <= ROUNDING * size, f"scale.{key}: says {mine:.9g}, found {value:.9g}")
+    findings.same("scale.references", answer.get("references", "a whole number", within=said), x.size)
+    for row in answer.found["items"]:
+        own = place[str(row["item"])]
+        value, line = row.get("scaled"), None
+        if own.quality is not None and own.group == 1:
+            line = intercept + slope * own.quality
+        same = value is line is None or (value is not None and line is not None and abs(value - line) <= CHANCES * size)
+        findings.expect(same, f"{own.item}, scaled: says {shown(value)}, found {shown(line)}")
+    findings.check("scale: the line through the papers of known quality, and all places on it")
 
 
 def _intervals(findings: Findings, rows: list[Row], method: str) -> None:
     if any(row.standard_error is not None for row in rows):
         wrong = next((row for row in rows if row.standard_error is not None and not row.standard_error >= 0), None)
         findings.expect(wrong is None, f"{wrong.item if wrong else ''}, standard_error: below 0")
-        findings.trust("standard errors: what the model says of itself is not computed again")
     if method != POSTERIOR:
         return
     for row in rows:
@@ -222,33 +248,47 @@ def _intervals(findings: Findings, rows: list[Row], method: str) -> None:
     findings.check("intervals: nine in ten about each quality, by its standard error")
 
 
-def _selection(findings: Findings, answer: Answer, rows: list[Row], table: Table, method: str, wanted: Wanted) -> None:
-    """Select again by what the answer says of qualities and chances."""
+def _selection(
+    findings: Findings,
+    answer: Answer,
+    rows: list[Row],
+    table: Table,
+    method: str,
+    wanted: Wanted,
+    errors: Mapping[str, float] | None,
+) -> None:
+    """Select again by what the answer says of qualities and chances; ``errors`` are those that matter to the order."""
     sign = -1.0 if table.lower_is_better else 1.0
     everyone = best_first(rows, sign)
     count = wanted.select(len(everyone)) if wanted.select is not None else 0
     ranked = _comparable(everyone, count, across_groups=wanted.across_groups)
-    asked, refused = wanted.select is not None, len(ranked) < count
+    # Of none to be selected it is refused too where papers cannot be compared.
+    asked, refused = wanted.select is not None, len(ranked) < count or (bool(everyone) and not ranked)
     best = [row.item for row in ranked[:count]] if asked and not refused else []
     inside = {row.item for row in ranked}
     aside = [row.item for row in rows if row.quality is not None and row.item not in inside]
+    chosen, apart = set(best), set(aside)
     if not answer.is_table:
         findings.same("selected", answer.names("selected"), best)
         # Answers of earlier versions, which set nothing aside, lack the key.
         if "set_aside" in answer.found or (asked and not refused and aside):
             findings.same("set_aside", answer.names("set_aside"), aside if asked and not refused else [])
     if not asked or refused:
+        told = next((row.item for row in rows if row.probability is not None), None)
+        findings.expect(told is None, f"{told}, probability: nothing was selected")
         return
     if answer.is_table:
         for row in rows:
-            findings.expect((row.where == "aside") == (row.item in aside), f"{row.item}, list: says {row.where}")
+            findings.expect((row.where == "aside") == (row.item in apart), f"{row.item}, list: says {row.where}")
     if method == POSTERIOR:
-        by_average = sorted(ranked, key=lambda row: (-sign * (row.average or 0.0), table.items.index(row.item)))
-        _lists(findings, answer, ranked, best, [row.item for row in by_average[:count]], wanted, sign=sign)
+        place = {item: number for number, item in enumerate(table.items)}
+        averaged = [row for row in ranked if row.average is not None]
+        by_average = sorted(averaged, key=lambda row: (-sign * (row.average or 0.0), place[row.item]))
+        _lists(findings, answer, rows, ranked, best, [row.item for row in by_average[:count]], wanted, sign, errors)
     elif answer.is_table:
         for row in rows:
-            where = None if row.quality is None else "in" if row.item in best else "out"
-            where = "aside" if row.item in aside else where
+            where = None if row.quality is None else "in" if row.item in chosen else "out"
+            where = "aside" if row.item in apart else where
             findings.same(f"{row.item}, list", row.where, where)
     findings.check(f"the selection of {count}, best first")
 
@@ -265,12 +305,13 @@ def _comparable(ranked: list[Row], count: int, *, across_groups: bool) -> list[R
 def _lists(
     findings: Findings,
     answer: Answer,
+    rows: list[Row],
     ranked: list[Row],
     best: list[str],
     by_average: list[str],
     wanted: Wanted,
-    *,
     sign: float,
+    errors: Mapping[str, float] | None,
 ) -> None:
     """Sort papers into in, to be discussed and out, by their chances."""
     chance = {row.item: row.probability for row in ranked}
@@ -280,20 +321,25 @@ def _lists(
     known = {item: value or 0.0 for item, value in chance.items()}
     off = abs(sum(known.values()) - len(best))
     findings.expect(off <= 1e-4 * max(len(best), 1), f"probability: sum to {sum(known.values()):.6g}, not {len(best)}")
-    beliefs = {row.item: (sign * (row.quality or 0.0), row.standard_error or 0.0) for row in ranked}
-    check_probabilities(findings, beliefs, known, len(best))
-    main = min((row.group for row in ranked), default=1)
+    told = errors or {row.item: row.standard_error or 0.0 for row in ranked}
+    beliefs = {row.item: (sign * (row.quality or 0.0), told[row.item]) for row in ranked}
+    check_probabilities(findings, beliefs, known, len(best), CUT if errors is None else ROUNDING)
+    for row in rows:
+        beside = row.item in known or row.probability is None
+        findings.expect(beside, f"{row.item}, probability: of a paper among which none are selected")
+    main, chosen = min((row.group for row in ranked), default=1), set(best)
     inside = [
         row.item
         for row in ranked
-        if row.item in best and known[row.item] >= 1 - wanted.error_rate and row.group == main
+        if row.item in chosen and known[row.item] >= 1 - wanted.error_rate and row.group == main
     ]
-    out = {item for item, value in known.items() if value <= wanted.error_rate and item not in best}
-    unsure = [row.item for row in ranked if row.item not in inside and row.item not in out]
+    out = {item for item, value in known.items() if value <= wanted.error_rate and item not in chosen}
+    sure = out | set(inside)
+    unsure = [row.item for row in ranked if row.item not in sure]
     unsure.sort(key=lambda item: -known[item])
     if answer.is_table:
         for row in ranked:
-            where = "in" if row.item in inside else "out" if row.item in out else "discuss"
+            where = "out" if row.item in out else "in" if row.item in sure else "discuss"
             findings.same(f"{row.item}, list", row.where, where)
         return
     findings.same("certain", answer.names("certain"), inside)
@@ -308,4 +354,5 @@ def _lists(
         findings.expect(
             abs(value - found) <= CHANCES * max(len(best), 1), f"{key}: says {value:.9g}, found {found:.9g}"
         )
-    check_lottery(findings, answer, len(best), inside)
+    everyone = {row.item: known.get(row.item, 0.0) for row in rows}
+    check_lottery(findings, answer, [row.item for row in ranked], everyone, len(best), wanted)

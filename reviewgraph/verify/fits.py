@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reviewgraph.verify.findings import is_same, shown
+from reviewgraph.verify.graphs import missing_links
+from reviewgraph.verify.optima import Curve, Form, errors, is_only
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -27,6 +31,8 @@ GRADIENT = 1e-6
 OBJECTIVE, VANISHING = 1e-4, 1e-9
 #: Different scores of a reviewer up to which her closest curve is computed.
 MOST_BENDS = 200
+#: Reviews of a group up to which other optima are looked for.
+MOST_REVIEWS = 5_000
 #: Scores of a reviewer so many units in the last place of the largest apart are one score.
 ROUNDING = 8
 
@@ -34,12 +40,11 @@ ROUNDING = 8
 class Sides(NamedTuple):
     """What a class of scoring functions allows their inverse to be beyond an offset and a line of the least slope.
 
-    ``fit`` returns what of it comes closest to some values; ``fixed``: the line has slope one; ``bent``: it takes long.
+    ``fit`` returns what of it comes closest to some values, ``form`` says what it is.
     """
 
     fit: Callable[[FloatArray, FloatArray], FloatArray]
-    fixed: bool = False
-    bent: bool = False
+    form: Form
 
 
 def closest(score: FloatArray, quality: FloatArray, kind: str, least: float) -> FloatArray:
@@ -51,7 +56,7 @@ def closest(score: FloatArray, quality: FloatArray, kind: str, least: float) -> 
     [4.45, 4.55]
     """
     sides = CLASSES[kind]
-    base = quality.mean() + (1.0 if sides.fixed else least) * (score - score.mean())
+    base = quality.mean() + (1.0 if sides.form.fixed else least) * (score - score.mean())
     return np.asarray(base + sides.fit(score, quality - base))
 
 
@@ -120,11 +125,11 @@ def _settled(scaled: FloatArray, wanted: FloatArray, weight: FloatArray, used: B
 
 #: By name: nothing more, a steeper line, steps, or bends to one side.
 CLASSES = {
-    "offset": Sides(_nothing, fixed=True),
-    "linear": Sides(_line),
-    "monotone": Sides(_rising),
-    "convex": Sides(_flattening, bent=True),
-    "concave": Sides(_steepening, bent=True),
+    "offset": Sides(_nothing, Form(straight=True, fixed=True)),
+    "linear": Sides(_line, Form(straight=True)),
+    "monotone": Sides(_rising, Form()),
+    "convex": Sides(_flattening, Form(bend=1)),
+    "concave": Sides(_steepening, Form(bend=-1)),
 }
 
 
@@ -167,9 +172,7 @@ def check_least_squares(
     words = f"objective: says {said:.9g}, found {found.objective:.9g}"
     findings.expect(abs(said - found.objective) <= slack, words)
     findings.check(f"qualities and objective: no paper can move and fit better, to {GRADIENT:g} of their spread")
-    several = answer.get("unique", "true or false", null=True) is not True
-    words = "quality, rank: which of several optima is told" if several else "unique: that there is one optimum"
-    findings.trust(words, decisive=several)
+    _only(findings, answer, found, quality, group, wanted)
 
 
 class _Fit:
@@ -184,17 +187,21 @@ class _Fit:
         self.gradient = dict.fromkeys(quality, 0.0)
         self.count = Counter(item for _, item in scored.score)
         self.objective, self.too_bent = 0.0, ""
+        self.place, self.unit = place, unit
+        self.curves: list[tuple[str, str, list[str], FloatArray, FloatArray]] = []
         values = [value or 0.0 for value in scored.score.values()]
         self.floor = (max(values) - min(values)) / wanted.max_slope * 1e-6 if values else 0.0
         rounding = ROUNDING * float(np.spacing(max(map(abs, values), default=1.0)))
         for reviewer, own in _by_reviewer(scored).items():
             kind = wanted.hypotheses[reviewer]
             score = _without_rounding(np.array([sign * value for _, value in own]), rounding)
-            if CLASSES[kind].bent and np.unique(score).size > MOST_BENDS:
+            if CLASSES[kind].form.bend and np.unique(score).size > MOST_BENDS:
                 self.too_bent = f"reviewer {reviewer}"
                 return
             mine = np.array([place[item] for item, _ in own])
-            left = mine - closest(score, mine, kind, 1.0 / wanted.max_slope)
+            perceived = closest(score, mine, kind, 1.0 / wanted.max_slope)
+            left = mine - perceived
+            self.curves.append((reviewer, kind, [item for item, _ in own], score, perceived))
             self.objective += float(left @ left)
             for (item, _), value in zip(own, left.tolist(), strict=True):
                 self.gradient[item] += value
@@ -202,6 +209,70 @@ class _Fit:
         for item, value in place.items():
             by_group.setdefault(group[item], []).append(value)
         self.spread = {number: float(np.std(values)) for number, values in by_group.items()}
+
+
+def _only(
+    findings: Findings,
+    answer: Answer,
+    found: _Fit,
+    quality: Mapping[str, float],
+    group: Mapping[str, int],
+    wanted: Wanted,
+) -> None:
+    """See whether other qualities would fit as well, group by group, and hold standard errors to the noise."""
+    numbers = sorted({group[item] for item in quality})
+    known = {group[item] for item in wanted.references if item in group}
+    # Papers without a score may stand anywhere; references stand together.
+    apart = len(set(group.values()) - known) + bool(known)
+    open_places = []
+    for number in numbers:
+        mine = [item for item in quality if group[item] == number]
+        code = {item: place for place, item in enumerate(mine)}
+        curves = [
+            Curve(CLASSES[kind].form, np.array([code[item] for item in items]), score, told, 1.0 / wanted.max_slope)
+            for _, kind, items, score, told in found.curves
+            if items[0] in code
+        ]
+        if sum(curve.item.size for curve in curves) > MOST_REVIEWS:
+            findings.trust("quality, rank: that no other fits as well, of so many reviews", decisive=True)
+            return
+        place = np.array([found.place[item] for item in mine])
+        _errors(findings, answer, found, curves, mine, wanted)
+        if not is_only(curves, place, np.array([item in wanted.references for item in mine])):
+            open_places.append(number)
+    if open_places:
+        words = f"quality, rank: which of several optima is told (group {open_places[0]})"
+        findings.trust(words, decisive=True)
+    else:
+        findings.check("qualities: no others of these groups fit as well, but for shift and scale")
+    said = answer.get("unique", "true or false", null=True)
+    if said != (apart == 1) and not open_places:
+        findings.trust(f"unique: says {shown(said)}, and one optimum was found", decisive=True)
+
+
+def _errors(
+    findings: Findings, answer: Answer, found: _Fit, curves: list[Curve], mine: list[str], wanted: Wanted
+) -> None:
+    """Hold standard errors of a group to its noise, where all reviewers have lines that its reviews determine."""
+    told = {
+        str(row["item"]): row.get("standard_error") for row in answer.found["items"] if str(row["item"]) in set(mine)
+    }
+    forms = {CLASSES[kind].form for _, kind, *_ in found.curves}
+    form = forms.pop()
+    if forms or not form.straight:
+        findings.expect(not any(told.values()), "standard_error: there is none where functions are no lines")
+        return
+    rows = {who: set(items) for who, _, items, _, _ in found.curves if items[0] in told}
+    if not form.fixed and missing_links(rows, mine):
+        findings.trust("standard errors: of papers whose place the reviews leave open they are not computed again")
+        return
+    place, unit = np.array([found.place[item] for item in mine]), found.unit[mine[0]]
+    own = errors(curves, place, sloped=not form.fixed)
+    for number, item in enumerate(mine):
+        value = None if own is None or not unit or item in wanted.references else unit * float(own[number])
+        same = told[item] is value is None or (None not in (told[item], value) and is_same(told[item], value, GRADIENT))
+        findings.expect(same, f"{item}, standard_error: says {shown(told[item])}, found {shown(value)}")
+    findings.check("standard errors: those of lines, by the noise that is left")
 
 
 def _by_reviewer(scored: Table) -> dict[str, list[tuple[str, float]]]:
@@ -226,7 +297,7 @@ def _scales(
 ) -> None:
     """Compare the middle and the spread of the qualities of each group with those of its averages, or references."""
     average = dict(answer.rows("items", {"item": "a name", "average": "a number?"}))
-    fixed = set(wanted.hypotheses.values()) & {name for name, sides in CLASSES.items() if sides.fixed}
+    fixed = set(wanted.hypotheses.values()) & {name for name, sides in CLASSES.items() if sides.form.fixed}
     for number in sorted(set(group.values())):
         mine = [item for item in quality if group[item] == number]
         known = [item for item in mine if item in wanted.references]

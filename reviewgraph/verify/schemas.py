@@ -24,6 +24,12 @@ KINDS: dict[str, tuple[type, ...]] = {
     "an object": (dict,),
 }
 
+#: Of the model of a posterior.
+HYPERPARAMETERS = (
+    *("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho"),
+    *("gamma", "log_own", "logit_w", "log_s_r"),
+)
+
 _PAIR = {"reviewer": NAME, "item": NAME}
 _FILES = [
     {
@@ -196,15 +202,11 @@ ASSIGN = {
         "entropy": NUMBER,
         "largest_probability": NUMBER,
         "mean_largest_probability": NUMBER,
-        "measured~": WHOLE,
+        "assignments?": WHOLE,
         "at_level?~": NUMBER,
         "at_level_mended?~": NUMBER,
         "changed?~": NUMBER,
         "lost_by_mending?~": NUMBER,
-        "excess?~": NUMBER,
-        "excess_error?~": NUMBER,
-        "deviation?~": NUMBER,
-        "deviation_error?~": NUMBER,
     },
 }
 
@@ -214,11 +216,11 @@ CALIBRATE = {
     "status?": TEXT,
     "hypothesis?": TEXT,
     "objective?": NUMBER,
-    "unique?~": FLAG,
+    "unique?": FLAG,
     "units?": [NUMBER],
     "gain?": {
         "relative": NUMBER,
-        "standard_error~": NUMBER,
+        "standard_error": NUMBER,
         "error": NUMBER,
         "average_error": NUMBER,
         "reviews": WHOLE,
@@ -228,8 +230,8 @@ CALIBRATE = {
             "reviewer": NAME,
             "scores": WHOLE,
             "misfit?": {
-                "mean_square~": NUMBER,
-                "agreement?~": NUMBER,
+                "mean_square": NUMBER,
+                "agreement?": NUMBER,
                 "p_value": NUMBER,
                 "corrected": NUMBER,
                 "contradicts": FLAG,
@@ -242,7 +244,7 @@ CALIBRATE = {
             "quality?": NUMBER,
             "average?": NUMBER,
             "rank?": WHOLE,
-            "standard_error?~": NUMBER,
+            "standard_error?": NUMBER,
             "group": WHOLE,
             "interval?": [NUMBER],
             "probability?": NUMBER,
@@ -269,16 +271,25 @@ CALIBRATE = {
                     "source": TEXT,
                     "reviewer?": NAME,
                     "score?": NUMBER,
-                    "severity?~": NUMBER,
-                    "stretch?~": NUMBER,
-                    "says?~": NUMBER,
-                    "weight?~": NUMBER,
+                    "severity?": NUMBER,
+                    "stretch?": NUMBER,
+                    "says?": NUMBER,
+                    "weight?": NUMBER,
                     "moves": NUMBER,
                 }
             ],
         }
     ],
-    "scale": {"slope": NUMBER, "intercept": NUMBER, "error~": NUMBER, "references~": WHOLE},
+    "model": {
+        "evidence": NUMBER,
+        "null_evidence": NUMBER,
+        "hyperparameters": dict.fromkeys(HYPERPARAMETERS, NUMBER),
+        "kappa": NUMBER,
+        "half_log_determinant": NUMBER,
+        "reviewers": [{"reviewer": NAME, "nodes": [NUMBER]}],
+        "reviews": [{**_PAIR, "messages": [NUMBER]}],
+    },
+    "scale": {"slope": NUMBER, "intercept": NUMBER, "error": NUMBER, "references": WHOLE},
 }
 
 SCHEMAS: dict[str, dict[str, Any]] = {"check": CHECK, "plan": PLAN, "assign": ASSIGN, "calibrate": CALIBRATE}

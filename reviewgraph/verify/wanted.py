@@ -29,6 +29,12 @@ class Wanted:
         ``lsc``: the steepest slope, and whether tied scores are seen alike.
     references
         Papers of known quality.
+    on_scale_of
+        Papers of known quality through which a line leads afterwards.
+    weights
+        What reviews may be worth; None where nothing was said.
+    lottery, explained
+        The seed of the lots, None where none were to be drawn, and the papers to be explained.
     """
 
     method: str
@@ -40,3 +46,7 @@ class Wanted:
     max_slope: float = 10.0
     ties_equal: bool = True
     references: Mapping[str, float] = field(default_factory=dict)
+    on_scale_of: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[tuple[str, str], float] | None = None
+    lottery: int | None = None
+    explained: tuple[str, ...] = ()

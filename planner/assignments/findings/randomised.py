@@ -1,4 +1,4 @@
-"""With what probability each pair is assigned, and what draws were measured to do."""
+"""With what probability each pair is assigned, and the assignments of which one is drawn."""
 
 from __future__ import annotations
 
@@ -9,44 +9,41 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reviewgraph.labels import IntArray, Label
-    from reviewgraph.reviews import FloatArray
+    from reviewgraph.reviews import BoolArray, FloatArray
 
-#: Draws measured by default.
+#: Assignments of which one is drawn, by default.
 DRAWS = 100
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What draws did, over ``count`` of them.
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Assignments of which one is drawn, each as likely as any other.
 
-    A draw as rounded has exactly the probabilities that are published, so only what mending moves is measured.
+    Probabilities are the shares of the assignments that hold each pair, so they hold exactly, and with them the caps.
 
     Parameters
     ----------
-    count
-        Draws measured.
+    holds
+        Whether each assignment holds each pair that may be drawn, shape (K, S).
     at_level, mended
-        Share of the draws at the level and within all rules as drawn, and after mending.
+        Share of the assignments at the level and within all rules as rounded from the best probabilities, and in the
+        end.
     changed
-        Pairs that mending changes in a draw, on average.
+        Pairs of an assignment that the level and the rules have changed, on average.
     lost
-        Affinity that mending costs a draw, on average; negative where it gains.
-    excess, excess_error
-        The largest probability beyond its cap with which any pair is assigned, and its standard error; 0 if none is
-        beyond.
-    deviation, deviation_error
-        The largest difference of any pair from its published probability, and its standard error.
+        Affinity of an assignment that they cost, on average; negative where it gains.
     """
 
-    count: int
+    holds: BoolArray
     at_level: float
     mended: float
     changed: float
     lost: float
-    excess: float
-    excess_error: float
-    deviation: float
-    deviation_error: float
+
+    @property
+    def count(self) -> int:
+        """K."""
+        return len(self.holds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +63,13 @@ class Randomised:
     certain
         Fixed pairs, whose probability is 1 whatever the cap.
     expected
-        Expected affinity of a draw before mending.
+        Expected affinity of a draw.
     best
         Affinity of the best assignment without a lottery and without a level.
     gap
         What no other probabilities within the caps can gain more than, in parts of the gain.
-    measured
-        What draws did; None if they were not measured.
+    listed
+        The assignments of which one is drawn; None where the probabilities are rounded anew for each draw.
     """
 
     item: IntArray
@@ -86,7 +83,7 @@ class Randomised:
     expected: float
     best: float
     gap: float
-    measured: Measured | None
+    listed: Listed | None
 
     @property
     def percent(self) -> float:
@@ -135,7 +132,7 @@ class Randomised:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as the command's ``--json`` prints them."""
-        found = self.measured
+        found = self.listed
         return {
             "max_probability": self.max_probability,
             "perturbation": self.perturbation,
@@ -147,13 +144,9 @@ class Randomised:
             "entropy": self.entropy,
             "largest_probability": self.largest,
             "mean_largest_probability": self.mean_largest,
-            "measured": 0 if found is None else found.count,
+            "assignments": None if found is None else found.count,
             "at_level": None if found is None else found.at_level,
             "at_level_mended": None if found is None else found.mended,
             "changed": None if found is None else found.changed,
             "lost_by_mending": None if found is None else found.lost,
-            "excess": None if found is None else found.excess,
-            "excess_error": None if found is None else found.excess_error,
-            "deviation": None if found is None else found.deviation,
-            "deviation_error": None if found is None else found.deviation_error,
         }

@@ -13,24 +13,17 @@ import numpy as np
 
 from planner.assignments.lots.units import UNITS, through_rules
 from planner.assignments.steps.flow import Arcs, cheapest_flow, whole_costs
-from reviewgraph.arrays import ranks
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from reviewgraph.labels import IntArray
-    from reviewgraph.reviews import BoolArray, FloatArray
+    from reviewgraph.reviews import FloatArray
 
-#: Segments of a concave gain at first, and those best of each paper and each reviewer that come into it.
-SEGMENTS, BEST = 3, 40
+#: Half width of the first segments around a solution, in parts of a review.
+WIDE = 0.5
 
-#: Half widths of the segments around what was found, in units, one after the other.
-WIDTHS: tuple[int, ...] = (1_500, 600, 240, 100, 40, 16, 6, 2)
-
-#: The width to begin with around a solution that is near.
-NEAR = 2
-
-#: Gap, in parts of the value, at which a concave gain is solved.
-GAP = 2e-4
+#: Least weight of a square beside that of a pair of mean worth: what is worth nothing is shared equally, too.
+FLAT = 1e-3
 
 
 class Limits(NamedTuple):
@@ -57,33 +50,43 @@ class Gain(NamedTuple):
         v, shape (P,).
     beta
         How much less the last of the probability counts; 0 for expected worth.
+    unit
+        Units of probability in one whole review.
     """
 
     worth: FloatArray
     beta: float
+    unit: int = UNITS
+
+    @property
+    def curve(self) -> FloatArray:
+        """Weight of the square of each pair's probability, shape (P,)."""
+        size = np.abs(self.worth)
+        curve: FloatArray = self.beta * np.maximum(size, FLAT * float(size.mean()) if size.size else 0.0)
+        return curve
 
     def of(self, units: IntArray) -> float:
         """Gain of all pairs together."""
-        x = units / UNITS
-        return float((self.worth * x - self.beta * np.abs(self.worth) * x * x).sum())
+        x = units / self.unit
+        return float((self.worth * x - self.curve * x * x).sum())
 
     def slope(self, start: IntArray, end: IntArray, pairs: IntArray) -> FloatArray:
         """Gain a probability between two of them: that of the chord, or of the tangent where they are one."""
-        chord: FloatArray = self.worth[pairs] - self.beta * np.abs(self.worth[pairs]) * (start + end) / UNITS
+        chord: FloatArray = self.worth[pairs] - self.curve[pairs] * (start + end) / self.unit
         return chord
 
 
-def limits_of(problem: Problem, most: float | FloatArray) -> Limits:
+def limits_of(problem: Problem, most: float | FloatArray, unit: int = UNITS) -> Limits:
     """Caps in units, rounded down; what stands already, fixed or of a first phase, has probability 1 whatever its cap.
 
     >>> limits_of(problem, 0.55555).most.tolist()  # doctest: +SKIP
     [5555, 5555, 10000]
     """
-    cap = np.floor(np.broadcast_to(most, problem.item.shape) * UNITS + 1e-6).astype(np.int64)
-    return Limits(np.where(problem.given, UNITS, 0), np.where(problem.given, UNITS, cap))
+    cap = np.floor(np.broadcast_to(most, problem.item.shape) * unit + 1e-6).astype(np.int64)
+    return Limits(np.where(problem.given, unit, 0), np.where(problem.given, unit, cap))
 
 
-def best_marginals(problem: Problem, gain: Gain, limits: Limits, near: IntArray | None = None) -> Marginals | None:
+def best_marginals(problem: Problem, gain: Gain, limits: Limits) -> Marginals | None:
     r"""Find the probabilities of the largest gain.
 
     .. math::
@@ -96,8 +99,6 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits, near: IntArray 
     ----------
     problem, gain, limits
         The pairs, what their probabilities count, and within which limits.
-    near
-        The solution under limits that were little different: concave gains are then solved around it.
 
     Returns
     -------
@@ -108,68 +109,60 @@ def best_marginals(problem: Problem, gain: Gain, limits: Limits, near: IntArray 
     Notes
     -----
     Linear gains take one flow: 20,000 papers and reviewers with 2 million pairs 13 s. Concave ones are replaced by
-    chords, which lie below them, so that each flow with narrower ones around the last solution gains more or the same.
-    Only pairs that are good for their paper or reviewer, or that some flow wanted, take part; the gap is over all.
+    chords, which lie below them, so that each flow with chords half as wide around the last solution gains more or the
+    same; the last ones are one unit wide, so pairs of equal worth and equal competition share equally up to units.
     """
-    graph = _Graph(problem, limits)
+    graph = _Graph(problem, gain.unit, limits)
     everything = np.flatnonzero(graph.free)
     units = graph.flow(everything, *graph.range(everything), gain)
     if units is None:
         return None
     value = gain.of(units)
-    return Marginals(units, value, value) if gain.beta == 0 else _refined(graph, gain, units, near)
+    return Marginals(units, value, value) if gain.beta == 0 else _refined(graph, gain, units)
 
 
-def _refined(graph: _Graph, gain: Gain, units: IntArray, near: IntArray | None) -> Marginals:
-    """Narrow the segments around the solution until the gap is small; ``units`` is any solution to begin with."""
-    everything, low, high = np.flatnonzero(graph.free), graph.limits.least, graph.limits.most
-    active = (units > low) | good(graph.problem, gain.worth, BEST)
-    edges, widths, bound = np.linspace(low, high, SEGMENTS + 1).astype(np.int64), WIDTHS, np.inf
-    if near is not None:
-        active |= near > low
-        edges, widths = _around(near, WIDTHS[NEAR], low, high), WIDTHS[NEAR + 1 :]
-    for width in widths:
-        pairs = np.flatnonzero(active & graph.free)
-        better = graph.flow(*_segments(edges, pairs), gain)
+def _refined(graph: _Graph, gain: Gain, units: IntArray) -> Marginals:
+    """Halve the segments around the solution down to a unit; ``units`` is any solution to begin with."""
+    width = max(int(WIDE * gain.unit), 1)
+    while width > 0:
+        better = graph.flow(*_segments(units, width, graph.limits), gain)
         units = units if better is None or gain.of(better) < gain.of(units) else better
-        # The tangent at the solution lies above the gain: its best vertex bounds it, and brings pairs that were left.
-        vertex = graph.flow(everything, *graph.range(everything), gain, at=units)
-        if vertex is None:
-            break
+        width //= 2
+    # The tangent at the solution lies above the gain: its best vertex bounds it.
+    everything = np.flatnonzero(graph.free)
+    vertex = graph.flow(everything, *graph.range(everything), gain, at=units)
+    value, rise = gain.of(units), np.inf
+    if vertex is not None:
         tangent = gain.slope(units[everything], units[everything], everything)
-        rise = float((tangent * (vertex - units)[everything]).sum() / UNITS)
-        bound = min(bound, gain.of(units) + max(rise, 0.0))
-        if bound - gain.of(units) <= GAP * abs(bound):
-            break
-        active |= vertex > low
-        edges = _around(units, width, low, high)
-    return Marginals(units, gain.of(units), bound)
+        rise = max(float((tangent * (vertex - units)[everything]).sum() / gain.unit), 0.0)
+    return Marginals(units, value, value + rise)
 
 
-def _around(units: IntArray, width: int, low: IntArray, high: IntArray) -> IntArray:
-    edges: IntArray = np.clip(np.stack([low, units - width, units, units + width, high]), low, high)
-    return edges
+def _segments(units: IntArray, width: int, limits: Limits) -> tuple[IntArray, IntArray, IntArray]:
+    """Pair, start and end of each segment that is not empty: two around a solution, and what is left on both sides.
 
-
-def _segments(edges: IntArray, pairs: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Pair, start and end of each segment that is not empty."""
-    start, end = edges[:-1, pairs].ravel(), edges[1:, pairs].ravel()
+    Pairs at their least have one segment, of the width: all may enter, and at no great cost.
+    """
+    low, high = limits
+    edges = np.clip(np.stack([low, units - width, units, units + width, high]), low, high)
+    edges[-1] = np.where(units > low, high, edges[-2])
+    start, end = edges[:-1].ravel(), edges[1:].ravel()
     kept = end > start
-    return np.tile(pairs, len(edges) - 1)[kept], start[kept], end[kept]
+    return np.tile(np.arange(low.size), len(edges) - 1)[kept], start[kept], end[kept]
 
 
 class _Graph:
     """The flow of probabilities: what the pairs' least leaves of demands, loads and rules."""
 
-    def __init__(self, problem: Problem, limits: Limits) -> None:
+    def __init__(self, problem: Problem, unit: int, limits: Limits) -> None:
         self.problem, self.limits = problem, limits
         self.free = limits.most > limits.least
         taken_item = np.bincount(problem.item, limits.least, problem.n_items).astype(np.int64)
         taken = np.bincount(problem.reviewer, limits.least, problem.n_reviewers).astype(np.int64)
-        self.demand = problem.demand * UNITS - taken_item
-        self.load = problem.load * UNITS - taken
-        self.least = np.maximum(problem.least * UNITS - taken, 0)
-        self.rules = through_rules(problem)
+        self.demand = problem.demand * unit - taken_item
+        self.load = problem.load * unit - taken
+        self.least = np.maximum(problem.least * unit - taken, 0)
+        self.rules = through_rules(problem, unit)
 
     def range(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
         """Start and end of the one segment of each pair."""
@@ -197,11 +190,3 @@ class _Graph:
         units = self.limits.least.copy()
         np.add.at(units, pairs, found)
         return units
-
-
-def good(problem: Problem, worth: FloatArray, best: int) -> BoolArray:
-    """Mark the pairs among the so many best of their paper or of their reviewer, shape (P,)."""
-    found = np.zeros(worth.size, np.bool_)
-    for side in (problem.item, problem.reviewer):
-        found |= ranks(side, worth) < best
-    return found

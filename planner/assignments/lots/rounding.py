@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.lots.units import UNITS
+from planner.assignments.lots.units import UNITS, through_rules
 from reviewgraph.arrays import starts
 from reviewgraph.kernels.compiling import kernel
 
 if TYPE_CHECKING:
+    from planner.assignments.model.problem import Problem
     from planner.assignments.steps.flow import Via
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, FloatArray
@@ -30,13 +31,15 @@ class Flow(NamedTuple):
     tail, head
         Nodes of each arc, shape (A,).
     part
-        Units of each arc beyond whole reviews, 1 to ``UNITS - 1``, shape (A,).
+        Units of each arc beyond whole reviews, 1 to ``unit - 1``, shape (A,).
     start, arc
         The arcs at node v are ``arc[start[v]:start[v + 1]]``.
     pair
         The pairs that the first arcs stand for.
     whole
         Pairs that are assigned whatever is drawn, shape (P,).
+    unit
+        Units of one whole review.
     """
 
     tail: IntArray
@@ -46,10 +49,17 @@ class Flow(NamedTuple):
     arc: IntArray
     pair: IntArray
     whole: BoolArray
+    unit: int
 
 
 def flow_of(
-    item: IntArray, reviewer: IntArray, units: IntArray, n_items: int, n_reviewers: int, via: Via | None = None
+    item: IntArray,
+    reviewer: IntArray,
+    units: IntArray,
+    n_items: int,
+    n_reviewers: int,
+    via: Via | None = None,
+    unit: int = UNITS,
 ) -> Flow:
     """Lay out probabilities, in units, shape (P,), as a flow; sums over each item must be whole.
 
@@ -68,13 +78,13 @@ def flow_of(
         ]
     )
     head = np.concatenate([n_items + reviewer, sink + 1 + np.arange(n_via), np.full(n_reviewers, sink)])
-    part = np.concatenate([units, passed, load]) % UNITS
+    part = np.concatenate([units, passed, load]) % unit
     kept = np.flatnonzero(part > 0)
     tail, head = tail[kept], head[kept]
     ends = np.concatenate([tail, head])
     start = starts(ends, sink + n_via + 1)
     arc = np.argsort(ends, kind="stable") % max(kept.size, 1)
-    return Flow(tail, head, part[kept], start, arc, kept[kept < item.size], units == UNITS)
+    return Flow(tail, head, part[kept], start, arc, kept[kept < item.size], units == unit, unit)
 
 
 def drawn(flow: Flow, rng: np.random.Generator) -> BoolArray:
@@ -83,10 +93,38 @@ def drawn(flow: Flow, rng: np.random.Generator) -> BoolArray:
     Takes O(A C) for A arcs and cycles of C arcs on average, which are short in practice.
     """
     part = flow.part.copy()
-    round_cycles(flow.tail, flow.head, part, flow.start, flow.arc.copy(), rng.random(part.size), UNITS)
+    round_cycles(flow.tail, flow.head, part, flow.start, flow.arc.copy(), rng.random(part.size), flow.unit)
     chosen = flow.whole.copy()
-    chosen[flow.pair] = part[: flow.pair.size] == UNITS
+    chosen[flow.pair] = part[: flow.pair.size] == flow.unit
     return chosen
+
+
+def laid_out(problem: Problem, units: IntArray, unit: int = UNITS) -> Flow:
+    """Lay out probabilities of a problem's pairs, in units, shape (P,), as a flow through its rules."""
+    sizes = problem.n_items, problem.n_reviewers
+    return flow_of(problem.item, problem.reviewer, units, *sizes, through_rules(problem, unit), unit)
+
+
+def decomposed(problem: Problem, counts: IntArray, count: int, rng: np.random.Generator) -> list[IntArray]:
+    """Part probabilities in units of ``1 / count``, shape (P,), into so many assignments that have them as frequencies.
+
+    Each is drawn with the probabilities of what is left. A draw takes each pair, load and node of a rule as often as
+    expected, rounded down or up, so what it leaves is within demands, loads and rules of the others, and none is left.
+
+    Returns
+    -------
+    list of IntArray
+        The pairs of each assignment, ascending.
+    """
+    support, via = np.flatnonzero(counts), through_rules(problem, count)
+    via = None if via is None else via._replace(node=via.node[support])
+    where = problem.item[support], problem.reviewer[support]
+    left, found = counts[support], []
+    for unit in range(count, 0, -1):
+        chosen = drawn(flow_of(*where, left, problem.n_items, problem.n_reviewers, via, unit), rng)
+        left -= chosen
+        found.append(support[chosen])
+    return found
 
 
 @kernel

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 UNITS = 10_000
 
 
-def through_rules(problem: Problem) -> Via | None:
+def through_rules(problem: Problem, unit: int = UNITS) -> Via | None:
     """Rules on one attribute that gives each reviewer one value at most, as nodes of a flow; None if there is none.
 
     Such rules part the candidates of a paper, so a flow can say them, and draws keep them. Of several attributes it is
@@ -39,8 +39,17 @@ def through_rules(problem: Problem) -> Via | None:
     kept = (keys >= 0) & ((candidates > most) | (least > 0))
     number = np.where(kept, np.cumsum(kept) - 1, -1)
     item, free = keys[kept] // width, np.zeros(int(kept.sum()), np.int64)
-    most = np.minimum(most, candidates)[kept] * UNITS
-    return Via(number[node], item, least[kept] * UNITS, most, free, UNITS)
+    most = np.minimum(most, candidates)[kept] * unit
+    return Via(number[node], item, least[kept] * unit, most, free, unit)
+
+
+def all_through(problem: Problem) -> bool:
+    """Whether the flow says all that is asked of panels, so that draws obey it."""
+    panels, group = problem.panels, _parted(problem)
+    limited = (panels.least > 0) | (panels.most < NO_MOST)
+    ours = np.zeros(panels.n_groups, np.bool_)
+    ours[[] if group is None else group[group >= 0]] = True
+    return not (panels.different > 0).any() and not (limited & ~ours).any()
 
 
 def _parted(problem: Problem) -> IntArray | None:

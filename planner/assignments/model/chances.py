@@ -48,7 +48,7 @@ class Chances(NamedTuple):
         Raises
         ------
         InputError
-            If the cap of all pairs is not above 0 and up to 1, the perturbation not from 0 to 0.5, or draws negative.
+            If the cap of all pairs is not above 0 and up to 1, the perturbation not from 0 to 0.5, or draws below 1.
         """
         cap = self.one_cap
         if cap is not None and not 0 < cap <= 1:
@@ -57,8 +57,8 @@ class Chances(NamedTuple):
         if not 0 <= self.perturbation <= 0.5:
             message = f"perturbation: expected a number from 0 to 0.5, found {self.perturbation!r}"
             raise InputError(message)
-        if self.draws < 0:
-            message = f"draws: expected a whole number, 0 or more, found {self.draws!r}"
+        if self.draws < 1:
+            message = f"draws: expected a whole number, 1 or more, found {self.draws!r}"
             raise InputError(message)
 
     def spelled(self, spellings: Spellings) -> Chances:

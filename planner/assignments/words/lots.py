@@ -12,7 +12,7 @@ from planner.assignments.words.why_none import each, papers, people
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
-    from planner.assignments.findings.randomised import Measured, Randomised
+    from planner.assignments.findings.randomised import Listed, Randomised
     from planner.assignments.model.problem import Problem
     from planner.assignments.steps.flow import Shortfall
     from reviewgraph.reviews import FloatArray
@@ -33,7 +33,9 @@ def lot_lines(found: Randomised | None, level: str) -> list[str]:
         f"reviewer of a paper has probability {found.mean_largest:.3g} on average.",
         f"Expected affinity: {found.expected:.6g}, {found.percent:.2f} % of the best without a lottery; "
         f"{_gap(found)} than any other probabilities within these caps, whatever the level.",
-        *(_measured(found, found.measured, level) if found.measured else ["Draws were not measured (--draws 0)."]),
+        *([] if found.listed is None else [_list_line(found, found.listed, level)]),
+        f"What you may promise: only these {counted(found.support, 'pair is', 'pairs are')} ever assigned, each with "
+        "just its probability, and none with more than its cap.",
     ]
 
 
@@ -42,22 +44,43 @@ def _gap(found: Randomised) -> str:
     return f"at most {100 * found.gap:.2g} % less {what}" if found.gap > 0 else f"no less {what}"
 
 
-def _measured(found: Randomised, seen: Measured, level: str) -> list[str]:
-    lost = 100.0 * seen.lost / found.best if found.best else 0.0
-    aim = aim_named(level)
+def _list_line(found: Randomised, listed: Listed, level: str) -> str:
+    lost = 100.0 * listed.lost / found.best if found.best else 0.0
+    aim, whole = aim_named(level), counted(listed.count, "assignment")
     asked = "obey all rules" if aim.level is None else f"are {aim.name}"
-    over = (
-        f"more than {seen.excess:.3f} (standard error {seen.excess_error:.3f}) above its cap, which mending did"
-        if seen.excess > 0
-        else "more often than its cap allows"
+    return (
+        f"One of {whole} is drawn, each as likely as any other: {listed.at_level:.0%} {asked} as rounded and "
+        f"{listed.mended:.0%} after mending, which changes {listed.changed:.1f} pairs of each and costs {lost:.3f} % "
+        "of the affinity."
     )
-    return [
-        f"Over {counted(seen.count, 'draw')}: {seen.at_level:.0%} {asked} as drawn and {seen.mended:.0%} after "
-        f"mending, which changes {seen.changed:.1f} pairs of a draw and costs {lost:.3f} % of the affinity.",
-        f"What you may promise: only these {counted(found.support, 'pair is', 'pairs are')} ever assigned; no "
-        f"pair is assigned {over}; each is within {seen.deviation:.3f} (standard error {seen.deviation_error:.3f}) of "
-        "its probability.",
-    ]
+
+
+def why_missed(missed: int, count: int, needed: int | None) -> str:
+    """Explain a draw that misses what is asked for.
+
+    Parameters
+    ----------
+    missed, count
+        How many of the assignments to draw from do so under the caps, and how many there are.
+    needed
+        How many of them hold some pair at most where all reach it; None where that is not known.
+    """
+    end = (
+        "raise caps, demands or loads"
+        if needed is None
+        else f"all are found with probabilities up to {needed / count:g}"
+    )
+    whole = counted(count, "assignment")
+    return f"Under these caps {missed} of {whole} to draw from miss the level, this one among them; {end}."
+
+
+def why_too_few(count: int) -> str:
+    """Explain caps that leave probabilities, but none in whole shares of the assignments to draw from."""
+    whole = counted(count, "assignment")
+    return (
+        f"As one of {whole} is drawn, caps are rounded down to multiples of 1/{count}, and leave no probabilities "
+        "then. Raise --draws or --max-probability."
+    )
 
 
 def why_capped(problem: Problem, most: FloatArray, units: int) -> str:

@@ -232,7 +232,7 @@ def test_lower_is_better_is_printed_back(method: str, tmp_path: Path) -> None:
 
 def test_the_posterior_is_the_default_and_its_json_holds_what_is_known(tmp_path: Path) -> None:
     found = answer(table(tmp_path, [*NOISY, ("r0", "new", "")]))
-    assert set(found) == METHOD_KEYS | {"gain", "certain", "discuss", "reviewers"}
+    assert set(found) == METHOD_KEYS | {"gain", "certain", "discuss", "reviewers", "model"}
     assert (found["method"], found["status"]) == ("posterior", "converged")
     assert (found["hypothesis"], found["objective"], found["unique"]) == (None, None, None)
     assert (found["selected"], found["certain"], found["discuss"]) == ([], [], [])

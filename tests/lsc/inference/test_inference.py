@@ -64,6 +64,16 @@ def test_tracks_of_unequal_quality_are_seen_and_accounted_for() -> None:
         assert abs(account(posterior, item)[0] - posterior.mean[item]) < 1e-12
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_papers_without_a_score_change_nothing(seed: int) -> None:
+    # Their prior entered the evidence and not its determinant: any kappa seemed likelier, the more such papers.
+    who, what, score, _ = table(seed, 60, 60, 4, slope=0.4, offset=1.0)
+    alone, among = infer(who, what, score, 60, 60), infer(who, what, score, 60, 260)
+    assert (alone.kappa, alone.extent.own) == (among.kappa, among.extent.own)
+    assert among.evidence == pytest.approx(alone.evidence)
+    np.testing.assert_allclose(among.mean[:60], alone.mean, atol=1e-9)
+
+
 def test_without_reviewer_effects_the_average_comes_out() -> None:
     rng = np.random.default_rng(0)
     who, what, _, truth = table(0)

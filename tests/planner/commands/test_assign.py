@@ -207,17 +207,17 @@ def test_authors_of_other_labels_are_refused(folder):
 
 
 def test_lots_write_probabilities(folder):
-    lots = ["--affinity", "affinity.csv", "--max-probability", "0.5", "--draws", "5"]
+    lots = ["--affinity", "affinity.csv", "--max-probability", "0.5", "--draws", "10"]
     result = run(*lots, "--probabilities", "chances.csv", "--json")
     assert result.exit_code == 0
     report = json.loads(result.stdout)
     rows = list(csv.DictReader((folder / "chances.csv").read_text().splitlines()))
     assert [float(row["probability"]) for row in rows] == [row["probability"] for row in report["probabilities"]]
     assert sum(float(row["probability"]) for row in rows) == pytest.approx(36)
-    assert report["draws"]["measured"] == 5
+    assert report["draws"]["assignments"] == 10
     assert report["draws"]["at_level_mended"] == 1.0
     # The file of one run may cap the next.
-    again = run("--affinity", "affinity.csv", "--max-probability", "chances.csv", "--draws", "0", "--json")
+    again = run("--affinity", "affinity.csv", "--max-probability", "chances.csv", "--draws", "10", "--json")
     assert again.exit_code == 0
     limit = {(row["item"], row["reviewer"]): float(row["probability"]) for row in rows}
     for row in json.loads(again.stdout)["probabilities"]:

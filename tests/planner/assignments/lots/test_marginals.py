@@ -69,13 +69,28 @@ def test_concave_gain_spreads_what_a_linear_one_concentrates():
     assert spread.units[0] / UNITS == pytest.approx(1 / 1.9, abs=0.01)
 
 
-def test_solution_near_another_is_as_good_as_one_from_afar():
+@pytest.mark.parametrize("worth", [0.25, 0.0])
+def test_pairs_of_equal_worth_share_equally(worth):
+    """However many they are, and whether they are worth anything."""
+    n, m = 3, 60
+    pairs = [(i, j) for i in range(n) for j in range(m)]
+    problem = problem_of(pairs, [1.0 if i == j else worth for i, j in pairs], n, m, demand=3, load=6)
+    units = best_marginals(problem, Gain(problem.affinity, 0.1), limits_of(problem, 0.8)).units
+    assert units.max() == 8000
+    others = units[problem.item != problem.reviewer]
+    assert others.min() >= 1
+    assert np.ptp(others) <= 10
+
+
+def test_concave_gain_is_the_largest_up_to_units():
     rng = np.random.default_rng(0)
-    problem = problem_of([(i, j) for i in range(9) for j in range(8)], rng.random(72), 9, 8, demand=3, load=4)
-    gain = Gain(problem.affinity, 0.2)
-    first = best_marginals(problem, gain, limits_of(problem, 0.9))
-    again = best_marginals(problem, gain, limits_of(problem, 0.88), near=first.units)
-    assert again.value == pytest.approx(best_gain(problem, 0.88, 0.2), rel=1e-3)
+    pairs = [(i, j) for i in range(20) for j in range(30)]
+    for levels in (2, 5, 10_000):
+        problem = problem_of(pairs, rng.integers(1, levels + 1, 600) / levels, 20, 30, demand=3, load=3)
+        found = best_marginals(problem, Gain(problem.affinity, 0.3), limits_of(problem, 0.6))
+        best = best_gain(problem, 0.6, 0.3)
+        assert found.value == pytest.approx(best, rel=1e-6)
+        assert best - 1e-6 <= found.bound <= best * (1 + 1e-4)
 
 
 def test_caps_are_rounded_down():

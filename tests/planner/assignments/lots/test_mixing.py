@@ -1,0 +1,205 @@
+"""Lotteries at a level: what is published holds in exact arithmetic, and every assignment of a list is at the level."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from planner import AtLeast, AtMost, assign
+from planner.assignments.lots.rounding import decomposed
+from planner.assignments.lots.units import UNITS
+from tests.planner.assignments import naive_assignment as naive
+from tests.planner.assignments.cases import problem_of
+from tests.planner.assignments.test_assigning import pairs_of
+
+DEMAND, LOAD = 3, 4
+
+
+def lists(result):
+    """The (reviewer, item) pairs of each assignment of the list."""
+    columns = result.randomised.to_columns()
+    pairs = list(zip(columns["reviewer"], columns["item"], strict=True))
+    return [[pair for pair, held in zip(pairs, row, strict=True) if held] for row in result.randomised.listed.holds]
+
+
+def exact(result):
+    """The share of the assignments that hold each pair, as fractions."""
+    found = lists(result)
+    held = [pair for pairs in found for pair in pairs]
+    return {pair: Fraction(held.count(pair), len(found)) for pair in set(held)}
+
+
+def tight():
+    """A market where nearly all reviews are needed for the level: 10 papers, demand 3, loads 4, 14 reviewers."""
+    return np.random.default_rng(3).random((14, 10))
+
+
+@pytest.mark.parametrize("cap", [0.5, 0.7, 0.9])
+def test_what_is_published_is_exact(cap):
+    affinity = tight()
+    result = assign(affinity, demand=DEMAND, load=LOAD, max_probability=cap, draws=20, conditioning=0.0)
+    assert result.status == "feasible"
+    assert result.randomised.listed.at_level < 1
+    for pairs in lists(result):
+        assert naive.doubly_connected(pairs, range(10))
+        assert np.bincount([i for _, i in pairs], minlength=10).tolist() == [DEMAND] * 10
+        assert np.bincount([j for j, _ in pairs], minlength=14).max() <= LOAD
+    shares = exact(result)
+    assert max(shares.values()) <= Fraction(str(cap))
+    columns = result.randomised.to_columns()
+    pairs = zip(columns["reviewer"], columns["item"], strict=True)
+    published = dict(zip(pairs, columns["probability"], strict=True))
+    assert {pair: float(share) for pair, share in shares.items()} == published
+    assert result.randomised.expected == pytest.approx(sum(affinity[pair] * x for pair, x in published.items()))
+    assert sorted(pairs_of(result)) in [sorted(pairs) for pairs in lists(result)]
+    # The level costs little beside what caps do: the bound knows nothing of it.
+    assert result.randomised.gap < 0.05
+
+
+@cache
+def at_level(n, m, demand, load):
+    """All assignments at the level ``double``, by brute force."""
+    found = []
+
+    def go(item, loads, pairs):
+        if item == n:
+            found.extend([pairs] if naive.doubly_connected(pairs, range(n)) else [])
+            return
+        for panel in combinations(range(m), demand):
+            if all(loads[j] < load for j in panel):
+                go(
+                    item + 1,
+                    [count + (j in panel) for j, count in enumerate(loads)],
+                    pairs + [(j, item) for j in panel],
+                )
+
+    go(0, [0] * m, [])
+    return found
+
+
+def best_expected(affinity, assignments, cap):
+    """Most expected affinity of any lottery over the assignments under a cap; None where there is none."""
+    m, n = affinity.shape
+    holds = np.zeros((len(assignments), m * n))
+    for row, pairs in zip(holds, assignments, strict=True):
+        row[[j * n + i for j, i in pairs]] = 1
+    found = linprog(
+        *(-(holds @ affinity.ravel()), holds.T, np.full(m * n, cap), np.ones((1, len(holds))), [1]), method="highs"
+    )
+    return None if found.status else -found.fun
+
+
+@pytest.mark.parametrize("cap", [0.4, 0.6, 0.8])
+def test_lotteries_are_among_those_over_all_assignments_at_the_level(cap):
+    n, m, demand, load = 4, 5, 2, 3
+    for seed in range(2):
+        affinity = np.random.default_rng(seed).random((m, n))
+        best = best_expected(affinity, at_level(n, m, demand, load), cap)
+        result = assign(affinity, demand=demand, load=load, max_probability=cap, draws=10, conditioning=0.0)
+        reached = result.randomised is not None and result.randomised.listed.mended == 1.0
+        if best is None:
+            assert not reached
+        elif reached:
+            assert 0.9 * best <= result.randomised.expected <= best + 1e-9
+            assert max(exact(result).values()) <= Fraction(str(cap))
+        else:
+            # Only where caps leave hardly any room.
+            assert cap < 0.5
+
+
+def test_caps_that_take_all_room_are_kept():
+    """Each of 5 reviewers has probability 3 / 5 on each paper, so every change of one assignment changes others."""
+    affinity = np.random.default_rng(0).random((5, 4))
+    result = assign(affinity, demand=3, load=3, max_probability=0.6, draws=10)
+    assert set(exact(result).values()) == {Fraction(6, 10)}
+    assert result.randomised.listed.at_level < 1
+    assert all(naive.doubly_connected(pairs, range(4)) for pairs in lists(result))
+
+
+def bridged():
+    """Two blocks of papers, and one reviewer who links them by two papers of each: more than half of the six."""
+    affinity = np.full((9, 6), np.nan)
+    affinity[:4, :3] = affinity[4:8, 3:] = 1.0
+    affinity[8] = 0.5
+    return affinity
+
+
+def test_caps_that_the_level_exceeds_are_not_passed_in_silence():
+    options = {"demand": 2, "load": 6, "draws": 10}
+    result = assign(bridged(), max_probability=0.6, **options)
+    assert max(exact(result).values()) <= Fraction(6, 10)
+    missed = [not naive.doubly_connected(pairs, range(6)) for pairs in lists(result)]
+    assert any(missed)
+    assert result.randomised.listed.mended == pytest.approx(1 - sum(missed) / 10)
+    seeds = [next(s for s in range(99) if missed[np.random.default_rng(s).integers(10)] == miss) for miss in (0, 1)]
+    good, bad = (assign(bridged(), max_probability=0.6, seed=seed, **options) for seed in seeds)
+    assert (good.status, bad.status) == ("feasible", "level_missed")
+    assert f"{sum(missed)} of 10 assignments to draw from miss the level" in bad.explanation
+    assert "probabilities up to" in bad.explanation
+    assert assign(bridged(), max_probability=0.7, **options).randomised.listed.mended == 1
+
+
+def test_too_few_draws_for_a_cap_are_said():
+    result = assign(tight(), demand=DEMAND, load=LOAD, max_probability=0.4, draws=2)
+    assert result.status == "infeasible"
+    assert "multiples of 1/2" in result.explanation
+    assert "--draws" in result.explanation
+
+
+def test_rules_that_no_flow_says_hold_in_every_assignment():
+    affinity = np.random.default_rng(0).random((10, 12))
+    attributes = {j: {"home": j % 5, "senior": j < 5} for j in range(10)}
+    rules = [AtMost("home", 1), AtLeast("senior", 1)]
+    for target in ("none", "double"):
+        result = assign(
+            affinity, demand=3, load=5, attributes=attributes, rules=rules, max_probability=0.5, draws=10,
+            fixed=[(0, 0)], target=target,
+        )  # fmt: skip
+        for pairs in lists(result):
+            wrong = naive.violations(
+                pairs, demand=dict.fromkeys(range(12), 3), load=dict.fromkeys(range(10), 5),
+                institutions={j: j % 5 for j in range(10)}, senior=range(5), fixed=[(0, 0)],
+            )  # fmt: skip
+            assert wrong == []
+            assert target == "none" or naive.doubly_connected(pairs, range(12))
+        shares = exact(result)
+        assert shares.pop((0, 0)) == 1
+        assert max(shares.values()) <= Fraction(1, 2)
+
+
+def test_survivors_of_any_reviewer_are_all_of_a_list():
+    affinity = np.random.default_rng(0).random((10, 12))
+    result = assign(affinity, demand=4, load=6, survive=1, max_probability=0.8, draws=5)
+    for pairs in lists(result):
+        assert naive.survives(pairs, range(12), range(10))
+    assert max(exact(result).values()) <= Fraction(8, 10)
+
+
+def test_parts_have_the_frequencies_they_are_parted_from():
+    rng = np.random.default_rng(2)
+    for count in (1, 2, 7, 30):
+        n, m = 6, 5
+        table = [(i, j) for i in range(n) for j in range(m)]
+        problem = problem_of(table, rng.random(n * m), n, m, demand=2, load=3)
+        counts = np.zeros(n * m, np.int64)
+        for _ in range(count):
+            # Any two reviewers in turn: loads of 2 or 3.
+            start = rng.integers(m)
+            for i in range(n):
+                counts[[i * m + (start + 2 * i + s) % m for s in range(2)]] += 1
+        parts = decomposed(problem, counts, count, rng)
+        assert (np.bincount(np.concatenate(parts), minlength=n * m) == counts).all()
+        for pairs in parts:
+            assert (np.bincount(problem.item[pairs], minlength=n) == 2).all()
+            assert np.bincount(problem.reviewer[pairs], minlength=m).max() <= 3
+
+
+def test_without_a_level_draws_are_rounded_from_fine_probabilities():
+    result = assign(tight(), demand=DEMAND, load=LOAD, max_probability=0.55555, target="none")
+    assert result.randomised.listed is None
+    assert result.randomised.largest == 5555 / UNITS
