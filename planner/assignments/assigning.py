@@ -92,7 +92,8 @@ def assign(
     3. If asked for: the worst-served papers lifted by chains of exchanges, and kept up in all that follows as far as
        the level allows.
     4. The level: pairs that bring papers into the core component, forced along cheapest cycles of the residual
-       network, cheapest first; then those no longer needed are freed again.
+       network, cheapest first; then those no longer needed are freed again. Where that loses more than a
+       ten-thousandth of the affinity beyond what it must, sets of few cheap pairs that bring it together.
     5. If it shall survive a reviewer: the same for what is missing without her.
     6. Exchanges that cost what ``conditioning`` allows, or nothing, for smaller expected errors.
 

@@ -259,7 +259,7 @@ def plan_extra_reviews(
         ledger = Ledger(whole if share == 1.0 else whole.share(share), progress, budget)
         if aim is not None:
             expect_an_end(aim, budget)
-        too_many = refusals.fixed_too_many(task)
+        too_many = refusals.fixed_too_many(task, budget)
         if too_many:
             return _plan(task, chosen, ledger, PlanStatus.INFEASIBLE, no_pairs(), too_many)
         rng, keeping = np.random.default_rng(seed), None
@@ -282,8 +282,6 @@ def plan_extra_reviews(
 
 def _nothing_yet(task: Task, target: Target, ledger: Ledger) -> Plan:
     """Make the plan of the fixed reviews alone."""
-    if ledger.budget is not None and ledger.budget < 0:
-        return _finish(task, target, ledger, ledger.clock)
     return _plan(task, target, ledger, PlanStatus.CHOSEN, no_pairs(), [])
 
 
@@ -333,18 +331,12 @@ def _room_for(reviews: Reviews) -> int:
 
 def _finish(task: Task, target: Target, ledger: Ledger, clock: Clock) -> Plan:
     """Make the plan of what was found: whole, partial within a budget, or none."""
-    fixed, reasons = len(task.constraints.fixed), ledger.reasons
+    reasons = ledger.reasons
     if ledger.infeasible:
         reasons += [] if ledger.short is not None or ledger.explained else refusals.why_not(task, target)
         ledger.bounds.clear()
         plan = _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), reasons)
         return replace(plan, short=ledger.short)
-    if ledger.budget is not None and ledger.budget < 0:
-        reasons.append(
-            f"{counted(fixed, 'review is', 'reviews are')} fixed, which is more than the "
-            f"{fixed + ledger.budget} allowed"
-        )
-        return _plan(task, target, ledger, PlanStatus.INFEASIBLE, no_pairs(), reasons)
     if ledger.pairs is None or (ledger.budget is not None and len(ledger.pairs) > ledger.budget):
         return _part_of_the_way(task, target, ledger, clock)
     status = PlanStatus.OPTIMAL if ledger.closed and ledger.cheapest else PlanStatus.FEASIBLE

@@ -37,8 +37,9 @@ def verify(ctx: click.Context, /, path: str, words: tuple[str, ...]) -> None:
     """Verify ANSWER: what check, plan, assign or calibrate printed with --json, or the CSV it wrote with -o.
 
     REVIEWS and OPTIONS are those of the command that made it, word for word; what it wrote is not written again. Plain
-    code of its own looks at the answer, says what it checked and what it took on trust. Exit status 0: it holds; 1: it
-    is refuted, with the first reasons; 4: it is not refuted, but what it rests on was taken on trust.
+    code of its own looks at the answer, says what it checked and what it took on trust; then the command is asked again
+    for sentences and other figures. Exit status 0: it holds; 1: it is refuted, with the first reasons; 4: it is not
+    refuted, but what it rests on was taken on trust.
     """
     answer, command = _made_by(path)
     with _as_asked(path, command, answer.command, list(words), ctx.parent) as made:
@@ -82,12 +83,19 @@ def _as_asked(
 
 @refusing
 def _findings(made: click.Context, answer: Answer) -> Findings:
+    from reviewgraph.cli.again import asked_again
     from reviewgraph.cli.verifying import VERIFIERS, given_words, left_aside
+    from reviewgraph.verify.answers import compare_again
     from reviewgraph.verify.files import verify_files
+    from reviewgraph.verify.findings import HOLDS
 
     verifier = VERIFIERS[answer.command]
     findings = verifier.run(made, answer)
+    asks = findings.outcome == HOLDS and not answer.is_table
+    told = asks and compare_again(findings, answer, asked_again(made))
     verify_files(findings, answer, [file.to_dict() for file in given_files()], given_words(made))
+    if told:
+        return findings
     if answer.unseen:
         findings.trust(f"not looked at: {', '.join(answer.unseen)}")
     for option in left_aside(made, verifier.heeded):

@@ -14,10 +14,11 @@ from reviewgraph.cli.output import Refusal, say
 from reviewgraph.formats import side
 from reviewgraph.reading import read_reviews
 from reviewgraph.sides.leaving import without_gone
-from reviewgraph.verify.assignments import Market, verify_assignment
+from reviewgraph.verify.assignments import verify_assignment
 from reviewgraph.verify.calibrations import LSC, POSTERIOR, verify_calibration
 from reviewgraph.verify.checks import Duties, verify_check
 from reviewgraph.verify.fits import CLASSES
+from reviewgraph.verify.markets import Market
 from reviewgraph.verify.panels import AT_LEAST, AT_MOST, REWARD, PanelRule, panel_rule
 from reviewgraph.verify.plans import verify_plan
 from reviewgraph.verify.rules import Rules
@@ -25,7 +26,7 @@ from reviewgraph.verify.tables import table_of
 from reviewgraph.verify.wanted import Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from reviewgraph.columns import Columns
     from reviewgraph.reviews import Reviews
@@ -96,7 +97,7 @@ def _check(made: click.Context, answer: Answer) -> Findings:
     table = table_of(reviews)
     conflicts = set(pairs_in(given["conflicts"])) if "conflicts" in given else None
     limits = [_limits(given.get(key), names) for key, names in (("load", table.reviewers), ("demand", table.items))]
-    return verify_check(answer, table, Duties(conflicts, *limits))
+    return verify_check(answer, table, Duties(conflicts, *limits), streamed=bool(params["stream"]))
 
 
 def _left(params: Mapping[str, Any]) -> tuple[Reviews, Reviews, Gone | None]:
@@ -150,20 +151,26 @@ def _rules(params: Mapping[str, Any]) -> Rules:
         frozenset(barred),
         tuple(dict.fromkeys(pair for pair in fixed if pair not in table.score)),
         willing=None if willing is None else frozenset(map(str, willing)),
-        **_people(params),
+        panels=_people(params, table.reviewers),
         **_prices(params, table.reviewers, table.items),
         **{key: params[key] for key in ("min_reviews", "max_per_item", "max_reviews", "use_scores")},
     )
 
 
-def _people(params: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _people(params: Mapping[str, Any], reviewers: tuple[str, ...]) -> tuple[PanelRule, ...]:
+    """Read the rules on who reviews a paper together, and those that ``--institutions`` and ``--senior`` are short for.
+
+    They are about the values that reviewers have in all files together.
+    """
+    rules = list(_panels(params, reviewers, params["reviewers"]))
     if params["institutions"]:
         known = read_side(side.read_institutions, params["institutions"])
-        found["institutions"] = {str(label): name for label, name in known.items() if name}
+        homes = {str(label): {"institution": name or None} for label, name in known.items()}
+        rules.append(panel_rule(AT_MOST, "institution=1", homes))
     if params["senior"]:
-        found["senior"] = frozenset(map(str, read_side(side.read_chosen, params["senior"], "senior")))
-    return found
+        chosen = read_side(side.read_chosen, params["senior"], "senior")
+        rules.append(panel_rule(AT_LEAST, "senior=1", {str(label): {"senior": True} for label in chosen}))
+    return tuple(rules)
 
 
 def _prices(params: Mapping[str, Any], reviewers: tuple[str, ...], items: tuple[str, ...]) -> dict[str, Any]:
@@ -205,7 +212,7 @@ def _assign(made: click.Context, answer: Answer) -> Findings:
         first,
         params["target"],
         params["survive"],
-        _panels(params, loads),
+        _panels(params, loads, params["reviewers_file"]),
         frozenset(_pairs_of(side.read_assigned, params["previous"])) if params["previous"] else None,
         params["min_affinity"],
         params["floor"],
@@ -264,12 +271,14 @@ def _weighed(given: str) -> tuple[str, float]:
         raise Refusal(message) from None
 
 
-def _panels(params: Mapping[str, Any], loads: Mapping[str, Any]) -> tuple[PanelRule, ...]:
-    """Read the rules on panels, and the attributes that they are about."""
-    known = read_side(side.read_attributes, params["reviewers_file"])
-    more = read_side(side.read_attributes, params["attributes"]) if params["attributes"] else {}
-    attributes = {who: {**known.get(who, {}), **more.get(who, {})} for who in loads}
-    asked = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]), (REWARD, params["reward"]))
+def _panels(params: Mapping[str, Any], reviewers: Iterable[str], path: str | None) -> tuple[PanelRule, ...]:
+    """Read the rules on panels, and the attributes that they are about: of the reviewers file, and of their own."""
+    files = [file for file in (path, params["attributes"]) if file]
+    told = [{str(who): own for who, own in read_side(side.read_attributes, file).items()} for file in files]
+    attributes = {
+        who: {name: value for known in told for name, value in known.get(who, {}).items()} for who in reviewers
+    }
+    asked = ((AT_MOST, params["at_most"]), (AT_LEAST, params["at_least"]), (REWARD, params.get("reward", ())))
     return tuple(panel_rule(option, text, attributes) for option, texts in asked for text in texts)
 
 
@@ -320,6 +329,7 @@ PLAN = {
     "affinity",
 }
 PEOPLE = {"min_affinity", "institutions", "senior", "willing", "min_reviews", "max_per_item", "max_reviews"}
+RULES = {"reviewers", "attributes", "at_most", "at_least"}
 
 ASSIGN = {"items_file", "reviewers_file", "columns", "affinity", "bids", "min_affinity", "previous", "allow_unscored"}
 MARKET = {
@@ -346,10 +356,21 @@ VERIFIERS = {
         _check,
         frozenset(
             TABLE
-            | {"require", "use_scores", "fragile", "gone", "gone_after", "conflicts", "reviewers", "load", "demand"}
+            | {
+                "stream",
+                "require",
+                "use_scores",
+                "fragile",
+                "gone",
+                "gone_after",
+                "conflicts",
+                "reviewers",
+                "load",
+                "demand",
+            }
         ),
     ),
     "assign": Verifier(_assign, frozenset(ASSIGN | MARKET | AIM)),
     "calibrate": Verifier(_calibrate, frozenset(TABLE | CALIBRATE | CHOOSE)),
-    "plan": Verifier(_plan, frozenset(TABLE | PLAN | PEOPLE)),
+    "plan": Verifier(_plan, frozenset(TABLE | PLAN | PEOPLE | RULES)),
 }

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from reviewgraph.errors import InputError
 from reviewgraph.formats.problems import cut, quote
 from reviewgraph.formats.writing import unguarded
-from reviewgraph.verify.schemas import COLUMNS, KINDS, SCHEMAS, UNSEEN, misfits, unseen
+from reviewgraph.verify.findings import is_same, shown
+from reviewgraph.verify.schemas import COLUMNS, KINDS, SCHEMAS, TEXT, UNSEEN, misfits, unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from reviewgraph.verify.findings import Findings
 
 #: Keys that only the JSON of one command has.
 KEYS = {
@@ -122,7 +125,19 @@ class Answer:
         if self.is_table:
             rows = self.found["rows"]
             return [name for name in UNSEEN if any(row.get(name) for row in rows)]
-        return list(dict.fromkeys(unseen(self.found, SCHEMAS[self.command])))
+        return list(dict.fromkeys(place for place, _ in unseen(self.found, SCHEMAS[self.command])))
+
+    @property
+    def figures(self) -> list[str]:
+        """Those of them that are no sentences."""
+        return [place for place, part in unseen(self.found, SCHEMAS[self.command]) if part not in (TEXT, [TEXT])]
+
+    @property
+    def pairs(self) -> set[tuple[str, str]]:
+        """The reviews of a plan or an assignment; none where there are no such."""
+        if self.is_table or self.command not in ("plan", "assign"):
+            return set()
+        return set(self.rows("reviews", {"reviewer": "a name", "item": "a name"}))
 
     def expect_schema(self) -> None:
         """Refuse keys that no answer of the command has, and values of another kind."""
@@ -222,6 +237,45 @@ def _from_table(path: str, text: str) -> Answer:
         raise InputError(message)
     cells = [dict(zip(header, map(unguarded, row), strict=True)) for row in rows]
     return Answer(path, command, {"rows": cells}, is_table=True)
+
+
+#: Keys that are compared elsewhere: files may have other names where an answer is verified.
+ELSEWHERE = {"files"}
+#: How close numbers of the same command must be, and differences that are named before the rest is only counted.
+AGAIN, NAMED = 1e-6, 5
+
+
+def compare_again(findings: Findings, answer: Answer, again: Answer | None) -> bool:
+    """Compare an answer with what the command says when it is asked again; returns whether that was of use.
+
+    Where a clock ends a search, other reviews may be as good: nothing is to be had then but what other code looked at.
+    """
+    if again is None or answer.pairs != again.pairs:
+        words = "gives no answer" if again is None else "gives other reviews"
+        findings.trust(f"asked again, {answer.command} {words}, so that it is no help", decisive=bool(answer.figures))
+        return False
+    differences = list(_differences(answer.found, again.found))
+    for place, said, found in differences[:NAMED]:
+        words = f"{place}: says {cut(shown(said))}, and asked again {answer.command} says {cut(shown(found))}"
+        findings.trust(words, decisive=True)
+    if more := len(differences[NAMED:]):
+        findings.trust(f"asked again, {answer.command} answers otherwise in {more} more places", decisive=True)
+    if not differences:
+        findings.check(f"sentences and all other figures: asked again, {answer.command} says the same")
+    return True
+
+
+def _differences(said: Any, found: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield where two values differ, with what is there; of a key that the first lacks it says nothing."""
+    if isinstance(said, dict) and isinstance(found, dict):
+        for key in said:
+            if place or key not in ELSEWHERE:
+                yield from _differences(said[key], found.get(key), f"{place}.{key}" if place else key)
+    elif isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
+        for number, (one, other) in enumerate(zip(said, found, strict=True)):
+            yield from _differences(one, other, f"{place}[{number}]")
+    elif not is_same(said, found, AGAIN):
+        yield place, said, found
 
 
 def whole_in(path: str, row: int, cell: str) -> int | None:

@@ -3,97 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph.verify.answers import number_in
 from reviewgraph.verify.findings import Findings
 from reviewgraph.verify.flows import can_be_met, most_affinity, most_met
-from reviewgraph.verify.levels import HOLDS, PLAIN, TooLarge, expect_small, holds, is_double, without_each_reviewer
+from reviewgraph.verify.levels import (
+    HOLDS,
+    LASTING,
+    PLAIN,
+    TooLarge,
+    expect_small,
+    holds,
+    is_double,
+    without_each_reviewer,
+)
 from reviewgraph.verify.panels import check_panels, earned
-from reviewgraph.verify.tables import Table
+from reviewgraph.verify.trying import every_assignment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reviewgraph.verify.answers import Answer
-    from reviewgraph.verify.panels import PanelRule
-    from reviewgraph.verify.tables import Pair
+    from reviewgraph.verify.markets import Market
+    from reviewgraph.verify.tables import Pair, Table
 
 REACHED = {"optimal", "feasible"}
 #: Affinity sums are of many numbers, and solvers stop where little is left.
 SUMS = 1e-7
 #: Pairs of a paper and a reviewer up to which the reviews that can be given are counted again.
 MOST_TRIED = 500_000
-
-
-@dataclass(frozen=True)
-class Market:
-    """What an assignment was to respect.
-
-    Parameters
-    ----------
-    demand
-        Reviews of each paper.
-    loads
-        Fewest and most reviews of each reviewer.
-    affinity
-        Of each pair that has one.
-    any_pair
-        Whether pairs without affinity may be assigned, for 0.
-    barred, fixed
-        Pairs that may not be, and that must be.
-    phase_one
-        Reviews that link, beyond demands and loads; they may not be assigned again.
-    target
-        The level; ``none`` where none is asked for.
-    survive
-        Whether it shall hold without any one reviewer.
-    panels
-        Rules on who reviews a paper together.
-    previous
-        The assignment before; None without one.
-    min_affinity, floor, floor_best
-        Thresholds of pairs and of papers; None without.
-    plain
-        Whether demands, loads and pairs are all that the most affinity without a level depends on.
-    named
-        Whether somebody asked for the target.
-    """
-
-    demand: Mapping[str, int]
-    loads: Mapping[str, tuple[int, int]]
-    affinity: Mapping[Pair, float] = field(default_factory=dict)
-    any_pair: bool = True
-    barred: frozenset[Pair] = frozenset()
-    fixed: tuple[Pair, ...] = ()
-    phase_one: frozenset[Pair] = frozenset()
-    target: str = "none"
-    survive: bool = False
-    panels: tuple[PanelRule, ...] = ()
-    previous: frozenset[Pair] | None = None
-    min_affinity: float | None = None
-    floor: float | None = None
-    floor_best: float | None = None
-    plain: bool = True
-    named: bool = False
-
-    def may(self, pair: Pair) -> bool:
-        """Whether a pair may be assigned."""
-        if pair in self.fixed:
-            return True
-        return pair not in self.barred | self.phase_one and (self.any_pair or pair in self.affinity)
-
-    def pairs(self) -> dict[Pair, float]:
-        """Return all pairs that may be assigned, with their affinities."""
-        every = ((reviewer, item) for item in self.demand for reviewer in self.loads)
-        return {pair: self.affinity.get(pair, 0.0) for pair in every if self.may(pair)}
-
-    def table(self, pairs: list[Pair]) -> Table:
-        """Return the reviews that link."""
-        linked = [pair for pair in (*self.phase_one, *pairs) if pair[1] in self.demand]
-        reviewers = dict.fromkeys([*self.loads, *(reviewer for reviewer, _ in linked)])
-        return Table(tuple(reviewers), tuple(self.demand), dict.fromkeys(linked))
 
 
 def verify_assignment(answer: Answer, market: Market) -> Findings:
@@ -145,10 +84,8 @@ def _short(findings: Findings, answer: Answer, market: Market, status: str, pair
         return short
     demands, open_pairs, loads = _open(market)
     most = most_met(demands, open_pairs, {who: (0, high) for who, (_, high) in loads.items()}) + len(market.fixed)
-    if market.panels and most > len(pairs):
-        findings.trust(
-            f"short: that {total} reviews must be missing by the rules on panels is not searched again", decisive=True
-        )
+    if market.asks_more and most > len(pairs):
+        findings.trust(f"short: that {total} reviews must be missing by the rules is not searched again", decisive=True)
     elif findings.expect(most <= len(pairs), f"short: {len(pairs)} reviews, and {most} could be given"):
         findings.check(f"that {total} of {sum(market.demand.values())} demanded reviews must be missing: it is a part")
     return short
@@ -181,24 +118,20 @@ def _respects(findings: Findings, market: Market, pairs: list[Pair], short: Mapp
     for reviewer, (least, most) in market.loads.items():
         words = f"reviewer {reviewer} has {load[reviewer]} reviews, her load is {least} to {most}"
         findings.expect(least <= load[reviewer] <= most, words)
-    check_panels(findings, market.panels, pairs, market.demand)
+    check_panels(findings, market.panels, pairs, market.demand, market.phase_one)
     findings.check(f"{len(pairs)} reviews: demands, loads, conflicts, fixed pairs and rules on panels")
 
 
 def _level(findings: Findings, answer: Answer, market: Market, target: str, status: str, pairs: list[Pair]) -> None:
     """Look whether the level is reached, and who is critical for it."""
-    asks_more = bool(market.panels) or market.floor is not None or market.floor_best is not None
     if target not in HOLDS:
         findings.same("target", target, "none")
         words = f"status {status}: no level was asked for"
-        findings.expect(status in REACHED or asks_more or not market.plain, words)
+        findings.expect(status in REACHED | {"best_effort"} or market.asks_more, words)
         return
     table = market.table(pairs)
     try:
-        reached = holds(target, table)
-        if reached and market.survive:
-            expect_small(table, len(table.reviewers))
-            reached = all(holds(target, rest) for _, rest in without_each_reviewer(table))
+        reached = _reached(target, table, survive=market.survive)
     except TooLarge as error:
         findings.trust(f"target {target}: {error}", decisive=True)
         return
@@ -220,11 +153,21 @@ def _level(findings: Findings, answer: Answer, market: Market, target: str, stat
         findings.check("critical: the level without each reviewer")
 
 
+def _reached(target: str, table: Table, *, survive: bool) -> bool:
+    """Whether a table is at a level, and stays there without any one reviewer; some levels are that already."""
+    if not holds(target, table):
+        return False
+    if not survive or target in LASTING:
+        return True
+    expect_small(table, len(table.reviewers))
+    return all(holds(target, rest) for _, rest in without_each_reviewer(table))
+
+
 def _sums(findings: Findings, answer: Answer, market: Market, status: str, pairs: list[Pair]) -> None:
     """Add up affinities, and compare them with the most that there can be."""
     values = [market.affinity.get(pair, 0.0) for pair in pairs]
     total, best = sum(values), answer.get("affinity_unconstrained", "a number", null=True)
-    rewards, bound = earned(market.panels, pairs), answer.get("bound", "a number", null=True)
+    rewards, bound = earned(market.panels, pairs, market.phase_one), answer.get("bound", "a number", null=True)
     for key, found in (
         ("affinity", total),
         ("mean_affinity", total / len(values)),
@@ -247,8 +190,10 @@ def _sums(findings: Findings, answer: Answer, market: Market, status: str, pairs
         words = "affinity_unconstrained, bound, status: the most under such rules is not computed again"
         findings.trust(words, decisive=status == "optimal")
         return
-    if not market.panels:
+    if not market.asks_more:
         _close(findings, "bound", bound, best, best)
+    elif status == "optimal":
+        _best(findings, market, pairs, bound)
     try:
         most = most_affinity(pairs, market.pairs(), market.fixed, market.loads)
     except TooLarge as error:
@@ -288,9 +233,9 @@ def _beside(findings: Findings, answer: Answer, market: Market, pairs: list[Pair
         findings.trust("below.fewest: that no fewer pairs are below is not computed again")
     said = answer.get("fair", "an object", null=True)
     if said is not None:
-        sums = dict.fromkeys(market.demand, 0.0)
+        sums: dict[str, float] = {}
         for pair in pairs:
-            sums[pair[1]] += market.affinity.get(pair, 0.0)
+            sums[pair[1]] = sums.get(pair[1], 0.0) + market.affinity.get(pair, 0.0)
         least = min(sums.values(), default=0.0)
         _close(findings, "fair.smallest.after", answer.get("smallest.after", "a number", within=said), least, least)
         findings.trust("fair: that papers cannot be served better is not computed again")
@@ -339,7 +284,7 @@ def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) ->
         findings.expect(False, f"status {status}: there are no reviews")
         return
     left, open_pairs, loads = _open(market)
-    if status != "infeasible" and market.plain and not market.panels:
+    if status != "infeasible" and not market.asks_more:
         findings.expect(False, f"status {status}: there are no reviews")
         return
     exceeded = min([*left.values(), *(high for _, high in loads.values())], default=0) < 0
@@ -347,11 +292,51 @@ def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) ->
         words = f"status {status}: demands cannot be met within loads, conflicts and fixed pairs, whatever the level"
         if findings.expect(status == "infeasible", words):
             findings.check("that demands cannot be met within loads, conflicts and fixed pairs")
-    elif status == "infeasible" and market.plain and not market.panels and market.target not in HOLDS:
+    elif status == "infeasible" and not market.asks_more and market.target not in HOLDS:
         findings.expect(False, f"status {status}: demands can be met within loads and conflicts")
     else:
-        words = f"status {status}: that none obeys the rules and reaches the level is not searched again"
+        _searched(findings, market, status)
+
+
+def _searched(findings: Findings, market: Market, status: str) -> None:
+    """Look for an assignment that obeys the rules and reaches the level, where there is said to be none."""
+    words = f"status {status}: that none obeys the rules and reaches the level is not searched again"
+    aims = market.target in HOLDS
+    try:
+        if aims and not _reached(market.target, market.table(list(market.pairs())), survive=market.survive):
+            findings.check("that even all pairs together do not reach the level")
+            return
+        found = next((pairs for pairs in every_assignment(market) if _does(market, pairs)), None)
+    except TooLarge:
         findings.trust(words, decisive=True)
+        return
+    if found is None:
+        findings.check("that none of all assignments obeys the rules and reaches the level")
+    elif market.plain and market.previous is None and market.min_affinity is None:
+        named = ", ".join(f"{who} on {what}" for who, what in found)
+        findings.expect(False, f"status {status}: an assignment is {named}")
+    else:
+        findings.trust(words, decisive=True)
+
+
+def _does(market: Market, pairs: list[Pair]) -> bool:
+    """Whether the level that is asked for is reached."""
+    table = market.table(pairs)
+    return market.target not in HOLDS or _reached(market.target, table, survive=market.survive)
+
+
+def _best(findings: Findings, market: Market, pairs: list[Pair], bound: float) -> None:
+    """Compare the bound of an optimal assignment under rules with the most that any assignment under them has."""
+    try:
+        every = [*every_assignment(market)]
+    except TooLarge:
+        words = "status optimal: that none within the rules has more affinity and rewards is not searched again"
+        findings.trust(words, decisive=True)
+        return
+    sums = [sum(market.affinity.get(pair, 0.0) for pair in other) for other in every]
+    gains = [total + earned(market.panels, other, market.phase_one) for total, other in zip(sums, every, strict=True)]
+    _close(findings, "status optimal: bound", bound, max(gains, default=bound), bound)
+    findings.check("that none of all assignments within the rules has more affinity and rewards")
 
 
 def _table(findings: Findings, answer: Answer, market: Market) -> None:
@@ -366,10 +351,7 @@ def _table(findings: Findings, answer: Answer, market: Market) -> None:
         return
     table = market.table(pairs)
     try:
-        reached = holds(market.target, table)
-        if market.survive and reached:
-            expect_small(table, len(table.reviewers))
-            reached = all(holds(market.target, rest) for _, rest in without_each_reviewer(table))
+        reached = _reached(market.target, table, survive=market.survive)
         findings.expect(reached, f"the level {market.target} is not reached with these reviews")
         findings.check(f"the level {market.target}")
     except TooLarge as error:

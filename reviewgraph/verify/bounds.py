@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
 
 from reviewgraph.formats.problems import cut
-from reviewgraph.levels import ALL_NAMES, Connected, Recoverable
+from reviewgraph.levels import ALL_NAMES, Connected, Double, Recoverable, SurvivesReview
 from reviewgraph.verify.graphs import missing_links, pieces
-from reviewgraph.verify.levels import holds
+from reviewgraph.verify.levels import expect_small, holds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,9 +114,38 @@ def _loads(case: Case) -> int:
     return links if least is None else links + least
 
 
+def _two_each(case: Case) -> int:
+    """Each item needs two reviews, to keep one if the other is lost."""
+    return sum(max(2 - count, 0) for count in case.base.reviews_of().values())
+
+
+def _after_losses(case: Case) -> Iterator[int]:
+    """Links that are missing after each loss that the level outlives; and with none, the link that may be lost too.
+
+    Raises
+    ------
+    TooLarge
+        If there are too many losses.
+    """
+    single, rules = case.target == SurvivesReview.name, case.rules
+    links = _loads(case)
+    yield links + int(single and links > 0)
+    losses = [{pair} for pair in case.base.score] if single else []
+    if not single:
+        losses = [{(who, item) for item in own} for who, own in case.base.rows().items() if own]
+    expect_small(case.base, len(losses))
+    for lost in sorted(losses, key=len, reverse=True):
+        gone = {} if single else dict.fromkeys((who for who, _ in lost), 0)
+        fixed = tuple(pair for pair in rules.fixed if pair not in lost)
+        table, barred = rules.table.without(lost), rules.barred | lost
+        left = replace(rules, table=table, fixed=fixed, barred=barred, spare={**rules.spare, **gone})
+        yield _loads(Case(left, Double.name))
+
+
 #: How each kind of bound that can be counted is counted, and the weakest level for which it holds.
 COUNTED: dict[str, tuple[str, Callable[[Case], int]]] = {
     "unfinished": (Connected.name, _unfinished),
+    "two a paper": (SurvivesReview.name, _two_each),
     "coverage": (Connected.name, _coverage),
     "pieces": (Connected.name, _pieces),
     "degrees of freedom": (Recoverable.name, _links),
@@ -124,12 +154,14 @@ COUNTED: dict[str, tuple[str, Callable[[Case], int]]] = {
 
 
 #: Kinds whose proof takes a search, or a certificate that the answer does not hold.
-SEARCHED = {"expansion", "flow", "two a paper", "a loss", "parts", "groups", "cuts"}
+SEARCHED = {"expansion", "flow", "parts", "groups", "cuts"}
+#: The kind that is about one loss of many.
+LOSS = "a loss"
 
 
 def check_bound(case: Case, value: int, kind: str) -> tuple[str | None, bool]:
     """Return what is wrong with a bound on new and fixed reviews together, and whether it is taken on trust."""
-    if kind not in {*COUNTED, *SEARCHED}:
+    if kind not in {*COUNTED, *SEARCHED, LOSS}:
         return f"there is no kind of bound called {cut(repr(kind))}", False
     claimed, fixed = value - len(case.rules.fixed), len(case.rules.fixed)
     if claimed <= 0:
@@ -138,6 +170,8 @@ def check_bound(case: Case, value: int, kind: str) -> tuple[str | None, bool]:
         weakest, count = COUNTED[kind]
         found = count(case) if case.implies(weakest) else 0
         return (None if claimed <= found else f"says {value} ({kind}), found {found + fixed}"), False
+    if kind == LOSS and case.implies(SurvivesReview.name) and any(found >= claimed for found in _after_losses(case)):
+        return None, False
     if claimed <= max(count(case) for weakest, count in COUNTED.values() if case.implies(weakest)):
         return None, False
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reviewgraph.levels import Connected, Double, Recoverable
 from reviewgraph.verify.findings import Findings
 from reviewgraph.verify.graphs import groups, missing_links, pieces
 from reviewgraph.verify.levels import (
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from reviewgraph.verify.tables import Pair, Table
 
 
+#: The keys that say whether a level holds.
+LEVEL_KEYS = {Double.name: "recovery_resilient", Recoverable.name: "recoverable"}
+
+
 class Duties(NamedTuple):
     """What an assignment should keep to; None for what was not asked."""
 
@@ -36,11 +41,17 @@ class Duties(NamedTuple):
     demands: Mapping[str, int] | None = None
 
 
-def verify_check(answer: Answer, table: Table, duties: Duties) -> Findings:
-    """Compare what ``check`` printed, or the groups it wrote, with what is found in a table."""
+def verify_check(answer: Answer, table: Table, duties: Duties, *, streamed: bool = False) -> Findings:
+    """Compare what ``check`` printed, or the groups it wrote, with what is found in a table.
+
+    The groups of a ``streamed`` table are its pieces.
+    """
     findings = Findings()
     if answer.is_table:
-        _groups(findings, answer, table)
+        (_pieces if streamed else _groups)(findings, answer, table)
+        return findings
+    if "undecided" in answer.found:
+        _streamed(findings, answer, table)
         return findings
     _structure(findings, answer, answer.found, table, "")
     scored = table.scored()
@@ -71,6 +82,36 @@ def _structure(findings: Findings, answer: Answer, said: Any, table: Table, pref
     highest = next((name for name in PLAIN if HOLDS[name](table)), None)
     findings.same(f"{prefix}level", answer.get("level", "a text", within=said, null=True), highest)
     findings.check(f"{prefix}sizes, components, degrees of freedom and every level, by plain code of its own")
+
+
+def _streamed(findings: Findings, answer: Answer, table: Table) -> None:
+    """Compare what was found of a table larger than memory; what it leaves undecided says nothing that can be false."""
+    rows, items = table.rows(), table.items
+    reached = {name: HOLDS[name](table) for name in PLAIN}
+    open_ = answer.get("undecided", "a list")
+    said = {name: answer.get(key, "true or false", null=True) for name, key in LEVEL_KEYS.items()}
+    said[Connected.name] = reached[Connected.name]
+    findings.same("undecided", open_, [name for name in PLAIN if said[name] is None])
+    for name, key in LEVEL_KEYS.items():
+        if said[name] is not None:
+            findings.same(key, said[name], reached[name])
+    level = answer.get("level", "a text", null=True)
+    findings.same("level", level, next((name for name in PLAIN if said[name]), None))
+    links = missing_links(rows, items)
+    if answer.get("degrees_of_freedom", "a whole number", null=True) is not None:
+        findings.same("degrees_of_freedom", answer.get("degrees_of_freedom", "a whole number"), links)
+    for key, found in (
+        ("reviewers", len(table.reviewers)),
+        ("items", len(items)),
+        ("reviews", len(table.score)),
+        ("connected.components", len(pieces(rows, items))),
+    ):
+        findings.same(key, answer.get(key, "a whole number"), found)
+    cover = largest_cover(groups(rows, items))
+    for key, most in (("largest_cover", cover), ("degrees_of_freedom", links)):
+        least = answer.get(f"at_least.{key}", "a whole number")
+        findings.expect(least <= most, f"at_least.{key}: says {least}, found {most}")
+    findings.check("sizes, components, the levels that are decided, and what there is at least")
 
 
 def _as_of_now(findings: Findings, answer: Answer, table: Table, scored: Table) -> None:
@@ -173,6 +214,18 @@ def _groups(findings: Findings, answer: Answer, table: Table) -> None:
     findings.same_rows("rows without a group", alone, nobody)
     _numbered(findings, said, found)
     findings.check(f"{len(found)} groups: each is doubly connected, and no two of them together")
+
+
+def _pieces(findings: Findings, answer: Answer, table: Table) -> None:
+    """Compare the pieces of a CSV: whoever bears one number must be one piece."""
+    joined, found, said = pieces(table.rows(), table.items), dict[Any, set[Any]](), dict[str, set[Any]]()
+    for role, label in (*(("reviewer", who) for who in table.reviewers), *(("item", what) for what in table.items)):
+        found.setdefault(joined.of((int(role == "item"), label)), set()).add((role, label))
+    for row in answer.found["rows"]:
+        said.setdefault(row["group"], set()).add((row["role"], row["label"]))
+    findings.same("rows", len(answer.found["rows"]), len(table.reviewers) + len(table.items))
+    findings.same_rows("group", map(frozenset, said.values()), map(frozenset, found.values()))
+    findings.check(f"{len(found)} pieces: each is connected, and no two of them together")
 
 
 def _numbered(findings: Findings, said: Mapping[str, tuple[set[str], set[str]]], found: list[Group]) -> None:

@@ -12,7 +12,8 @@ from reviewgraph.verify.bounds import Case, TooMany, check_bound
 from reviewgraph.verify.findings import Findings, is_same, shown
 from reviewgraph.verify.flows import can_be_met, most_met
 from reviewgraph.verify.graphs import groups, pieces, replayed
-from reviewgraph.verify.levels import TooLarge, holds, largest_cover
+from reviewgraph.verify.levels import TooLarge, holds
+from reviewgraph.verify.panels import panels_of
 from reviewgraph.verify.rules import check_rules
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def verify_plan(answer: Answer, rules: Rules, target: str, *, named: bool) -> Fi
     _counts(findings, answer, rules, pairs)
     if status not in ("infeasible",):
         check_rules(findings, rules, pairs)
+    _panels(findings, answer, rules, pairs if status != "infeasible" else None)
     asked = answer.get("target", "a text", null=True)
     if status == "chosen":
         findings.same("target", asked, None)
@@ -91,8 +93,6 @@ def _claims(findings: Findings, answer: Answer, case: Case, status: str, pairs: 
         _none(findings, case)
     if status == "optimal":
         _cheapest(findings, case, new)
-    if answer.found.get("keeping") is not None:
-        findings.trust("keeping: probabilities are simulated, and not drawn again")
     if answer.found.get("purchase") is not None:
         _purchase(findings, answer)
 
@@ -115,6 +115,22 @@ def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair])
     findings.check("count, cost, affinity and largest_load, added up again")
 
 
+def _panels(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair] | None) -> None:
+    """Count the papers on which each rule on panels holds; without a plan nothing is said of them."""
+    if "rules" not in answer.found:
+        return
+    panels = panels_of(rules.table.with_pairs(pairs or ()).score)
+    found = []
+    for rule in {rule.text: rule for rule in rules.panels}.values() if pairs is not None else ():
+        broken = [item for item in rules.table.items if rule.broken(panels.get(item, ()))]
+        found.append((rule.text, len(rules.table.items) - len(broken), tuple(broken)))
+    said = answer.rows("rules", {"option": "a text", "papers": "a whole number"})
+    names = [tuple(answer.names("broken", within=row)) for row in answer.get("rules", "a list")]
+    findings.same_rows("rules", [(*row, broken) for row, broken in zip(said, names, strict=True)], found)
+    if found:
+        findings.check("rules: the papers on which each holds")
+
+
 def _letters(findings: Findings, answer: Answer, pairs: list[Pair]) -> None:
     """Look whether everybody who is asked for reviews gets one letter, which names them and their papers."""
     papers: dict[str, list[str]] = {}
@@ -125,7 +141,6 @@ def _letters(findings: Findings, answer: Answer, pairs: list[Pair]) -> None:
     for reviewer, text in letters:
         lacks = [name for name in (reviewer, *papers.get(reviewer, ())) if name not in text]
         findings.expect(not lacks, f"mail, {reviewer}: the letter does not name {shown(tuple(lacks))}")
-    findings.trust("mail[].text: nothing but the names is looked at")
 
 
 def _least_load(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair], most: int) -> None:
@@ -151,8 +166,8 @@ def _least_load(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pa
         findings.trust("largest_load_lower_bound: there are too many pairs to try smaller loads")
     elif not can_be_met(needs, rules.open_pairs(), loads):
         findings.check("largest_load_lower_bound: with smaller loads papers lack what they need")
-    elif rules.value:
-        findings.trust("largest_load_lower_bound: that smaller loads cost more is not searched again")
+    elif rules.value or rules.panels:
+        findings.trust("largest_load_lower_bound: that smaller loads cost more, or break rules, is not searched again")
     else:
         findings.expect(False, f"largest_load_lower_bound: says {least}, and {least - 1} would do for what papers need")
 
@@ -180,12 +195,7 @@ def _short(findings: Findings, answer: Answer, case: Case, status: str, pairs: l
         findings.expect(enough, f"recruit: {number} reviewers of {load} reviews each cannot write them")
     findings.check("short and recruit: what papers lack with this part of a plan")
     before = rules.needs(rules.table.with_pairs(rules.fixed))
-    if (
-        rules.institutions
-        or rules.senior is not None
-        or rules.max_per_item is not None
-        or rules.max_reviews is not None
-    ):
+    if rules.panels or rules.max_per_item is not None or rules.max_reviews is not None:
         words = "status best_effort: that no more could be given under these rules is not searched again"
         findings.trust(words, decisive=True)
     elif sum(map(bool, before.values())) * len(rules.table.reviewers) > MOST_LOADS:
@@ -248,35 +258,41 @@ def _bounds(findings: Findings, answer: Answer, case: Case, status: str) -> None
         findings.check("the other bounds, counted again" if trusted else "all bounds, counted again")
 
 
-def largest(target: str, table: Table, *, use_scores: bool) -> int | None:
-    """Return the papers of the largest group at the level of a target; None where only blocks could tell."""
+def reach(target: str, table: Table, *, use_scores: bool) -> tuple[int, int] | None:
+    """Return the papers of the largest group at the level of a target, and how many groups there are.
+
+    None where only blocks could tell.
+    """
     if target in (Recoverable.name,):
         return None
     if target in (Connected.name,):
-        found = pieces(table.rows(), table.items)
-        return max(Counter(found.of((1, item)) for item in table.items).values(), default=0)
-    return largest_cover(groups(table.rows(), table.items, table.score if use_scores else None))
+        joined = pieces(table.rows(), table.items)
+        sizes = list(Counter(joined.of((1, item)) for item in table.items).values())
+    else:
+        found = groups(table.rows(), table.items, table.score if use_scores else None)
+        sizes = [len(group.items) for group in found if group.items]
+    return max(sizes, default=0), len(sizes)
 
 
 def _reach(findings: Findings, answer: Answer, case: Case, status: str, pairs: list[Pair]) -> None:
     """Compare how far each review gets, and how far a partial plan gets."""
     if (len(pairs) + 2) * (len(case.base.score) + len(pairs)) > MOST_STEPS:
-        findings.trust("covers: the table is too large to be looked at after each review")
+        findings.trust("covers, groups: the table is too large to be looked at after each review")
         return
     rules, scores = case.rules, case.rules.use_scores
-    steps = [largest(case.target, rules.after(pairs[:n]), use_scores=scores) for n in range(len(pairs) + 1)]
-    if steps[0] is None:
-        findings.trust("covers, largest_group: blocks are not found again")
+    every = [reach(case.target, rules.after(pairs[:n]), use_scores=scores) for n in range(len(pairs) + 1)]
+    steps = [step for step in every if step is not None]
+    if len(steps) < len(every):
+        findings.trust("covers, groups, largest_group: blocks are not found again")
         return
-    for place, ((said,), found) in enumerate(
-        zip(answer.rows("reviews", {"covers": "a whole number"}), steps[1:], strict=True)
-    ):
-        findings.same(f"reviews[{place}].covers", said, found)
+    kinds = {"covers": "a whole number", "groups": "a whole number"}
+    for place, (said, found) in enumerate(zip(answer.rows("reviews", kinds), steps[1:], strict=True)):
+        findings.same(f"reviews[{place}]: covers, groups", said, found)
     said = answer.get("largest_group", "an object", null=True)
     if findings.same("largest_group", said is not None, status in PARTIAL) and said is not None:
-        for key, found in (("before", steps[0]), ("after", steps[-1])):
-            findings.same(f"largest_group.{key}", answer.get(key, "a whole number", within=said), found)
-    findings.check("how many papers the largest group has after each review")
+        for key, step in (("before", steps[0]), ("after", steps[-1])):
+            findings.same(f"largest_group.{key}", answer.get(key, "a whole number", within=said), step[0])
+    findings.check("how many papers the largest group has after each review, and how many groups there are")
 
 
 def _none(findings: Findings, case: Case) -> None:
@@ -286,9 +302,14 @@ def _none(findings: Findings, case: Case) -> None:
         return
     if rules.exceeded(rules.fixed) is not None:
         return
+    every = tuple(rules.open_pairs())
     try:
-        if not holds(case.target, rules.after((*rules.fixed, *rules.open_pairs())), use_scores=rules.use_scores):
+        if not holds(case.target, rules.after((*rules.fixed, *every)), use_scores=rules.use_scores):
             findings.check("that even all allowed reviews together do not reach the level")
+            return
+        few = rules.max_reviews is None or len(rules.fixed) + len(every) <= rules.max_reviews
+        if few and not rules.panels and rules.exceeded((*rules.fixed, *every)) is None and case.reached(every):
+            findings.expect(False, f"status infeasible: all {len(every)} reviews that are allowed are a plan")
             return
         found = next((pairs for pairs in case.plans(len(rules.table.items) ** 2) if case.reached(pairs)), None)
     except (TooMany, TooLarge):
@@ -324,7 +345,7 @@ def _purchase(findings: Findings, answer: Answer) -> None:
     before, after = (answer.get(f"purchase.{key}", "a number") for key in ("before", "after"))
     words = "purchase: the gains of the reviews do not sum to what they are said to buy"
     findings.expect(is_same(before - sum(gains), after, 1e-6), words)
-    findings.trust("purchase: that gains are what is expected is not computed again")
+    findings.check("purchase: the gains of the reviews sum to what they are said to buy")
 
 
 def _table(findings: Findings, answer: Answer, rules: Rules, target: str) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from reviewgraph.verify.panels import missing, panels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from reviewgraph.verify.findings import Findings
+    from reviewgraph.verify.panels import PanelRule
     from reviewgraph.verify.tables import Pair, Table
 
 
@@ -31,10 +35,8 @@ class Rules:
         The only pairs that may be, by an affinity; None if any may.
     willing
         The only reviewers who may be asked; None if all may.
-    institutions
-        Of reviewers who have one.
-    senior
-        Who is senior, where every item must have one.
+    panels
+        Rules on who reviews an item together, reviews that are there counted.
     min_reviews, max_per_item, max_reviews
         Fewest reviews of an item, old and new; most new ones; most in all.
     value, default, best
@@ -49,8 +51,7 @@ class Rules:
     fixed: tuple[Pair, ...] = ()
     allowed: frozenset[Pair] | None = None
     willing: frozenset[str] | None = None
-    institutions: Mapping[str, str] = field(default_factory=dict)
-    senior: frozenset[str] | None = None
+    panels: tuple[PanelRule, ...] = ()
     min_reviews: int = 0
     max_per_item: int | None = None
     max_reviews: int | None = None
@@ -70,13 +71,12 @@ class Rules:
         return value if self.best is None else self.best - value
 
     def needs(self, table: Table) -> dict[str, int]:
-        """Return how many more reviews each item takes at least, for their number and for a senior one."""
-        count = table.reviews_of()
-        missing = {item: max(self.min_reviews - count[item], 0) for item in table.items}
-        if self.senior is None:
-            return missing
-        held = {item for reviewer, item in table.score if reviewer in self.senior}
-        return {item: max(number, int(item not in held)) for item, number in missing.items()}
+        """Return how many more reviews each item takes at least, for their number and for rules on panels."""
+        panels = panels_of(table.score)
+        return {
+            item: max(self.min_reviews - len(panels.get(item, ())), missing(self.panels, panels.get(item, ())), 0)
+            for item in table.items
+        }
 
     def open_pairs(self) -> Iterator[Pair]:
         """Yield the new pairs that may be, each taken alone beside the fixed ones."""
@@ -97,11 +97,16 @@ class Rules:
             return "is below the least affinity"
         if self.willing is not None and reviewer not in self.willing:
             return "is of a reviewer who is not willing"
-        home = self.institutions.get(reviewer)
-        others = {who for who, what in (*self.table.score, *beside) if what == item and who != reviewer}
-        if home and any(self.institutions.get(who) == home for who in others):
-            return "is of a colleague of one who reviews the paper"
+        if self.panels:
+            others = {*self._readers.get(item, ()), *(who for who, what in beside if what == item)} - {reviewer}
+            full = next((rule for rule in self.panels if rule.full(reviewer, others)), None)
+            return None if full is None else f"is of one more than {full.text} allows beside those who review the paper"
         return None
+
+    @cached_property
+    def _readers(self) -> dict[str, list[str]]:
+        """Who reviews each item already."""
+        return panels_of(self.table.score)
 
     def exceeded(self, pairs: Iterable[Pair]) -> str | None:
         """Return which spare load, or limit of a paper, some pairs exceed, or None."""

@@ -1,7 +1,8 @@
 """Every key that an answer can hold, and every column of a CSV, with its kind: what is not listed here is no answer.
 
-A key that ends with ``?`` may be null. Of one that ends with ``~`` only the kind is looked at, and it is named. Answers
-of earlier versions lack newer keys, so any key may be missing here; whatever needs one says so where it looks.
+A key that ends with ``?`` may be null. Of one that ends with ``~`` only the kind is looked at by other code than the
+command's: it is compared with what the command says when it is asked again, or named. Answers of earlier versions lack
+newer keys, so any key may be missing here; whatever needs one says so where it looks.
 """
 
 from __future__ import annotations
@@ -52,21 +53,24 @@ _RECRUIT = {
 }
 _BEFORE_AND_AFTER = {"before?": NUMBER, "after?": NUMBER}
 _ESTIMATE = {"probability?": NUMBER, "standard_error?": NUMBER}
+# Of a table larger than memory some of it is not decided.
 _STRUCTURE = {
     "reviewers": WHOLE,
     "items": WHOLE,
     "reviews": WHOLE,
     "connected": {"components": WHOLE},
-    "doubly_connected": {"components": WHOLE, "largest_cover": WHOLE},
-    "recovery_resilient": FLAG,
-    "recoverable": FLAG,
-    "degrees_of_freedom": WHOLE,
+    "doubly_connected?": {"components": WHOLE, "largest_cover": WHOLE},
+    "recovery_resilient?": FLAG,
+    "recoverable?": FLAG,
+    "degrees_of_freedom?": WHOLE,
     "level?": TEXT,
 }
 
 CHECK = {
     **_STRUCTURE,
     "files": _FILES,
+    "undecided": [TEXT],
+    "at_least": {"largest_cover": WHOLE, "degrees_of_freedom": WHOLE},
     "unlisted?~": {"papers": TEXT, "listed_in": TEXT},
     "expected_error?~": {
         "median?": NUMBER,
@@ -110,7 +114,7 @@ PLAN = {
     "expected_error?~": _BEFORE_AND_AFTER,
     "short": _MISSING,
     "recruit?": _RECRUIT,
-    "rules~": [{"option": TEXT, "words": TEXT, "papers": WHOLE, "broken": [NAME]}],
+    "rules": [{"option": TEXT, "words~": TEXT, "papers": WHOLE, "broken": [NAME]}],
     "reviews": [
         {
             **_PAIR,
@@ -118,13 +122,13 @@ PLAN = {
             "joins~": TEXT,
             "short~": TEXT,
             "covers": WHOLE,
-            "groups~": WHOLE,
+            "groups": WHOLE,
             "affinity?": NUMBER,
             "gain?": NUMBER,
             "buys~": TEXT,
         }
     ],
-    "mail": [{"reviewer": NAME, "text": TEXT}],
+    "mail": [{"reviewer": NAME, "text~": TEXT}],
     "merges": [[WHOLE]],
     "keeping?~": {
         "missing": NUMBER,
@@ -332,11 +336,12 @@ def misfits(value: Any, schema: Any, place: str = "") -> Iterator[str]:
                 yield from misfits(part, schema[known[name]], inside)
 
 
-def unseen(value: Any, schema: Any, place: str = "") -> Iterator[str]:
-    """Yield the keys of a value that are not looked at, but for those that say nothing.
+def unseen(value: Any, schema: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the keys of a value that are not looked at, each with its schema, but for those that say nothing.
 
-    >>> list(unseen({"rules": [{"words": "at most 2"}], "mail": []}, {"rules": [{"words~": TEXT}], "mail~": [TEXT]}))
-    ['rules[].words']
+    >>> rules = {"rules": [{"words~": TEXT}], "mail~": [TEXT]}
+    >>> list(unseen({"rules": [{"words": "at most 2"}], "mail": []}, rules))
+    [('rules[].words', 'a text')]
     """
     if isinstance(schema, list):
         for row in value or ():
@@ -349,6 +354,6 @@ def unseen(value: Any, schema: Any, place: str = "") -> Iterator[str]:
             if found in (None, "", []):
                 continue
             if "~" in key:
-                yield inside
+                yield inside, part
             else:
                 yield from unseen(found, part, inside)

@@ -57,6 +57,9 @@ def answered(command: str, words: list[str]) -> Case | None:
         return None
     if told.exception is not None and not isinstance(told.exception, SystemExit):
         raise told.exception
+    if not told.stdout.startswith("{"):
+        message = f"{command} {' '.join(words)}: status {told.exit_code}, {told.output}"
+        raise ValueError(message)
     return Case(command, words, json.loads(told.stdout))
 
 

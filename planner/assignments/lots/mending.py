@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from planner.assignments.findings.changed import Reason
+from planner.assignments.model.comparing import concerns_among
 from planner.assignments.stages.deciding import decide
 from planner.assignments.steps.flow import whole_costs
 from planner.assignments.steps.grouping import Core
@@ -42,7 +44,7 @@ class Mended(NamedTuple):
 def within(problem: Problem, pairs: IntArray) -> Problem:
     """Return the problem with some of its pairs only."""
     columns = {name: getattr(problem, name)[pairs] for name in ("item", "reviewer", "affinity", "given", "old")}
-    concerns = None if problem.concerns is None else problem.concerns.among(pairs)
+    concerns = concerns_among(problem, pairs, Reason.CHOICE)
     return replace(problem, **columns, rivals=problem.rivals.among(pairs), concerns=concerns)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.assignments.findings.authored import Authored
+from planner.assignments.findings.changed import Reason
+from planner.assignments.model.comparing import concerns_among
 from planner.assignments.wishes.couples import coauthors_together, cycles_of_two
 from planner.assignments.wishes.pairs import LISTS
 from planner.assignments.wishes.rivals import rivals_of
@@ -102,7 +104,7 @@ def with_rivals(problem: Problem, wrote: Written) -> Problem:
         given=problem.given[kept],
         old=problem.old[kept],
         rivals=rivals,
-        concerns=None if problem.concerns is None else problem.concerns.among(kept),
+        concerns=concerns_among(problem, kept, Reason.CONFLICT),
     )
 
 

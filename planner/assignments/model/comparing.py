@@ -69,6 +69,27 @@ def _natural(labels: Sequence[Label]) -> IntArray:
     return encode(labels)[0]
 
 
+def concerns_among(problem: Problem, kept: BoolArray | IntArray, why: Reason) -> Concerns | None:
+    """Return the concerns of some of the pairs; those of the previous assignment that are left out are gone for that.
+
+    Parameters
+    ----------
+    problem
+        With all pairs.
+    kept
+        Marked in shape (P,), or codes.
+    why
+        The reason.
+    """
+    concerns = problem.concerns
+    if concerns is None or concerns.gone is None:
+        return concerns and concerns.among(kept)
+    left = ~concerns.changed & ~problem.old
+    left[kept] = False
+    gone = tuple(Dropped(*pair, why) for pair in pairs_of(problem, left))
+    return concerns.among(kept)._replace(gone=concerns.gone + gone)
+
+
 def concerned(problem: Problem, assigned: BoolArray, fewest: tuple[int, ...], lost: float) -> Concerned:
     """Say what became of the concerns of a problem, given the fewest pairs of each kind and the affinity they cost."""
     if problem.concerns is None:

@@ -125,7 +125,7 @@ class Ends:
             status = AssignmentStatus.LEVEL_MISSED
         why = ""
         if not reached:
-            why = how_it_ended(problem, assigned, self.clock, proved=self.proved)
+            why = how_it_ended(problem, self.aim, assigned, self.clock, proved=self.proved)
         elif self.unsure:
             why = why_unsure(self.clock)
         elif self.exposed:

@@ -17,26 +17,28 @@ from planner.assignments.model.network import flip
 from planner.assignments.stages.deciding import decide
 from planner.assignments.stages.ends import Ends
 from planner.assignments.steps.dropouts import uncovered_without
-from planner.assignments.steps.flow import whole, whole_costs
+from planner.assignments.steps.flow import TIE_BITS, whole, whole_costs
 from planner.assignments.steps.grouping import Core
-from planner.assignments.steps.linking import Linker
 from planner.assignments.steps.price import least_loss
+from planner.assignments.steps.relinking import Relinker
 from planner.assignments.steps.robust import Robust, harden
 from planner.assignments.steps.watching import missing_without
 from planner.assignments.teams.best import Teams, best_teams, routes_of, scale_of
 from planner.assignments.teams.fewest import fewest_first
-from planner.assignments.teams.panels import objective
+from planner.assignments.teams.panels import objective, rewards
 from planner.assignments.teams.routing import unrouted
 from planner.assignments.teams.settling import depending, settle
 from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.words.fair import why_no_floor, why_no_good
-from planner.assignments.words.why_none import why_apart, why_counted, why_infeasible, why_unreachable
+from planner.assignments.words.why_none import nearly_all, why_apart, why_counted, why_infeasible, why_unreachable
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.model.worth import Concerns
+    from planner.assignments.steps.relinking import State
+    from planner.assignments.steps.robust import Hardened
     from planner.assignments.teams.best import Routes
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import BoolArray
@@ -52,6 +54,9 @@ FEW_TIES = 4
 
 #: Papers from which exchanges are looked for.
 FEWEST = 3
+
+#: Part of the affinity by which a loss may exceed its bound without a search for less.
+NEAR = 1e-4
 
 _LOOKING = "reviewers on whom the level hangs"
 
@@ -148,9 +153,12 @@ class Run(Ends):
         self.lost_first = math.fsum(lost)
         return settled.cost, settled.best
 
-    def _connected(self, linker: Linker, chosen: BoolArray) -> Assignment:
+    def _connected(self, linker: Relinker, chosen: BoolArray) -> Assignment:
         """Bring an assignment to the level, and say what that took."""
         core = linker.core
+        scarce = nearly_all(self.problem, self.aim)
+        if scarce and not core.at_level():
+            self.say(f"the level {scarce}")
         reached = linker.link() if self.fair is None else self.fair.link(linker)
         decided = self.aim.core_decides
         apart = why_apart(self.problem, self.aim) if decided and not reached else ""
@@ -164,7 +172,6 @@ class Run(Ends):
                     self.fair.keep(core.net)
         critical = None
         if reached and decided:
-            linker.release(lambda pairs: core.holds_after(pairs, core.total))
             critical = self._hardened(linker) if self.survive else None
         unchanged = bool((core.net.assigned == chosen).all())
         if reached and self.aim.conditioned:
@@ -177,7 +184,7 @@ class Run(Ends):
             self.least_loss = 0.0
         return self.answer(core.net.assigned, critical, len(linker.forced), reached=reached)
 
-    def _decided(self, linker: Linker, *, survive: bool, least: IntArray | None = None) -> bool:
+    def _decided(self, linker: Relinker, *, survive: bool, least: IntArray | None = None) -> bool:
         """Leave the search's word for that of an exact method, where few pairs are allowed; whether the level holds."""
         core = linker.core
         if survive and self.aim.may_survive and why_counted(self.problem, self.aim):
@@ -189,12 +196,12 @@ class Run(Ends):
             return False
         # What was forced on the way to less is forced no more.
         core.net.locked[linker.forced] = False
-        linker.forced = []
+        linker.forced, linker.ways = [], []
         flip(core.net, np.flatnonzero(found.chosen != core.net.assigned))
         core.regroup()
         return True
 
-    def _linker(self, start: Start) -> Linker:
+    def _linker(self, start: Start) -> Relinker:
         """Start from an assignment, with potentials, and a bound on what the level must cost where it has one."""
         problem, cost, chosen = self.problem, start.cost, start.chosen
         # Where no rule changed the best assignment, no pair depends on others.
@@ -206,13 +213,17 @@ class Run(Ends):
         held |= sole(problem, chosen)
         settled = settle(net, cost, held, exact=self.teams.by_flow)
         core = Core(net, problem.required, self.aim)
-        linker = Linker(core, cost, self.clock)
+        linker = Relinker(core, cost, self.clock, rng=np.random.default_rng(self.seed))
         linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
+        if net.bonus.any():
+            linker.rewards = lambda: int(whole(np.array([rewards(problem, net.assigned)]), self.scale)[0])
         if settled and not held.any() and self.teams.by_flow and not core.at_level() and problem.concerns is None:
             self.least_loss = least_loss(linker, problem, self.scale)
+        near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
+        linker.enough = near * self.scale * 2.0**TIE_BITS
         return linker
 
-    def _condition(self, linker: Linker, *, robust: bool) -> None:
+    def _condition(self, linker: Relinker, *, robust: bool) -> None:
         """Exchange reviews for smaller errors, where that is worth looking for."""
         from planner.assignments.steps import conditioning as better
 
@@ -242,20 +253,29 @@ class Run(Ends):
         core.regroup()
         self.exchanges = Exchanges.of(*found, self.assumptions)
 
-    def _hardened(self, linker: Linker) -> tuple[Label, ...] | None:
+    def _hardened(self, linker: Relinker) -> tuple[Label, ...] | None:
         """Let the level outlive a loss, as far as that goes; returns who is critical then, None if unknown."""
         self.say(_LOOKING)
         if self.fair is None and self._decided(linker, survive=True):
             return self._critical(linker)
-        # Where somebody must be critical, mending leaves as few as it can.
-        found = harden(linker, np.random.default_rng(self.seed))
-        if found is None:
+        # Where somebody must be critical, mending leaves as few as it can; what costs least before may not then.
+        best: tuple[tuple[int, int], Hardened, State] | None = None
+        for way in (linker.ways if self.fair is None else []) or [linker.state()]:
+            linker.put(way)
+            linker.core.regroup()
+            found = harden(linker, np.random.default_rng(self.seed))
+            merit = None if found is None else (int(found.exposed.sum()), linker.total())
+            if found is not None and merit is not None and (best is None or merit < best[0]):
+                best = merit, found, linker.state()
+        if best is None:
             self.unsure = True
             return None
-        self.exposed = self._labels(found.exposed)
-        return self._labels(found.missing)
+        linker.put(best[2])
+        linker.core.regroup()
+        self.exposed = self._labels(best[1].exposed)
+        return self._labels(best[1].missing)
 
-    def _critical(self, linker: Linker) -> tuple[Label, ...] | None:
+    def _critical(self, linker: Relinker) -> tuple[Label, ...] | None:
         if self.problem.n_reviewers > MOST_CRITICAL and not self.survive:
             return None
         self.say(_LOOKING)

@@ -1,4 +1,4 @@
-"""Kernels that grow one component from a seed, as far as the covers carry it."""
+"""Kernels that grow one component from a seed, as far as the covers carry it, and all components from nothing."""
 
 from __future__ import annotations
 
@@ -205,3 +205,64 @@ def promise(
                 gain[p] = weight[group] if next_loss < FAR else 0
                 follow[p] = next_loss
     return loss, follow, gain
+
+
+@kernel
+def largest_of(reviewer: IntArray, item: IntArray, required: BoolArray, n_reviewers: int, shared: int) -> int:
+    """Count the required items that the largest component of some reviews covers; the reviews are sorted by item.
+
+    Each component in turn takes in all that share ``shared`` (1 or 2) items with its cover, until none does any more.
+    A growth takes time linear in the reviews of the items it covers.
+    """
+    n_items, total = required.size, required.sum()
+    held_start, item_start = np.zeros(n_reviewers + 1, np.int64), np.zeros(n_items + 1, np.int64)
+    for e in range(item.size):
+        held_start[reviewer[e] + 1] += 1
+        item_start[item[e] + 1] += 1
+    held_start, item_start = np.cumsum(held_start), np.cumsum(item_start)
+    held, end = np.empty(item.size, np.int64), held_start.copy()
+    for e in range(item.size):
+        held[end[reviewer[e]]] = item[e]
+        end[reviewer[e]] += 1
+    # A component goes by its first reviewer; the others follow in a list.
+    label, last, following = np.arange(n_reviewers), np.arange(n_reviewers), np.full(n_reviewers, -1, np.int64)
+    covered_in, met_in = np.full(n_items, -1, np.int64), np.full(n_reviewers, -1, np.int64)
+    witness, items = np.empty(n_reviewers, np.int64), np.empty(n_items, np.int64)
+    growth, best, joined = 0, 0, True
+    while joined:
+        joined = False
+        for seed in range(n_reviewers):
+            if label[seed] != seed or held_start[seed] == held_start[seed + 1]:
+                continue
+            growth += 1
+            member, now, covers, count = seed, 0, 0, 0
+            while member >= 0 or now < covers:
+                if member >= 0:
+                    for place in range(held_start[member], held_start[member + 1]):
+                        if covered_in[held[place]] != growth:
+                            covered_in[held[place]] = growth
+                            items[covers] = held[place]
+                            covers += 1
+                            count += required[held[place]]
+                    member = following[member]
+                    continue
+                i = items[now]
+                now += 1
+                for e in range(item_start[i], item_start[i + 1]):
+                    other = label[reviewer[e]]
+                    if other == seed:
+                        continue
+                    if shared > 1 and (met_in[other] != growth or witness[other] == i):
+                        met_in[other], witness[other] = growth, i
+                        continue
+                    # All of it joins, at the end of the list.
+                    first, joined = other, True
+                    while other >= 0:
+                        label[other] = seed
+                        other = following[other]
+                    following[last[seed]], last[seed] = first, last[first]
+                    member = first if member < 0 else member
+            best = max(best, count)
+            if best == total:
+                return best
+    return best

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.assignments.steps.core import Groups, Grown, coverage, groups_of, grow, nothing_grown
+from planner.assignments.steps.core import Groups, Grown, coverage, groups_of, grow, largest_of, nothing_grown
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -90,10 +90,23 @@ class Core:
         """Whether the level holds."""
         return self.complete() or self.aim.holds_early(self.table)
 
+    def holds_with(self, more: IntArray) -> bool:
+        """Whether the level would hold with further pairs beside those assigned, whatever demands and loads."""
+        net = self.net
+        assigned = net.assigned.copy()
+        assigned[more] = True
+        pairs = np.flatnonzero(assigned)
+        within = (self.required, net.n_held.size, self.aim.shared)
+        if largest_of(net.reviewer[pairs], net.item[pairs], *within) == self.total:
+            return True
+        return self.aim.holds_early(lambda: self._table(pairs))
+
     def table(self) -> Reviews:
         """Present assignment as a table of reviews."""
+        return self._table(np.flatnonzero(self.net.assigned))
+
+    def _table(self, pairs: IntArray) -> Reviews:
         net = self.net
-        pairs = np.flatnonzero(net.assigned)
         return Reviews.from_codes(
             net.reviewer[pairs], net.item[pairs], reviewers=net.n_held.size, items=net.item_start.size - 1
         )

@@ -41,6 +41,9 @@ MEMORY = 20
 #: While the core covers less than this share, its own reviews stay where they are: it is too small to lose any.
 SMALL = 0.05
 
+#: Pairs forced in vain, one after the other, after which the search gives up: those that reach the level try far fewer.
+FUTILE = 400
+
 #: A path may cost this much more than promised before the next pair in the ranking gets its turn.
 PATIENCE = 2.0
 
@@ -79,7 +82,7 @@ class Linker(Changes):
 
     def __post_init__(self) -> None:
         super().__init__(self.core.net, self.cost)
-        self.usual = 0.0
+        self.usual, self.in_vain = 0.0, 0
 
     # Changes
 
@@ -132,12 +135,13 @@ class Linker(Changes):
     # The search
 
     def link(self) -> bool:
-        """Force pairs until the level holds; false if no further pair helps or time is up."""
+        """Force pairs until the level holds; false if no further pair helps, too many were in vain, or time is up."""
         core = self.core
         blocked = np.zeros(self.cost.size, np.bool_)
         floor = 1 + int(np.median(np.abs(self.cost))) // 10_000 if self.cost.size else 1
+        self.in_vain = 0
         while not core.at_level():
-            if self.clock.over():
+            if self.clock.over() or self.in_vain >= FUTILE:
                 return False
             self.say(core.count)
             ranking = self._ranking(blocked, floor)
@@ -193,11 +197,12 @@ class Linker(Changes):
                 continue
             price = self.loss_of(pairs) / ranking.gain[pair]
             if self._force_growing(pair, pairs):
-                forced += 1
+                forced, self.in_vain = forced + 1, 0
                 self.usual += (price - self.usual) / min(len(self.forced), MEMORY)
             else:
                 blocked[pair] = True
-            if self.clock.over():
+                self.in_vain += 1
+            if self.clock.over() or self.in_vain >= FUTILE:
                 break
         return forced > 0
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Names listed before the rest is only counted.
 NAMED = 6
+#: Part of the reviews that the level may leave over where nearly all are needed.
+NEARLY = 0.02
 #: What two solvers say where few pairs are allowed.
 NO_OTHER = (
     "Proved impossible: no choice of the allowed pairs within demands, loads and rules does. Raise demands or loads, "
@@ -111,6 +113,19 @@ def why_unreachable(problem: Problem, aim: Aim) -> str:
         f"most {aim.joins} further ones, so even full loads reach {reach} papers, {aim.shared} at the start included. "
         "Raise demands or let fewer reviewers take more papers each."
     )
+
+
+def nearly_all(problem: Problem, aim: Aim) -> str:
+    """Say of a level, to be put after its name, that it needs nearly all the reviews there are; empty if not.
+
+    N papers and M reviewers of two or more reviews each take N + 2 M - 2 at least (N + M - 1 where one shared paper is
+    enough), by the same count as in :func:`why_unreachable`; M is smallest with full loads.
+    """
+    total, N = int(problem.demand.sum()), int(problem.required.sum())
+    spare = _reach(problem, aim.shared, int(problem.load.max(initial=0))) - N
+    if aim.level is None or problem.old.any() or aim.shared >= N or not 0 <= spare <= NEARLY * total:
+        return ""
+    return f"needs {total - spare} of the {total} reviews there are, even with full loads: nearly all"
 
 
 def _reach(problem: Problem, shared: int, cap: int) -> int:
@@ -213,7 +228,7 @@ def joined_by_all(problem: Problem, aim: Aim, without: int = -1) -> int:
     return largest_cover(aim, table, problem.required)
 
 
-def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock, *, proved: bool = False) -> str:
+def how_it_ended(problem: Problem, aim: Aim, assigned: BoolArray, clock: Clock, *, proved: bool = False) -> str:
     """Say why the search ended and what the assignment has all the same."""
     kept = assigned & problem.required[problem.item]
     codes = (np.cumsum(problem.required) - 1)[problem.item[kept]]
@@ -229,7 +244,9 @@ def how_it_ended(problem: Problem, assigned: BoolArray, clock: Clock, *, proved:
         if clock.over()
         else "The search found no further change that helps; raise demands or loads"
     )
-    return f"{end}. This assignment is {has}."
+    scarce = nearly_all(problem, aim)
+    why = f" The level {scarce}, and few assignments join something by each of them." if scarce else ""
+    return f"{end}. This assignment is {has}.{why}"
 
 
 def each(numbers: IntArray, what: str, of: str = "") -> str:

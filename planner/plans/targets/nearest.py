@@ -29,6 +29,8 @@ WHOLE = 0.3
 WITH_RECRUITS = 0.25
 #: Most recruits that are looked for, and reviews that one writes at least: whoever writes two joins nothing.
 MOST, JOINING = 1_024, 3
+#: Entries of a structure that a plan adds for each reviewer at most.
+ENTRIES = 3
 
 
 def nearest(target: Target, task: Task, before: Ledger, clock: Clock, rng: np.random.Generator) -> IntArray:
@@ -85,7 +87,8 @@ def recruited(target: Target, task: Task, pairs: IntArray, clock: Clock, rng: np
     lacks = kept.people.needs(with_extra(kept.reviews, kept.fixed)).each
     count = max(1, int(lacks.max(initial=0)), -(-int(lacks.sum()) // load))
     while count <= MOST and not clock.over():
-        more = new_task(with_recruits(kept, count, load), task.start.room)
+        # Whoever joins takes up room as everybody does.
+        more = new_task(with_recruits(kept, count, load), task.start.room + ENTRIES * count)
         ledger = Ledger(clock.share(WITH_RECRUITS))
         with suppress(TimeOver):
             covered.fill(target, more, ledger, rng)

@@ -9,7 +9,7 @@ import numpy as np
 from planner.plans.model.allowed import allowed_pairs
 from planner.plans.model.tables import no_pairs, with_extra
 from reviewgraph.mentions import PAPERS, REVIEWERS
-from reviewgraph.words import noun
+from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
@@ -41,12 +41,24 @@ def why_not(task: Task, target: Target) -> list[str]:
     return said
 
 
-def fixed_too_many(task: Task) -> list[str]:
-    """Say whose spare load, and which papers' limits, the fixed reviews exceed; empty where there are none."""
-    return [
-        f"reviewer {REVIEWERS[j]} has more fixed reviews than spare load"
-        for j in np.flatnonzero(task.spare < 0).tolist()
-    ] + [f"paper {PAPERS[i]} has more fixed reviews than its limit" for i in np.flatnonzero(task.room < 0).tolist()]
+def fixed_too_many(task: Task, budget: int | None = None) -> list[str]:
+    """Say whose spare load, and which papers' limits, the fixed reviews exceed; empty where there are none.
+
+    The budget is what is left for others; below 0 they exceed that, too.
+    """
+    fixed = len(task.constraints.fixed)
+    beyond = budget is not None and budget < 0
+    words = (
+        f"{counted(fixed, 'review is', 'reviews are')} fixed, which is more than the {fixed + (budget or 0)} allowed"
+    )
+    return (
+        [words] * beyond
+        + [
+            f"reviewer {REVIEWERS[j]} has more fixed reviews than spare load"
+            for j in np.flatnonzero(task.spare < 0).tolist()
+        ]
+        + [f"paper {PAPERS[i]} has more fixed reviews than its limit" for i in np.flatnonzero(task.room < 0).tolist()]
+    )
 
 
 def _all_together(task: Task, target: Target) -> str:

@@ -117,3 +117,11 @@ def test_a_budget_holds() -> None:
     found = plan_extra_reviews(TABLE, min_reviews=4, capacity={"a": 6, "b": 5}, best_effort=True, max_reviews=8)
     assert found.status == "best_effort" or found.status == "budget_exhausted"
     assert found.count <= 8
+
+
+def test_recruits_find_room_in_the_proofs_that_search_cuts() -> None:
+    """Nobody of the table may write more: all joins are by recruits, and more of them than the table has reviewers."""
+    table = Reviews.from_pairs([("r0", "p0"), ("r0", "p1"), ("r1", "p2"), ("r1", "p3"), ("r2", "p3")])
+    barred = [("r1", "p0"), ("r2", "p0"), ("r0", "p3"), ("r1", "p3")]
+    plan = plan_extra_reviews(table, conflicts=barred, spare=0, max_per_item=1, best_effort=True)
+    assert (plan.status, plan.count) == ("best_effort", 0)

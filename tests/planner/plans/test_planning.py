@@ -372,6 +372,17 @@ def test_the_verifier_notices_what_is_wrong() -> None:
         verify_plan(replace(good, constraints=replace(good.constraints, spare=np.zeros(4, np.int64))))
 
 
+@pytest.mark.parametrize("best_effort", [False, True])
+@pytest.mark.parametrize("budget", [0, 1])
+def test_fixed_pairs_beyond_the_budget_are_infeasible(budget: int, best_effort: bool) -> None:
+    """A best effort gives no part that holds more than was allowed either."""
+    nobody = Reviews.from_pairs([("ann", "p1"), ("ann", "p2"), ("bob", "p3")])
+    fixed = [("bob", "p1"), ("ann", "p3")]
+    plan = plan_extra_reviews(nobody, fixed=fixed, max_reviews=budget, min_reviews=3, best_effort=best_effort)
+    assert (plan.status, plan.count) == ("infeasible", 0)
+    assert plan.explanation[0] == f"2 reviews are fixed, which is more than the {budget} allowed"
+
+
 def test_fixed_reviews_do_not_narrow_the_integer_programme() -> None:
     """One candidate is left, by a reviewer who has a fixed review: the largest extra load is two."""
     nobody = Reviews.from_pairs([], reviewers=[], items=["p0", "p1"])

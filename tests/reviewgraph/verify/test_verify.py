@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
+from tests.verifying import leaves
 from tests.verifying.cases import MAKERS
 from tests.verifying.mutations import run
 
@@ -41,6 +42,13 @@ def test_true_answers_hold_and_false_ones_do_not(command: str) -> None:
     tally = run(command, 8)
     assert (tally.refused_true, tally.accepted_false) == ([], [])
     assert tally.refused > 4
+
+
+@pytest.mark.parametrize(("command", "changes"), [("check", 48), ("plan", 32), ("assign", 16)])
+def test_any_one_value_that_is_changed_is_noticed(command: str, changes: int) -> None:
+    tally = leaves.run(command, changes, seed=3, each=8)
+    assert (tally.refused_true, dict(tally.held)) == ([], {})
+    assert min(tally.changed[1], tally.changed[4]) > 0
 
 
 def test_a_verdict_and_its_reasons() -> None:
@@ -101,9 +109,13 @@ def test_rules_are_those_that_verify_is_told() -> None:
 
 
 def test_options_that_are_not_looked_at_are_named() -> None:
-    words = ("reviews.csv", "--target", "connected", "--missing", "0.1", "--time-limit", "1")
-    asked("plan", *words)
-    assert "--missing: what it asks for is not looked at" in verified("answer.json", *words).stdout
+    words = ("reviews.csv", "--target", "connected", "--missing", "0.1")
+    asked("plan", *words, "-o", "out.csv")
+    assert "--missing: what it asks for is not looked at" in verified("out.csv", *words).stdout
+    # Of JSON all that they change is compared with what the command says again.
+    told = verified("answer.json", *words).stdout
+    assert "--missing" not in told
+    assert "sentences and all other figures: asked again, plan says the same" in told
 
 
 @pytest.mark.parametrize(
@@ -179,12 +191,40 @@ def test_schemas_are_closed(command: str, forged: tuple[str, str], message: str)
     assert message in told.stderr
 
 
-def test_a_kind_of_bound_that_does_not_exist_is_refuted() -> None:
+def _long_chain() -> dict[str, Any]:
+    """A plan of 27 reviews, which no plan has fewer than."""
+    rows = [f"r{j},p{i}," for j in range(28) for i in (j, j + 1)]
+    Path("reviews.csv").write_text("\n".join(["reviewer,paper,score", *rows, ""]))
     plan = asked("plan", "reviews.csv")
-    plan["bounds"].append({"value": 2, "kind": "the moon", "words": "two"})
-    told = verified("answer.json", "reviews.csv", answer=plan)
-    assert told.exit_code == 1
-    assert "there is no kind of bound called 'the moon'" in told.stdout
+    assert (plan["status"], plan["count"]) == ("optimal", 27)
+    return plan
+
+
+def test_a_plan_of_28_for_27_is_refuted() -> None:
+    plan = _long_chain()
+    idle = next(j for j in range(28) if f"r{j}" not in {row["reviewer"] for row in plan["reviews"]})
+    plan["reviews"].append({**plan["reviews"][-1], "reviewer": f"r{idle}", "item": f"p{(idle + 9) % 29}"})
+    plan["mail"].append({"reviewer": f"r{idle}", "text": f"Dear r{idle}, p{(idle + 9) % 29}?"})
+    plan["count"] = plan["lower_bound"] = 28
+    plan["cost"] = 28.0
+    for kind, reason in (
+        ("the moon", "there is no kind of bound called 'the moon'"),
+        ("degrees of freedom", "says 28 (degrees of freedom), found 27"),
+    ):
+        plan["bounds"] = [{"value": 28, "kind": kind, "words": "twenty-eight"}]
+        told = verified("answer.json", "reviews.csv", answer=plan)
+        assert told.exit_code == 1
+        assert reason in told.stdout
+
+
+@pytest.mark.parametrize(("limits", "status"), [((), 1), (("--spare", "5"), 4)])
+def test_no_plan_where_one_of_27_is_never_holds(limits: tuple[str, ...], status: int) -> None:
+    plan = _long_chain()
+    plan |= {"status": "infeasible", "count": 0, "cost": 0.0, "lower_bound": 0, "largest_load": 0, "bounds": []}
+    plan |= {"reviews": [], "mail": [], "merges": [], "largest_load_lower_bound": None}
+    told = verified("answer.json", "reviews.csv", *limits, answer=plan)
+    assert told.exit_code == status
+    assert "status infeasible: " in told.stdout
 
 
 @pytest.mark.parametrize(
@@ -207,11 +247,47 @@ def test_columns_are_closed(change: Any, message: str) -> None:
     assert message in told.stderr
 
 
-def test_keys_that_are_not_looked_at_are_named() -> None:
-    check = asked("check", "reviews.csv")
-    check["expected_error"]["median"] += 1
-    told = json.loads(verified("answer.json", "reviews.csv", "--json", answer=check).stdout)
-    assert told["trusted"] == ["not looked at: expected_error"]
+@pytest.mark.parametrize(
+    ("command", "place", "value", "shown"),
+    [
+        ("check", ("expected_error", "median"), 0.5, "expected_error.median: says 0.5, and asked again check says 0.6"),
+        ("plan", ("reviews", 0, "short"), "9 + 9", "reviews[0].short: says 9 + 9, and asked again plan says 2 + 2"),
+        ("plan", ("bounds", 0, "words"), "the moon", "bounds[0].words: says the moon, and asked again plan says the"),
+    ],
+)
+def test_what_no_other_code_tells_is_asked_again(command: str, place: tuple[Any, ...], value: Any, shown: str) -> None:
+    answer = asked(command, "reviews.csv")
+    within: Any = answer
+    for key in place[:-1]:
+        within = within[key]
+    within[place[-1]] = value
+    told = verified("answer.json", "reviews.csv", answer=answer)
+    assert told.exit_code == 4
+    assert shown in " ".join(told.stdout.split())
+
+
+def test_asking_again_writes_nothing() -> None:
+    words = ("reviews.csv", "-o", "out.csv", "--html", "page.html")
+    asked("check", *words)
+    for name in words[2::2]:
+        Path(name).write_text("kept")
+    before = sorted(Path().iterdir())
+    told = verified("answer.json", *words)
+    assert (told.exit_code, told.stderr, told.stdout.count("holds")) == (0, "", 1)
+    assert [Path(name).read_text() for name in words[2::2]] == ["kept", "kept"]
+    assert sorted(Path().iterdir()) == before
+
+
+def test_another_plan_that_is_as_good_holds_without_its_sentences() -> None:
+    """As where a clock ended the search elsewhere: what other code looks at is true all the same."""
+    first = asked("plan", "reviews.csv")["reviews"][0]
+    Path("conflicts.csv").write_text(f"item,reviewer\n{first['item']},{first['reviewer']}\n")
+    other = asked("plan", "reviews.csv", "--conflicts", "conflicts.csv")
+    del other["files"]
+    told = json.loads(verified("answer.json", "reviews.csv", "--json", answer=other).stdout)
+    assert (told["outcome"], told["undecided"]) == ("holds", [])
+    assert told["trusted"][0] == "asked again, plan gives other reviews, so that it is no help"
+    assert "reviews[].joins" in told["trusted"][-1]
 
 
 def test_the_hypothesis_of_the_answer_is_that_of_the_question() -> None:
@@ -292,3 +368,89 @@ def test_a_lottery_that_was_forged_is_refuted() -> None:
     answer = asked("assign", *words)
     answer["draws"]["assignments"] = 7
     assert "is no whole share of 7 assignments" in verified("answer.json", *words, answer=answer).stdout
+
+
+PANEL = "reviewer,senior,institution\nann,yes,a\nbob,no,a\ncleo,no,b\n"
+
+
+@pytest.mark.parametrize(
+    "rules", [("--at-least", "senior=1"), ("--at-most", "institution=1"), ("--at-least", "senior=2")]
+)
+def test_rules_on_panels_hold_for_plans_too(rules: tuple[str, ...]) -> None:
+    Path("people.csv").write_text(PANEL)
+    words = ("reviews.csv", "--attributes", "people.csv", *rules)
+    plan = asked("plan", *words)
+    told = verified("answer.json", *words)
+    assert told.exit_code == 0, told.stdout
+    if plan["status"] == "infeasible":
+        assert "that even all" in told.stdout or "that none of all sets" in told.stdout
+        return
+    plan["rules"][0]["papers"] -= 1
+    assert "rules: says" in verified("answer.json", *words, answer=plan).stdout
+    Path("people.csv").write_text(PANEL.replace("ann,yes,a", "ann,no,a").replace("cleo,no,b", "cleo,yes,a"))
+    assert verified("answer.json", *words, answer=plan).exit_code == 1
+
+
+def test_answers_about_tables_larger_than_memory() -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pandas.read_csv("reviews.csv").to_parquet("reviews.parquet")
+    words = ("reviews.parquet", "--stream")
+    answer = asked("check", *words, "-o", "out.csv")
+    assert verified("answer.json", *words).exit_code == verified("out.csv", *words).exit_code == 0
+    for key, value, reason in (
+        ("level", "double", "level: says double, found connected"),
+        ("recoverable", None, "undecided: says nothing, found recoverable"),
+        ("reviews", 7, "reviews: says 7, found 6"),
+        ("at_least", {"largest_cover": 2, "degrees_of_freedom": 3}, "at_least.degrees_of_freedom: says 3, found 2"),
+    ):
+        told = verified("answer.json", *words, answer={**answer, key: value})
+        assert (told.exit_code, reason in told.stdout) == (1, True), told.stdout
+    Path("out.csv").write_text(Path("out.csv").read_text().replace("cleo,1", "cleo,2"))
+    assert verified("out.csv", *words).exit_code == 1
+
+
+def _market(affinity: str) -> list[str]:
+    """Three papers, four reviewers of two institutions, and what they are worth to each other."""
+    Path("papers.csv").write_text("item\np1\np2\np3\n")
+    Path("people.csv").write_text("reviewer,institution\na,x\nb,x\nc,y\nd,y\n")
+    rows = [
+        f"p{i},{who},{value}"
+        for i, line in enumerate(affinity.split(), 1)
+        for who, value in zip("abcd", line, strict=True)
+    ]
+    Path("affinity.csv").write_text("\n".join(["item,reviewer,affinity", *rows, ""]))
+    words = ["--items", "papers.csv", "--reviewers", "people.csv", "--affinity", "affinity.csv", "--demand", "2"]
+    return [*words, "--load", "2", "--target", "none", "--at-most", "institution=1"]
+
+
+def test_the_most_affinity_under_rules_is_searched_again() -> None:
+    words = _market("9821 8325 4444")
+    answer = asked("assign", *words)
+    assert (answer["status"], answer["affinity"]) == ("optimal", 32.0)
+    assert answer["bound"] < answer["affinity_unconstrained"]
+    assert verified("answer.json", *words).exit_code == 0
+    # All of it made to fit an assignment that has less.
+    worse = [("p1", "b", 8.0), ("p1", "d", 1.0), ("p2", "a", 8.0), ("p2", "c", 2.0), ("p3", "a", 4.0), ("p3", "c", 4.0)]
+    total, best = 27.0, answer["affinity_unconstrained"]
+    forged = {**answer, "affinity": total, "bound": total, "mean_affinity": total / 6, "minimum_affinity": 1.0}
+    forged["reviews"] = [{"item": item, "reviewer": who, "affinity": value} for item, who, value in worse]
+    forged["price_percent"] = 100 * (best - total) / best
+    told = verified("answer.json", *words, answer=forged)
+    assert told.exit_code == 1
+    assert told.stdout.splitlines()[1:3] == ["  status optimal: bound: says 27, found 32", ""]
+
+
+def test_no_assignment_where_there_is_one_is_refuted() -> None:
+    words = _market("9911 9911 5555")
+    answer = asked("assign", *words)
+    none = {"status": "infeasible", "reviews": [], "affinity": 0.0, "bound": None, "affinity_unconstrained": None}
+    none |= dict.fromkeys(("price_percent", "mean_affinity", "minimum_affinity", "gap_percent"))
+    told = verified("answer.json", *words, answer={**answer, **none})
+    assert told.exit_code == 1
+    assert "status infeasible: an assignment is " in told.stdout
+    apart = [*words[:-1], "institution=0"]
+    assert asked("assign", *apart)["status"] == "infeasible"
+    told = verified("answer.json", *apart)
+    assert told.exit_code == 0
+    assert "that none of all assignments obeys the rules" in told.stdout

@@ -177,6 +177,16 @@ def test_no_draw_holds_rivals():
             assert not any((author, other) in reads for other in range(N) if other % M == reviewer)
 
 
+def test_previous_pairs_that_are_not_drawn_from_are_dropped():
+    """Pairs outside the support were neither kept nor dropped."""
+    previous = [(j, i) for i in range(N) for j in range(7)]
+    result = assign(affinity(), demand=2, load=5, target="none", previous=previous, max_probability=0.9, draws=1)
+    assert set(previous) > set(probabilities(result)) & set(previous)
+    changes = result.changes
+    assert {(pair.reviewer, pair.item) for pair in (*changes.kept, *changes.dropped)} == set(previous)
+    assert len(changes.kept) + len(changes.dropped) == len(previous)
+
+
 def test_pairs_that_are_to_be_few_stay_few():
     first = assign(affinity(), demand=3, load=5, target="none")
     previous = pairs_of(first)

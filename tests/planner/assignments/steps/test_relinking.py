@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from planner import assign
+from planner.assignments.model.levels import aim_named
+from planner.assignments.steps import linking, relinking
+from planner.assignments.steps.core import largest_of
+from planner.assignments.steps.linking import Linker
+from planner.assignments.words.why_none import nearly_all
+from tests.planner.assignments import naive_assignment as naive
+from tests.planner.assignments.cases import core_of, covers_of, problem_of, random_case
+
+
+def similar(n_items, n_reviewers, seed):
+    """Similarities of a few topics, with noise, as real ones have."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_reviewers, 6)) @ rng.normal(size=(6, n_items)) + rng.normal(size=(n_reviewers, n_items))
+
+
+def components(covers, shared):
+    """Items of each component, by merging two that share enough until there are none."""
+    parts = [set(cover) for cover in covers if cover]
+    while True:
+        near = next((pair for pair in combinations(parts, 2) if len(pair[0] & pair[1]) >= shared), None)
+        if near is None:
+            return parts
+        parts = [part for part in parts if part is not near[0] and part is not near[1]] + [near[0] | near[1]]
+
+
+@pytest.mark.parametrize("shared", [1, 2])
+@pytest.mark.parametrize("seed", range(60))
+def test_the_largest_component_is_found_from_nothing(seed, shared):
+    rng = np.random.default_rng(seed)
+    problem, chosen = random_case(rng, share=0.7)
+    required = rng.random(problem.n_items) < 0.8
+    found = largest_of(problem.reviewer[chosen], problem.item[chosen], required, problem.n_reviewers, shared)
+    parts = components(covers_of(problem, chosen), shared)
+    assert found == max((sum(bool(required[i]) for i in part) for part in parts), default=0)
+
+
+@pytest.mark.parametrize("level", ["double", "connected", "recoverable"])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_level_is_foreseen_with_further_pairs(seed, level):
+    rng = np.random.default_rng(seed)
+    problem, chosen = random_case(rng)
+    more = np.flatnonzero(rng.random(chosen.size) < 0.3)
+    then = chosen.copy()
+    then[more] = True
+    expected = core_of(problem_with(problem, then), then, level).at_level()
+    assert core_of(problem, chosen, level).holds_with(more) == expected
+
+
+def problem_with(problem, chosen):
+    """The same with room for what is chosen."""
+    pairs = list(zip(problem.item.tolist(), problem.reviewer.tolist(), strict=True))
+    held = np.bincount(problem.reviewer[chosen], minlength=problem.n_reviewers)
+    panel = np.bincount(problem.item[chosen], minlength=problem.n_items)
+    return problem_of(pairs, problem.affinity, problem.n_items, problem.n_reviewers, demand=panel, load=held + 1)
+
+
+def by_the_core_alone(monkeypatch, **call):
+    with monkeypatch.context() as patch:
+        patch.setattr(relinking, "ORDERS", 0)
+        return assign(**call)
+
+
+@pytest.mark.parametrize(("target", "seed"), [("double", 7), ("recoverable", 7), ("survives-reviewer", 5)])
+def test_a_tight_assignment_costs_a_fraction_of_what_the_core_alone_costs(monkeypatch, target, seed):
+    call = {"affinity": similar(40, 60, seed), "demand": 3, "load": 4, "target": target}
+    core, result = by_the_core_alone(monkeypatch, **call), assign(**call)
+    assert core.status == result.status == "feasible"
+    assert result.affinity_unconstrained == core.affinity_unconstrained
+    assert 0 < result.price < 0.7 * core.price
+    assert result.least_price <= result.price
+    pairs = [(row["reviewer"], row["item"]) for row in result.to_dict()["reviews"]]
+    assert not naive.violations(
+        pairs, demand=dict.fromkeys(range(40), 3), load=dict.fromkeys(range(60), 4), allowed=None
+    )
+    if target != "recoverable":
+        assert naive.doubly_connected(pairs, range(40))
+
+
+def test_floors_and_rules_hold_in_what_is_linked_anew(monkeypatch):
+    score = similar(30, 45, 1)
+    homes = {j: j % 9 for j in range(45)}
+    call = {"affinity": score, "demand": 3, "load": 4, "floor": 3.0, "institutions": homes}
+    core, result = by_the_core_alone(monkeypatch, **call), assign(**call)
+    pairs = [(row["reviewer"], row["item"]) for row in result.to_dict()["reviews"]]
+    assert result.status == "feasible"
+    assert result.affinity > core.affinity
+    assert min(np.bincount([i for _, i in pairs], [score[pair] for pair in pairs])) >= 3.0
+    assert not naive.violations(
+        pairs, demand=dict.fromkeys(range(30), 3), load=dict.fromkeys(range(45), 4), institutions=homes
+    )
+    assert naive.doubly_connected(pairs, range(30))
+
+
+def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
+    """All assignments of thirty small markets: none is better than the best, and more are the best than before."""
+    panels, best_anew, best_before = list(combinations(range(5), 2)), 0, 0
+    linked = [
+        chosen
+        for chosen in product(panels, repeat=4)
+        if max(sum(r in panel for panel in chosen) for r in range(5)) <= 3
+        and naive.doubly_connected([(r, i) for i, panel in enumerate(chosen) for r in panel], range(4))
+    ]
+    cells = np.array([[(r, i) for i, panel in enumerate(chosen) for r in panel] for chosen in linked])
+    for seed in range(30):
+        score = np.random.default_rng(seed).random((5, 4))
+        score[:3, 2:] *= 0.3
+        score[3:, :2] *= 0.3
+        best = score[cells[:, :, 0], cells[:, :, 1]].sum(axis=1).max()
+        call = {"affinity": score, "demand": 2, "load": 3}
+        result = assign(**call)
+        assert result.affinity <= best + 1e-9
+        assert result.least_loss <= result.affinity_unconstrained - best + 1e-9
+        best_anew += result.affinity > best - 1e-9
+        best_before += by_the_core_alone(monkeypatch, **call).affinity > best - 1e-9
+    assert best_anew >= 27
+    assert best_before < 20
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_second_way_to_outlive_a_loss_is_worse_than_that_of_the_core(monkeypatch, seed):
+    call = {"affinity": similar(40, 60, seed), "demand": 3, "load": 4, "survive": 1}
+    core, result = by_the_core_alone(monkeypatch, **call), assign(**call)
+    assert core.survives
+    assert result.survives
+    assert result.affinity >= core.affinity
+
+
+def test_the_search_gives_up_after_so_many_pairs_in_vain(monkeypatch):
+    tried = []
+    force = Linker._force_growing
+    monkeypatch.setattr(Linker, "_force_growing", lambda self, *pair: tried.append(force(self, *pair)) or tried[-1])
+    call = {"affinity": similar(40, 40, 0), "demand": 3, "load": 3, "conditioning": 0.0}
+    monkeypatch.setattr(relinking, "ORDERS", 0)
+    assert assign(**call).status == "level_missed"
+    most = len(tried)
+    monkeypatch.setattr(linking, "FUTILE", 20)
+    tried.clear()
+    assert assign(**call).status == "level_missed"
+    assert tried[-20:] == [False] * 20
+    assert len(tried) < most
+
+
+def test_where_nearly_all_reviews_are_needed_it_is_said_before_the_search_and_after(monkeypatch):
+    monkeypatch.setattr(linking, "FUTILE", 10)
+    monkeypatch.setattr(relinking, "WORK", 0.1)
+    said = []
+    result = assign(similar(40, 40, 0), demand=3, load=3, progress=lambda now: said.append(now.words))
+    words = "the level needs 118 of the 120 reviews there are, even with full loads: nearly all"
+    assert words in said
+    assert said.index(words) < next(place for place, line in enumerate(said) if "in the core" in line)
+    assert "The level needs 118 of the 120 reviews there are, even with full loads: nearly all" in result.explanation
+
+
+@pytest.mark.parametrize(("n", "m", "demand", "load", "needed"), [(118, 177, 3, 3, 352), (118, 177, 2, 4, 234)])
+def test_nearly_all_counts_two_for_each_reviewer_and_one_for_each_paper(n, m, demand, load, needed):
+    pairs = [(i, j) for i in range(n) for j in range(m)]
+    problem = problem_of(pairs, np.ones(len(pairs)), n, m, demand=demand, load=load)
+    reviewers = -(-demand * n // load)
+    assert needed == n + 2 * reviewers - 2
+    assert f"needs {needed} of the {demand * n} reviews" in nearly_all(problem, aim_named("double"))
+    assert not nearly_all(problem, aim_named("none"))
+    ample = problem_of(pairs, np.ones(len(pairs)), n, m, demand=3, load=4)
+    assert not nearly_all(ample, aim_named("double"))
