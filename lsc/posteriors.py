@@ -388,7 +388,7 @@ def _weights(reviews: Reviews, rows: IntArray, weights: Any, passed: ReviewsLike
     if isinstance(weights, np.ndarray | list):
         found = _weights_by_row(reviews, as_numbers("weights", weights), review_of_rows(passed, reviews))[rows]
     else:
-        found = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role))[rows]
+        found = _weights_by_pair(reviews, numbered_pairs(weights, "weights", WEIGHT.role, reviews.spellings()))[rows]
     wrong = np.flatnonzero(~np.isfinite(found) | (found <= 0))
     if wrong.size:
         row = rows[wrong[0]]

@@ -48,7 +48,7 @@ def known_values(reviews: Reviews, references: Valued, name: str = "references")
     >>> known_values(Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 3.0)]), {"p2": 7.0}).tolist()
     [nan, 7.0]
     """
-    given = by_label(references, name, ITEM, QUALITY.role)
+    given = by_label(references, name, ITEM, QUALITY.role, reviews.spellings())
     code = match_labels(list(given), reviews.item_code, name, "paper", other=reviews.reviewer_code)
     for label, value in given.items():
         if value is None or not np.isfinite(value):

@@ -9,7 +9,7 @@
     └── CertificateError      a certificate that does not prove what it claims
 
     ColumnWarning             one column of a data frame taken where several would do  (a UserWarning)
-    LabelWarning              labels beside the reviews that they do not know  (a UserWarning)
+    LabelWarning              labels that are joined, or that the reviews do not know  (a UserWarning)
 
 Every message names the place, what was expected, what was found and what to do.
 """
@@ -48,7 +48,7 @@ class ColumnWarning(UserWarning):
 
 
 class LabelWarning(UserWarning):
-    """Part of the labels of conflicts, loads, affinities and the like is unknown to the reviews; the message counts."""
+    """Labels that are alike were joined, or those beside the reviews are unknown to them; the message counts."""
 
 
 def warn(message: str, category: type[UserWarning]) -> None:

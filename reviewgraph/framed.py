@@ -78,8 +78,9 @@ def review_of_rows(given: ReviewsLike | Any, reviews: Reviews) -> IntArray:
     if given is reviews:
         return np.arange(reviews.n_reviews)
     from reviewgraph.formats.frames import from_frame
+    from reviewgraph.formats.spellings import joined
 
-    rows = from_frame(given)
+    rows = joined(from_frame(given), reviews.spellings(), "reviews", lambda message: None)  # it was told before
     reviewer = np.array([reviews.reviewer_code[label] for label in rows.reviewers], np.int64)[rows.reviewer]
     item = np.array([reviews.item_code[label] for label in rows.items], np.int64)[rows.item]
     key = reviews.reviewer * reviews.n_items + reviews.item

@@ -57,18 +57,43 @@ def _digits(part: str) -> tuple[int, str]:
     return (len(significant), significant)
 
 
-def identity(label: str) -> str:
+def identity(label: Label) -> str:
     """Return what labels have in common that people take for one: Unicode form, letter case and blanks do not count.
 
-    Nor do characters that nobody sees, such as a zero-width blank or a byte order mark.
+    Nor do characters that nobody sees, such as a zero-width blank or a byte order mark, nor whether a whole number is
+    text.
 
     >>> identity("Ann\u00a0 Lee ") == identity("\ufeffANN LEE"), identity("P1") == identity("p 1")
     (True, False)
+    >>> identity(7) == identity("7") == identity(7.0), identity(7) == identity("07")
+    (True, False)
     """
-    if not label.isascii():
-        composed = unicodedata.normalize("NFKC", label)
-        label = "".join(character for character in composed if unicodedata.category(character) != "Cf")
-    return " ".join(label.split()).casefold()
+    text = label if isinstance(label, str) else as_text(label)
+    if not text.isascii():
+        composed = unicodedata.normalize("NFKC", text)
+        text = "".join(character for character in composed if unicodedata.category(character) != "Cf")
+    return " ".join(text.split()).casefold()
+
+
+def as_text(label: Label) -> str:
+    """Return a label as text, numbers that are equal alike.
+
+    >>> as_text(7.0), as_text(True), as_text("7"), as_text(2.5)
+    ('7', '1', '7', '2.5')
+    """
+    whole = isinstance(label, bool) or (isinstance(label, float) and label.is_integer())
+    return str(int(label)) if whole else str(label)  # type: ignore[call-overload]
+
+
+def is_null(label: Label) -> bool:
+    """Whether a label names nobody: None, NaN, what data frames have where nothing is, or text that nobody sees.
+
+    >>> [is_null(label) for label in (None, float("nan"), " ", "\u200b", 0, "0")]
+    [True, True, True, True, False, False]
+    """
+    if isinstance(label, str):
+        return not label.strip() or not (label.isascii() or identity(label))
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
 def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArray, Sequence[Label]]:
@@ -93,8 +118,11 @@ def encode(labels: Iterable[Any], declared: Iterable[Any] = ()) -> tuple[IntArra
     further = [plain_label(label) for label in declared]
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and not further and not (labels < 0).any():
         distinct, codes = np.unique(labels, return_inverse=True)
-        return codes.astype(np.int64), tuple(distinct.tolist())
-    plain = labels.tolist() if isinstance(labels, np.ndarray) else [plain_label(label) for label in labels]
+        return codes.astype(np.int64), Whole(distinct.tolist())
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        plain = labels.tolist()
+    else:
+        plain = [plain_label(label) for label in labels]
     # 1, 1.0 and True are one key to a dictionary and three labels here, so mixed types are told apart by type as well.
     types = set(map(type, plain)) | set(map(type, further))
     if len(types) == 1:  # labels of one type are told apart by their values alone
@@ -136,6 +164,12 @@ def places(labels: Sequence[Label]) -> IntArray:
     [1, 0, 2]
     """
     return inverse(natural_order(labels))
+
+
+class Whole(tuple[int, ...]):
+    """Labels that are whole numbers alone, no two of which are one: nobody need look at each."""
+
+    __slots__ = ()
 
 
 class Shuffled(list[Any]):

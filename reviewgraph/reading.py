@@ -14,6 +14,7 @@ from reviewgraph.arguments import checked
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.columns import Columns, Origin, Unlisted
 from reviewgraph.errors import InputError
+from reviewgraph.formats.criteria import ask_criteria, ask_score, unused_columns
 from reviewgraph.formats.headers import (
     ITEM,
     REVIEWER,
@@ -21,22 +22,28 @@ from reviewgraph.formats.headers import (
     TITLE,
     columns_of,
     locate,
-    normalise,
     recognised,
     require_named,
 )
 from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
-from reviewgraph.formats.problems import Problems, cut, quote, quote_all
+from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.side.papers import say_unseen
-from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
+from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
 from reviewgraph.formats.systems.export import META, OUT, of_rows
 from reviewgraph.formats.systems.people import STUDENT
 from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table
-from reviewgraph.formats.values import BLANK, ask_direction, missing_labels, parse_scale, read_scores, say_bad_score
-from reviewgraph.labels import Label, inverse, natural_order
+from reviewgraph.formats.values import (
+    BLANK,
+    ask_direction,
+    missing_labels,
+    parse_scale,
+    read_scores,
+    say_bad_score,
+)
+from reviewgraph.labels import Label, inverse, is_null, natural_order
 from reviewgraph.provenance import FileRead, LeftOut
 from reviewgraph.reviews import Duplicates, Reviews
 from reviewgraph.rows import say_fulfilled
@@ -48,8 +55,6 @@ if TYPE_CHECKING:
     from reviewgraph.formats.values import Scores
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
-#: Columns that hold no scores: expertise, and what we write ourselves into plans and assignments.
-NO_SCORES = ("revexp", "affinity", "cost", "joins", "submitted_at", "asked_at")
 
 
 @checked
@@ -63,7 +68,7 @@ def read_reviews(
     format: str | None = None,  # noqa: A002 (as the option is called)
     note: Callable[[str], object] | None = None,
     read: Callable[[FileRead], object] | None = None,
-    spellings: Spellings | None = None,
+    merge: Merge | None = None,
 ) -> Reviews:
     r"""Read reviews from one or more files, as one table.
 
@@ -94,16 +99,18 @@ def read_reviews(
     read
         Called with each file once it is read: what it was taken for, which rows count, and its SHA-256. By default
         nothing is called; ``origin.files`` of the reviews has them, too.
-    spellings
-        How labels were spelled in files read before, and what becomes of those that are alike; by default there were
-        none, and :class:`~reviewgraph.formats.spellings.Spellings` says what becomes of them.
+    merge
+        What becomes of labels that differ in letter case, blanks or invisible characters alone: ``"all"`` joins them,
+        ``"none"`` keeps them apart, ``{label: as}`` says which become which. By default they are refused, but for
+        addresses, which are joined. A :class:`~reviewgraph.formats.spellings.Spellings` that several files share
+        joins their labels, too.
 
     Returns
     -------
     Reviews
         Labels are text exactly as written, but for addresses that differ from one read before in letter case, blanks
-        or characters that nobody sees: they are taken for it, and a note counts them. The order of rows does not
-        matter, nor that of files otherwise.
+        or characters that nobody sees: they are taken for it, and a note, or by default a warning, counts them. The
+        order of rows does not matter, nor that of files otherwise.
 
     Raises
     ------
@@ -130,9 +137,9 @@ def read_reviews(
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
     # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
-    known = Spellings() if spellings is None else spellings
+    known = Spellings.of(merge)
     listings: list[FileRead] = []
-    declared = None if items is None else _declared(items, wanted, say, known, listings.append)
+    declared = None if items is None else _declared(items, wanted, note, known, listings.append)
     files = [open_table(path, ROLES, columns_of(wanted, path), say, kind="reviews", format=format) for path in paths]
     tables, names, aliases = read_names(files)
     require_named([table.header for table in tables], ROLES, wanted, SIDE_ROLES)
@@ -140,7 +147,7 @@ def read_reviews(
     # Malformed rows of all files gather in one message.
     problems = Problems()
     parts: Sequence[_Part] = [
-        _read_part(table, file, given[file], grades, problems, say, known) for file, table in enumerate(tables)
+        _read_part(table, file, given[file], grades, problems, note, known) for file, table in enumerate(tables)
     ]
     problems.raise_any()
     parts = [part._replace(reviewer=resolved(part.reviewer, names)) for part in parts]
@@ -150,11 +157,15 @@ def read_reviews(
     if not sum(len(part.lines) for part in parts) and not papers:
         message = f"{', '.join(map(str, paths))}: a header but no reviews below it; expected one row a review"
         raise InputError(message)
+    chosen = any(SCORE.name in own for own in given)
+    if not chosen and not any(part.has_scores for part in parts):
+        for part, own in zip(parts, given, strict=True):
+            ask_criteria(part.table, own)
     # Each file has codes of its own until here; now one label has one code over all files.
     files_read = (*map(_file_read, parts), *aliases, *listings)
     for file in files_read:
         (read or _say_nothing)(file)
-    _note_scores(parts, say)
+    _note_scores(parts, say, chosen=chosen)
     place = _places(parts)
     reviewer, reviewers = _joined([part.reviewer for part in parts])
     item, found = _joined([part.item for part in parts], papers)
@@ -169,7 +180,7 @@ def read_reviews(
         origin=Origin(_unlisted(tables, declared), _outsiders(parts, reviewers), files_read),
         row_name=place,
     )
-    reviews = Reviews.from_columns(columns_read, duplicates=duplicates)
+    reviews = Reviews.from_columns(columns_read, duplicates=duplicates, merge=known)
     _note_fulfilled(columns_read, reviews, say)
     return reviews
 
@@ -205,13 +216,14 @@ def _read_part(
     columns: Mapping[str, str],
     scale: Sequence[str],
     problems: Problems,
-    note: Callable[[str], object],
+    note: Callable[[str], object] | None,
     spellings: Spellings,
 ) -> _Part:
-    _point_out_gradebook(table, columns, note)
-    found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, note)
+    say = note or _say_nothing
+    _point_out_gradebook(table, columns, say)
+    found = locate(table.header, ROLES, {**table.columns, **columns}, table.name, say)
     if "score" not in found and "score" not in columns:
-        _ask_score(table)
+        ask_score(table)
     table = Respelled(table, {PERSON: found["reviewer"], PAPER: found["item"]}, spellings, note)
     rows = table.read(list(found.values()), problems, file)
     # From here on a cell is looked at once for each distinct text, and rows are reached through codes.
@@ -300,22 +312,8 @@ def _unlisted(tables: Sequence[Table], declared: Listing | None) -> Unlisted | N
 def _point_out_gradebook(table: Table, columns: Mapping[str, str], note: Callable[[str], object]) -> None:
     """Say what a table may be that has items and several other columns, but no reviewers."""
     known = [recognised(table.header, [role], columns) for role in (REVIEWER, STUDENT)]
-    if table.source is None and known == [0, 1] and len(_unused([table])) > 1:
+    if table.source is None and known == [0, 1] and len(unused_columns([table])) > 1:
         note(f"{table.name}: if each column holds the scores of one reviewer, say --format gradebook")
-
-
-def _ask_score(table: Table) -> None:
-    """Refuse reviews of a known system whose score may be any of several columns."""
-    unused = _unused([table])
-    if table.source and table.source.explained:
-        unused = list(table.source.explained)
-    if table.source is None or table.source.kind != "reviews" or not unused:
-        return
-    message = (
-        f"{table.name}: {table.source.what}: no score column is known; it may be any of {quote_all(unused)}: say which "
-        f'one, for example --columns "score={cut(unused[0])}", or that there is none with --columns score='
-    )
-    raise InputError(message)
 
 
 def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, problems: Problems) -> None:
@@ -326,7 +324,7 @@ def _note_empty(table: Table, file: int, rows: Rows, column: Column, role: str, 
 
     def say(n: int) -> str:
         cell = column.values[int(column.codes[at[n]])].strip()
-        return f"{table.place(rows.lines[at[n]])}: the {role} is {cell or 'empty'}"
+        return f"{table.place(rows.lines[at[n]])}: the {role} is {'empty' if is_null(cell) else cell}"
 
     problems.add_rows(file, [rows.lines[row] for row in at], say)
     if at:
@@ -357,7 +355,7 @@ def _count_spelled(column: Column, meaning: Scores) -> dict[str, int]:
     return {column.values[code]: int(count[code]) for code in np.flatnonzero(meaning.spelled) if count[code]}
 
 
-def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
+def _note_scores(parts: Sequence[_Part], note: Callable[[str], object], *, chosen: bool) -> None:
     """Say how cells without a score were read, and when no file has a score column though others remain."""
     for part in parts:
         if part.spelled:
@@ -368,9 +366,9 @@ def _note_scores(parts: Sequence[_Part], note: Callable[[str], object]) -> None:
             note(f"{part.table.name}: papers, but no reviews of them yet")
         elif not part.lines:
             note(f"{part.table.name}: a header but no reviews below it")
-    if any(part.has_scores for part in parts):
+    if chosen or any(part.has_scores for part in parts):
         return
-    unused = _unused([part.table for part in parts])
+    unused = unused_columns([part.table for part in parts])
     if unused:
         note(
             f"no score column found, so all reviews count as planned; if one of {quote_all(unused)} holds the scores, "
@@ -384,23 +382,6 @@ def _note_fulfilled(rows: Columns, reviews: Reviews, note: Callable[[str], objec
     said = say_fulfilled(rows.reviewer.size, scored, reviews.n_reviews, int(reviews.scored.sum()))
     if said:
         note(said)
-
-
-def _unused(tables: Sequence[Table]) -> list[str]:
-    """Return the names of the columns that may hold scores: those of no role, in files that may have any."""
-    known = {*NO_SCORES, *(name for role in ROLES for name in role.names)}
-    mayhap = [table for table in tables if table.source is None or table.source.kind == "reviews"]
-    return list(
-        dict.fromkeys(
-            text
-            for table in mayhap
-            for text in table.header
-            if text.strip()
-            and normalise(text) not in known
-            and text not in table.columns.values()
-            and not (table.source and normalise(text) in table.source.extras)
-        )
-    )
 
 
 def _places(parts: Sequence[_Part]) -> Callable[[int], str]:
@@ -435,7 +416,7 @@ def _joined(columns: Sequence[Column], declared: Iterable[str] = ()) -> tuple[In
 def _declared(
     items: Path | Iterable[str],
     columns: Mapping[str, str],
-    note: Callable[[str], object],
+    note: Callable[[str], object] | None,
     spellings: Spellings,
     read: Callable[[FileRead], object],
 ) -> Listing:
@@ -443,7 +424,7 @@ def _declared(
     from reviewgraph.formats.side import Item, Listing, read_listing
 
     if isinstance(items, str | os.PathLike):
-        return read_listing(items, columns=columns, note=note, spellings=spellings, read=read)
+        return read_listing(items, columns=columns, note=note, merge=spellings, read=read)
     labels = list(items)
     return Listing({item: Item(None, "") for item in spellings.respelled(labels, PAPER, "items", note)})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,9 @@ from reviewgraph.arguments import PAIRS, as_numbers, checked, listed
 from reviewgraph.arrays import BoolArray as BoolArray
 from reviewgraph.arrays import FloatArray as FloatArray
 from reviewgraph.arrays import frozen, starts
-from reviewgraph.columns import UNKNOWN, Origin
+from reviewgraph.columns import UNKNOWN, Columns, Origin
 from reviewgraph.errors import DuplicateReview
+from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings, joined
 from reviewgraph.labels import IntArray, Label, encode, extended, plain_label, typed_codes
 from reviewgraph.plots import Pictured
 from reviewgraph.results import Backend, backend_of
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     import igraph
     import networkx as nx
     import scipy.sparse
-
-    from reviewgraph.columns import Columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +66,8 @@ class Reviews(Pictured):
         The kind of data frame that they came in, which :meth:`to_frame` returns; None where they came otherwise.
     origin
         What the system that they come from says beyond them, such as which papers cannot be among the items.
+    merge
+        What becomes of labels beside these that are alike: ``"all"``, ``"none"`` or a mapping, as on the way in.
 
     Examples
     --------
@@ -87,6 +88,7 @@ class Reviews(Pictured):
     lower_is_better: bool = False
     backend: Backend | None = None
     origin: Origin = UNKNOWN
+    merge: Literal["all", "none"] | Mapping[Any, Any] | None = None
 
     pictured_by: ClassVar[str] = "reviewgraph.report.check.loads"
 
@@ -180,6 +182,10 @@ class Reviews(Pictured):
         array = as_numbers("values", values)
         return 0.0 - array if self.lower_is_better else array  # 0.0 - x has no negative zero
 
+    def spellings(self) -> Spellings:
+        """Return how these labels are spelled, for labels beside them: those that are alike are joined, or refused."""
+        return Spellings(self.merge, {PERSON: self.reviewer_code, PAPER: self.item_code})
+
     # Other tables from this one
 
     def only_scored(self) -> Reviews:
@@ -207,12 +213,14 @@ class Reviews(Pictured):
         DuplicateReview
             If a pair is in the table already or stands twice.
         """
-        new = [(plain_label(who), plain_label(what)) for who, what in listed("pairs", pairs, PAIRS)]
-        table = self.with_labels([reviewer for reviewer, _ in new], [item for _, item in new])
+        new, known = listed("pairs", pairs, PAIRS), self.spellings()
+        people = known.respelled([plain_label(who) for who, _ in new], "reviewer", "pairs")
+        papers = known.respelled([plain_label(what) for _, what in new], "paper", "pairs")
+        table = self.with_labels(people, papers)
         reviewer, item = typed_codes(table.reviewers), typed_codes(table.items)
         return table.with_codes(
-            np.array([reviewer[type(label), label] for label, _ in new], np.int64),
-            np.array([item[type(label), label] for _, label in new], np.int64),
+            np.array([reviewer[type(label), label] for label in people], np.int64),
+            np.array([item[type(label), label] for label in papers], np.int64),
         )
 
     def with_codes(self, reviewer: IntArray, item: IntArray, score: FloatArray | None = None) -> Reviews:
@@ -241,7 +249,7 @@ class Reviews(Pictured):
             titles=self.titles,
             lower_is_better=self.lower_is_better,
         )
-        return replace(table, backend=self.backend, origin=self.origin)
+        return replace(table, backend=self.backend, origin=self.origin, merge=self.merge)
 
     @checked
     def with_labels(self, reviewers: Iterable[Label] = (), items: Iterable[Label] = ()) -> Reviews:
@@ -250,21 +258,14 @@ class Reviews(Pictured):
         >>> Reviews.from_pairs([("r2", "p")]).with_labels(["r1", "r2"]).reviewers
         ('r1', 'r2')
         """
-        reviewer_of, all_reviewers = extended(self.reviewers, reviewers)
-        item_of, all_items = extended(self.items, items)
+        known = self.spellings()
+        reviewer_of, all_reviewers = extended(self.reviewers, known.respelled(list(reviewers), "reviewer", "reviewers"))
+        item_of, all_items = extended(self.items, known.respelled(list(items), "paper", "items"))
         if len(all_reviewers) == self.n_reviewers and len(all_items) == self.n_items:
             return self
         reviewer, item = reviewer_of[self.reviewer], item_of[self.item]
-        order = order_of_pairs(reviewer, item)
-        return replace(
-            self,
-            reviewer=frozen(reviewer[order]),
-            item=frozen(item[order]),
-            score=frozen(self.score[order]),
-            scored=frozen(self.scored[order]),
-            reviewers=all_reviewers,
-            items=all_items,
-        )
+        table = replace(self, reviewer=reviewer, item=item, reviewers=all_reviewers, items=all_items)
+        return table.subset(order_of_pairs(reviewer, item))
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return columns ``reviewer``, ``item`` and ``score`` (None where planned), as any data frame takes them."""
@@ -302,7 +303,7 @@ class Reviews(Pictured):
         titles: Mapping[Label, str] | None = None,
         lower_is_better: bool = False,
     ) -> Reviews:
-        """Build from integer codes; every other way in ends here.
+        """Build from integer codes; every other way in ends here. Codes say who is who: labels are kept as they are.
 
         Parameters
         ----------
@@ -351,20 +352,21 @@ class Reviews(Pictured):
         *,
         reviewers: Iterable[Label] = (),
         items: Iterable[Label] = (),
+        duplicates: Duplicates = "error",
+        merge: Merge | None = None,
         **options: Any,
     ) -> Reviews:
         """Build from columns of labels; ``reviewers`` and ``items`` may name more than the rows do.
 
-        ``options`` are those of :meth:`from_codes`.
+        ``options`` are those of :meth:`from_codes`; ``merge`` says what becomes of labels that differ in letter case,
+        blanks, invisible characters or type alone, as for :func:`reviewgraph.read_reviews`.
 
         >>> Reviews.from_arrays(["ann", "bob"], [7, 7], [1.0, 2.0], items=[7, 8])
         <Reviews: 2 reviewers, 2 items, 2 reviews>
         """
-        reviewer_codes, reviewer_labels = encode(reviewer, reviewers)
-        item_codes, item_labels = encode(item, items)
-        return cls.from_codes(
-            reviewer_codes, item_codes, score, reviewers=reviewer_labels, items=item_labels, **options
-        )
+        (left, people), (right, papers) = encode(reviewer, reviewers), encode(item, items)
+        columns = Columns(left, right, people, papers, None if score is None else as_numbers("score", score), **options)
+        return cls.from_columns(columns, duplicates=duplicates, merge=merge)
 
     @classmethod
     @checked
@@ -378,12 +380,12 @@ class Reviews(Pictured):
     ) -> Reviews:
         """Build from (reviewer, item) pairs or (reviewer, item, score) triples; a score None is a planned review.
 
-        ``options`` are those of :meth:`from_codes`.
+        ``options`` are those of :meth:`from_arrays`.
 
         Raises
         ------
         InputError
-            If a row has neither two nor three entries, or a score is not a finite number.
+            If a row has neither two nor three entries, a score is no finite number, a label is null, or some are alike.
 
         Examples
         --------
@@ -395,11 +397,13 @@ class Reviews(Pictured):
 
     @classmethod
     @checked
-    def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error") -> Reviews:
-        """Build from what a format read; raises as :meth:`from_codes`."""
+    def from_columns(cls, columns: Columns, *, duplicates: Duplicates = "error", merge: Merge | None = None) -> Reviews:
+        """Build from what a format read; raises as :meth:`from_codes`, and where labels are null or alike."""
+        columns = joined(columns, merge, "reviews")
         known = {entry.name: getattr(columns, entry.name) for entry in fields(columns)}
         origin = known.pop("origin")
-        return replace(cls.from_codes(**known, duplicates=duplicates), origin=origin)
+        table = cls.from_codes(**known, duplicates=duplicates)
+        return replace(table, origin=origin, merge=Spellings.of(merge).merge)
 
     @classmethod
     @checked
@@ -414,11 +418,12 @@ class Reviews(Pictured):
         lower_is_better: bool = False,
         duplicates: Duplicates = "error",
         note: Callable[[str], object] | None = None,
+        merge: Merge | None = None,
     ) -> Reviews:
         """Build from any data frame that narwhals knows (pandas, polars, pyarrow, ...).
 
-        Its arguments are those of :func:`reviewgraph.formats.frames.from_frame`, and ``duplicates`` of
-        :meth:`from_codes`: names of columns that are not known, labels without a row, grades from the best on
+        Its arguments are those of :func:`reviewgraph.formats.frames.from_frame`, and ``duplicates`` and ``merge`` of
+        :meth:`from_arrays`: names of columns that are not known, labels without a row, grades from the best on
         (``"A>B>C"``), whether 1 is the best score, and what is told of the columns chosen.
 
         >>> import polars
@@ -428,14 +433,9 @@ class Reviews(Pictured):
         from reviewgraph.formats.frames import from_frame
 
         found = from_frame(
-            *(frame, columns),
-            reviewers=reviewers,
-            items=items,
-            scale=scale,
-            lower_is_better=lower_is_better,
-            note=note,
+            frame, columns, reviewers=reviewers, items=items, scale=scale, lower_is_better=lower_is_better, note=note
         )
-        return replace(cls.from_columns(found, duplicates=duplicates), backend=backend_of(frame))
+        return replace(cls.from_columns(found, duplicates=duplicates, merge=merge), backend=backend_of(frame))
 
     @classmethod
     @checked
@@ -444,6 +444,7 @@ class Reviews(Pictured):
         matrix: scipy.sparse.sparray | scipy.sparse.spmatrix | npt.NDArray[Any],
         *,
         duplicates: Duplicates = "error",
+        merge: Merge | None = None,
         **options: Any,
     ) -> Reviews:
         """Build from a reviewers x items matrix; ``duplicates`` says what counts where an entry is stored twice.
@@ -455,11 +456,13 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.matrices import from_biadjacency
 
-        return cls.from_columns(from_biadjacency(matrix, **options), duplicates=duplicates)
+        return cls.from_columns(from_biadjacency(matrix, **options), duplicates=duplicates, merge=merge)
 
     @classmethod
     @checked
-    def from_networkx(cls, graph: nx.Graph, *, duplicates: Duplicates = "error", **options: Any) -> Reviews:
+    def from_networkx(
+        cls, graph: nx.Graph, *, duplicates: Duplicates = "error", merge: Merge | None = None, **options: Any
+    ) -> Reviews:
         """Build from a bipartite graph of networkx; ``duplicates`` says what counts among parallel edges.
 
         ``options`` are those of :func:`reviewgraph.formats.graphs.from_networkx`.
@@ -472,11 +475,13 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.graphs import from_networkx
 
-        return cls.from_columns(from_networkx(graph, **options), duplicates=duplicates)
+        return cls.from_columns(from_networkx(graph, **options), duplicates=duplicates, merge=merge)
 
     @classmethod
     @checked
-    def from_igraph(cls, graph: igraph.Graph, *, duplicates: Duplicates = "error", **options: Any) -> Reviews:
+    def from_igraph(
+        cls, graph: igraph.Graph, *, duplicates: Duplicates = "error", merge: Merge | None = None, **options: Any
+    ) -> Reviews:
         """Build from a bipartite graph of igraph; ``duplicates`` says what counts among parallel edges.
 
         ``options`` are those of :func:`reviewgraph.formats.graphs.from_igraph`.
@@ -487,7 +492,7 @@ class Reviews(Pictured):
         """
         from reviewgraph.formats.graphs import from_igraph
 
-        return cls.from_columns(from_igraph(graph, **options), duplicates=duplicates)
+        return cls.from_columns(from_igraph(graph, **options), duplicates=duplicates, merge=merge)
 
 
 def _restored(*values: Any) -> Reviews:

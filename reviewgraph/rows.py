@@ -195,15 +195,10 @@ def first_repeated(known: IntArray, added: IntArray) -> int | None:
     return int(places[0]) if places.size else None
 
 
-def quote_label(label: Hashable) -> str:
-    """Return a label in quotes, cut where it is long."""
-    return quote(label) if isinstance(label, str) else repr(label)
-
-
 def say_twice(reviewer: Hashable, item: Hashable, first: str, second: str) -> str:
     """Return what to say of a pair that stands in two places."""
     return (
-        f"reviewer {quote_label(reviewer)} reviews item {quote_label(item)} twice: {first} and {second}; "
+        f"reviewer {quote(reviewer)} reviews item {quote(item)} twice: {first} and {second}; "
         "remove one, or say which counts with duplicates='last' or 'mean' (--duplicates last|mean)"
     )
 

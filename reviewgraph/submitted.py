@@ -14,7 +14,7 @@ from reviewgraph.formats.headers import ITEM, REVIEWER, columns_of, locate
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote
 from reviewgraph.formats.side.fields import ASKED_AT, SUBMITTED_AT
-from reviewgraph.formats.spellings import PAPER, PERSON, Respelled, Spellings
+from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, resolved
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read_dates(
     *paths: Path,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 (as the option is called)
-    spellings: Spellings | None = None,
+    merge: Merge | None = None,
 ) -> Dates:
     """Read when reviews were asked for and submitted, from the files that :func:`reviewgraph.read_reviews` reads.
 
@@ -73,7 +73,7 @@ def read_dates(
     given = {path: columns_of(wanted, path) for path in paths}
     files = [open_table(path, _ROLES, own, _quiet, kind="reviews", format=format) for path, own in given.items()]
     tables, names, _ = read_names(files)
-    known = Spellings() if spellings is None else spellings
+    known = Spellings.of(merge)
     parts = [_read(table, columns_of(wanted, table.name), names, problems, known) for table in tables]
     problems.raise_any()
     people, papers, submitted, asked, knows = zip(*parts, strict=True)

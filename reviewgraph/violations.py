@@ -161,24 +161,28 @@ def violations_of(
     reviews = as_reviews(reviews)
     return Violations(
         None if conflicts is None else _violated(reviews, conflicts),
-        None if load is None else _over(reviews, _limits(load, "load", reviews.reviewers, reviews.items)),
-        None if demand is None else _under(reviews, _limits(demand, "demand", reviews.items, reviews.reviewers)),
+        None if load is None else _over(reviews, _limits(load, "load", reviews)),
+        None if demand is None else _under(reviews, _limits(demand, "demand", reviews)),
     )
 
 
 def _violated(reviews: Reviews, conflicts: Pairs) -> tuple[tuple[Label, Label], ...]:
     N = reviews.n_items
-    reviewer, item = match_pairs(pairs_of(conflicts, "conflicts"), reviews.reviewers, reviews.items, "conflicts")
+    pairs = pairs_of(conflicts, "conflicts", reviews.spellings())
+    reviewer, item = match_pairs(pairs, reviews.reviewers, reviews.items, "conflicts")
     barred = (reviewer * N + item)[(reviewer >= 0) & (item >= 0)]
     found = np.flatnonzero(np.isin(reviews.reviewer * N + reviews.item, barred)).tolist()
     return tuple((reviews.reviewers[int(reviews.reviewer[e])], reviews.items[int(reviews.item[e])]) for e in found)
 
 
-def _limits(given: int | Valued, name: str, labels: Sequence[Label], others: Sequence[Label]) -> IntArray:
+def _limits(given: int | Valued, name: str, reviews: Reviews) -> IntArray:
+    labels, others = reviews.reviewers, reviews.items
+    if name == "demand":
+        labels, others = others, labels
     if isinstance(given, Real):
         return np.minimum(np.full(len(labels), given, np.float64), MOST).astype(np.int64)
     label, column = (REVIEWER, LOAD) if name == "load" else (ITEM, DEMAND)
-    stated = by_label(given, name, label, column.role)
+    stated = by_label(given, name, label, column.role, reviews.spellings())
     code = match_labels(list(stated), labels, name, "reviewer" if name == "load" else "paper", other=others)
     limit = np.full(len(labels), NO_LIMIT, np.int64)
     for place, (who, number) in zip(code.tolist(), stated.items(), strict=True):

@@ -28,6 +28,7 @@ ELSEWHERE = {
     "tests.benchmarks": "takes minutes; tests/test_benchmarks_page.py runs its parts on small tables",
     "tests/benchmarks/": "takes minutes to hours",
     "tests.release": "builds environments for minutes; tests/test_release.py runs its parts",
+    "tests.respellings": "takes minutes; tests/reviewgraph/formats/test_spellings.py runs it for seconds",
     "tests.fuzz_readers": "takes an hour; tests/test_fuzz.py runs it for seconds",
     "tests.faults": "takes an hour; tests/test_faults.py runs it for seconds",
     "tests.oracles": "takes an hour; tests/test_oracle_suite.py runs it for seconds",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from planner.assignments.model.chances import MaxProbability
     from planner.panels.attributes import Attributes
     from planner.panels.rules import Rule
+    from reviewgraph.formats.spellings import Merge
     from reviewgraph.labels import Label
     from reviewgraph.sides.given import Chosen, Pairs, Valued
 
@@ -74,6 +75,7 @@ def assign(
     seed: int = 0,
     time_limit: float | None = None,
     best_effort: bool = False,
+    merge: Merge | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Assignment:
     r"""Assign reviewers to items so that total affinity is largest and the scores will be comparable.
@@ -184,6 +186,10 @@ def assign(
         Where demands cannot be met, meet as many as can be, spread what is missing evenly, and say whom to recruit: see
         :attr:`Assignment.shortage`. Where no assignment reaches the level, return one that misses it. Not with
         ``max_probability``.
+    merge
+        What becomes of labels, in whatever is given, that differ in letter case, blanks or invisible characters alone:
+        ``"all"`` joins them, ``"none"`` keeps them apart, ``{label: as}`` says which become which. By default they are
+        refused, but for addresses, which are joined with a warning.
     progress
         Called with a :class:`reviewgraph.results.Progress`: seconds so far, in words what goes on, and the share that
         is done where that is known.
@@ -251,7 +257,7 @@ def assign(
         min_affinity=min_affinity,
         floors=floors,
     )
-    scored = scored_pairs(affinity, reviewers, items)
+    scored = scored_pairs(affinity, reviewers, items, merge)
     if not len(scored.reviewers):
         message = "affinity: expected at least one reviewer, here or among reviewers, found none"
         raise InputError(message)
@@ -262,7 +268,7 @@ def assign(
         problem, missing = lowered(asked) if best_effort else (asked, None)
         steps = (problem, aim, gone, seed, clock, say, conditioning, given)
         if chances.asked:
-            return Lottery(*steps, chances=chances).result().in_frames_like(affinity)
+            return Lottery(*steps, chances=chances.spelled(scored.spellings)).result().in_frames_like(affinity)
         fairly = Fair(problem, way, say) if way or floors.asked else None
         found = Run(*steps, fairly, alternates, best_effort=best_effort).result().in_frames_like(affinity)
         return found if missing is None else found.short_of(shortage(asked, missing))

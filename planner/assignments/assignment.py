@@ -13,7 +13,6 @@ from planner.recruiting import NOTHING_SHORT
 from reviewgraph.plots import Pictured
 from reviewgraph.results import Status, backend_of
 from reviewgraph.reviews import Reviews
-from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from planner.assignments.findings.authored import Authored
@@ -183,8 +182,8 @@ class Assignment(Pictured):
         return replace(self, reviews=replace(self.reviews, backend=backend_of(given)))
 
     def headline(self) -> str:
-        """Return status, number of reviews and affinity."""
-        return f"{self.status}, {counted(self.reviews.n_reviews, 'review')}, affinity {self.affinity:.6g}"
+        """Return status, sizes and affinity: whoever passed a matrix the wrong way round sees it."""
+        return f"{self.status}, {self.reviews.headline()}, affinity {self.affinity:.6g}"
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return ``item``, ``reviewer`` and ``affinity`` of each review, by item."""

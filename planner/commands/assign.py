@@ -26,6 +26,7 @@ from reviewgraph.cli.options import (
     examples,
     expect_columns_used,
     given_options,
+    given_spellings,
     merge_option,
     output_option,
     print_result,
@@ -226,6 +227,7 @@ def _asked(
         seed=seed,
         time_limit=time_limit,
         best_effort=options["best_effort"],
+        merge=given_spellings(),
     )
 
 

@@ -25,6 +25,7 @@ from reviewgraph.words import shortened
 if TYPE_CHECKING:
     from planner.panels.attributes import Attributes
     from planner.panels.rules import Rule, Terms
+    from reviewgraph.formats.spellings import Spellings
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
     from reviewgraph.sides.given import Chosen, Valued
@@ -123,6 +124,7 @@ def rules_of(
     rules: Sequence[Rule],
     where: str = REVIEWS,
     other: Iterable[Label] = (),
+    spellings: Spellings | None = None,
 ) -> list[Any]:
     """Pair each rule with the attribute that it is about; ``where`` and ``other`` are for messages.
 
@@ -135,6 +137,8 @@ def rules_of(
         refuse("attributes", attributes, [MAPPING])
     for label, values in (attributes or {}).items():
         refuse(f"attributes of {label!r}", values, [MAPPING])
+    if attributes is not None:
+        attributes = by_label(attributes, "attributes", REVIEWER, REVIEWER, spellings)
     for rule in rules:
         if not isinstance(rule, AtMost | AtLeast | Reward):
             message = f"rules: expected AtMost, AtLeast and Reward objects, found {shortened(repr(rule))}"
@@ -164,6 +168,7 @@ def short_forms(
     senior: Chosen | None,
     where: str = REVIEWS,
     other: Iterable[Label] = (),
+    spellings: Spellings | None = None,
 ) -> list[Any]:
     """Return the rules that ``institutions`` and ``senior`` are short for, each with its attribute.
 
@@ -173,12 +178,13 @@ def short_forms(
         If one of the two names nobody whom we know.
     """
     asked: list[Any] = []
-    homes = by_label({} if institutions is None else institutions, "institutions", REVIEWER, INSTITUTION.role)
+    given = {} if institutions is None else institutions
+    homes = by_label(given, "institutions", REVIEWER, INSTITUTION.role, spellings)
     match_labels(list(homes), reviewers, "institutions", "reviewer", where=where, other=other)
     if homes:
         asked.append((AtMost("institution", 1), attribute_of("institution", homes, reviewers)))
     if senior is not None:
-        chosen = labels_of(senior, "senior", REVIEWER, SENIOR.role)
+        chosen = labels_of(senior, "senior", REVIEWER, SENIOR.role, spellings)
         match_labels(chosen, reviewers, "senior", "reviewer", where=where, other=other)
         among = set(chosen)
         yes = attribute_of("senior", {label: label in among for label in reviewers}, reviewers)

@@ -13,7 +13,7 @@ from reviewgraph.cli.output import Refusal, print_json, refusing, say, show
 from reviewgraph.cli.targets import writable
 
 if TYPE_CHECKING:
-    from reviewgraph.formats.spellings import Spellings
+    from reviewgraph.formats.spellings import Merge, Spellings
     from reviewgraph.provenance import FileRead
     from reviewgraph.reviews import Reviews
     from reviewgraph.submitted import Dates
@@ -103,7 +103,7 @@ def given_columns() -> dict[str, str]:
 
 def read_side(read: Callable[..., R], path: str, *more: Any) -> R:
     """Read a side file with the columns that ``--columns`` names; what a person should know goes to stderr."""
-    return read(path, *more, columns=given_columns(), note=say, read=keep_file, spellings=given_spellings())
+    return read(path, *more, columns=given_columns(), note=say, read=keep_file, merge=given_spellings())
 
 
 def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -112,11 +112,12 @@ def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str
         from reviewgraph.cli.refusal import Refusal
         from reviewgraph.errors import InputError
         from reviewgraph.formats.side import read_merges
-        from reviewgraph.formats.spellings import Spellings
+        from reviewgraph.formats.spellings import BY_OPTION, Spellings
 
         try:
-            merge = {"all": True, "none": False}.get(value)
-            ctx.meta[_SPELLINGS] = Spellings(read_merges(value, read=keep_file) if merge is None else merge)
+            words: dict[str, Merge] = {"all": "all", "none": "none"}
+            merge = words[value] if value in words else read_merges(value, read=keep_file)
+            ctx.meta[_SPELLINGS] = Spellings(merge, ask=BY_OPTION)
         except InputError as error:
             message = f"--merge {error}"
             raise Refusal(message) from error
@@ -145,11 +146,11 @@ def merge_option(command: Command) -> Command:
 
 def given_spellings() -> Spellings:
     """Return how labels are spelled in the files that the running command has read."""
-    from reviewgraph.formats.spellings import Spellings
+    from reviewgraph.formats.spellings import BY_OPTION, Spellings
 
     meta = click.get_current_context().meta
     if _SPELLINGS not in meta:
-        meta[_SPELLINGS] = Spellings()
+        meta[_SPELLINGS] = Spellings(ask=BY_OPTION)
     known: Spellings = meta[_SPELLINGS]
     return known
 
@@ -228,7 +229,7 @@ def table_options(command: Command) -> Command:
             lower_is_better=lower_is_better,
             duplicates=duplicates,
             note=say,
-            spellings=given_spellings(),
+            merge=given_spellings(),
         )
         click.get_current_context().meta[_READER] = read
         return command(*args, reviews=read(*paths, items=items), **others)
@@ -311,7 +312,7 @@ def expect_columns_used() -> None:
     from reviewgraph.formats.problems import quote
 
     for role, name in given_columns().items():
-        if not any(named(file.header, name.strip()) for file in given_files()):
+        if name.strip() and not any(named(file.header, name.strip()) for file in given_files()):
             message = f"--columns {role}={name}: no file that was read has a column {quote(name)}"
             raise Refusal(message)
 
@@ -347,7 +348,7 @@ def read_when() -> Dates:
     from reviewgraph.submitted import read_dates
 
     given = click.get_current_context().params
-    return read_dates(*given["paths"], columns=given["columns"], format=given["format"], spellings=given_spellings())
+    return read_dates(*given["paths"], columns=given["columns"], format=given["format"], merge=given_spellings())
 
 
 def read_likewise(path: str) -> Reviews:

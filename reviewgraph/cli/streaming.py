@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 from click.core import ParameterSource
 
-from reviewgraph.cli.options import keep_file
+from reviewgraph.cli.options import given_spellings, keep_file
 from reviewgraph.cli.output import refusing, say
 from reviewgraph.cli.progress import telling
 from reviewgraph.errors import InputError
@@ -22,7 +22,7 @@ Runner: TypeAlias = "Callable[[Stream, Mapping[str, Any], Callable[[Progress], N
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 #: Options of REVIEWS that a table read by batches knows.
-TABLE = ("paths", "columns", "lower_is_better", "duplicates")
+TABLE = ("paths", "columns", "lower_is_better", "duplicates", "merge")
 
 
 def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[Command], Command]:
@@ -70,7 +70,7 @@ def _run(run: Runner, known: Collection[str], options: dict[str, Any]) -> Any:
 
     ctx = click.get_current_context()
     expect_none_given(set(ctx.params) - {*TABLE, *known, "stream"})
-    table = {name: options[name] for name in TABLE if name != "paths"}
+    table = {name: options[name] for name in TABLE if name != "paths"} | {"merge": given_spellings()}
     with telling() as tell, stream_reviews(*options["paths"], **table, note=say, progress=tell) as stream:
         for file in stream.files:
             keep_file(file)

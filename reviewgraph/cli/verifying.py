@@ -70,7 +70,7 @@ def given_words(made: click.Context) -> list[str]:
 def _read(params: Mapping[str, Any]) -> Reviews:
     """Read REVIEWS as the command does."""
     options = {name: params[name] for name in TABLE - {"paths", "merge"}}
-    reviews: Reviews = read_reviews(*params["paths"], read=keep_file, note=say, spellings=given_spellings(), **options)
+    reviews: Reviews = read_reviews(*params["paths"], read=keep_file, note=say, merge=given_spellings(), **options)
     return reviews
 
 

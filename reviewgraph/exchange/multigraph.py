@@ -162,6 +162,7 @@ def from_review_multigraph(graph: nx.MultiGraph | igraph.Graph) -> Reviews:
         items=attributes.get("items", ()),
         titles=attributes.get("titles"),
         lower_is_better=bool(attributes.get("lower_is_better", False)),
+        merge="none",
     )
 
 

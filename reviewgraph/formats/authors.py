@@ -45,7 +45,7 @@ def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
     if not named:
         message = f"{path}: a header but no authors below it; expected a row for each paper and author"
         raise InputError(message)
-    known, say = options.get("spellings") or Spellings(), options.get("note") or (lambda message: None)
+    known, say = Spellings.of(options.get("merge")), options.get("note")
     author, authors = encode(known.respelled([author for author, _ in named], PERSON, str(path), say))
     item, items = encode([item for _, item in named])
     return Columns(author, item, authors, items)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,10 +12,19 @@ import numpy as np
 from reviewgraph.arrays import BoolArray, FloatArray
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import ITEM, REVIEWER, SCORE, TITLE, locate, require_named
+from reviewgraph.formats.criteria import may_hold_scores, say_which_score
+from reviewgraph.formats.headers import (
+    ITEM,
+    REVIEWER,
+    SCORE,
+    TITLE,
+    locate,
+    naming,
+    require_named,
+)
 from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.problems import Problems
-from reviewgraph.formats.values import ask_direction, parse_scale, read_scores, say_bad_score
+from reviewgraph.formats.values import are_scores, ask_direction, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, encode
 
 ROLES = (REVIEWER, ITEM, SCORE, TITLE)
@@ -83,6 +92,8 @@ def from_frame(
         _note_null(column[role], role, problems)
     score, scored = _scores(column["score"], grades, problems) if "score" in column else (None, None)
     problems.raise_any()
+    if "score" not in column and "score" not in wanted:
+        _ask_criteria(table, set(found.values()), note)
     try:
         labels = set(map(str, column["item"].unique().to_list()))
         refuse_row_numbers(header, found, wanted, labels, len(table), "frame")
@@ -102,6 +113,24 @@ def _in_python(message: str) -> str:
     said = re.sub(r"--columns ('?)(\w+)=(.*?)\1(?=[;:)]|$)", r'columns={"\2": "\3"}', message)
     said = said.replace("--columns: ", "columns: ").replace(" before '='", "")
     return re.sub(r"(?<=\})(?=\)?$)", " of Reviews.from_frame", said) if said.startswith("frame: ") else said
+
+
+def _ask_criteria(table: Any, taken: Collection[int], note: Callable[[str], object] | None) -> None:
+    """Refuse a frame of which several columns may be the scores; say so where one may be."""
+    columns = enumerate(table.columns)
+    unused = [name for place, name in columns if place not in taken and may_hold_scores(str(name))]
+    found = [str(name) for name in unused if _may_be_scores(table.get_column(name))]
+    if len(found) > 1:
+        raise InputError(_in_python(say_which_score("frame", found)))
+    if found and note:
+        note(_in_python(f"frame: all reviews count as planned; to read scores say {naming('', SCORE, found[0])}"))
+
+
+def _may_be_scores(column: Any) -> bool:
+    if column.dtype.is_numeric():
+        return bool(not column.is_null().all() and column.null_count() < len(column))
+    values = set(column.drop_nulls().to_list())
+    return all(isinstance(value, str) for value in values) and are_scores(list(values))
 
 
 def _note_null(column: Any, role: str, problems: Problems) -> None:

@@ -16,13 +16,14 @@ QUOTED = 40
 SAID = 200
 
 
-def quote(text: str) -> str:
-    """Return the text in quotes for a message, cut where it is long.
+def quote(label: object) -> str:
+    """Return text in quotes for a message, cut where it is long, and other labels as they are written in Python.
 
     >>> quote("p" * 10_000)
     "'pppppppppppppppppppppppppppppppppppppppp...' (10,000 characters)"
     """
-    return repr(text) if len(text) <= QUOTED else f"{text[:QUOTED] + '...'!r} ({len(text):,} characters)"
+    text = label if isinstance(label, str) else ""
+    return repr(label) if len(text) <= QUOTED else f"{text[:QUOTED] + '...'!r} ({len(text):,} characters)"
 
 
 def cut(error: object) -> str:

@@ -2,40 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from reviewgraph.errors import InputError
+import numpy as np
+
+from reviewgraph.arrays import IntArray
+from reviewgraph.columns import Columns
+from reviewgraph.errors import InputError, LabelWarning, warn
 from reviewgraph.formats.problems import LISTED, quote
 from reviewgraph.formats.tables import Aside, Column, Rows, Table, recoded
-from reviewgraph.labels import identity, natural_key
-from reviewgraph.words import counted
+from reviewgraph.labels import Label, Whole, encode, identity, is_null, natural_key
+from reviewgraph.words import counted, shortened
 
 if TYPE_CHECKING:
     from reviewgraph.formats.problems import Problems
 
 Note = Callable[[str], object]
+#: What becomes of labels that are alike.
+Merge: TypeAlias = "Literal['all', 'none'] | Mapping[Any, Any] | Spellings"
 
 #: The roles of labels.
 PERSON, PAPER = "reviewer", "paper"
-#: What answers the question whether labels are one.
-ANSWERS = (
-    "Say --merge all to join such labels, --merge none to keep them apart, or --merge FILE, a table label,as that says "
-    "which"
+#: What answers the question whether labels are one: in Python, and on the command line.
+BY_ARGUMENT = (
+    'The argument merge of read_reviews, Reviews.from_frame and its siblings, and assign decides: "all" makes such '
+    'labels one, spelled as the second; "none" keeps them apart; {label: as} says which become which'
+)
+BY_OPTION = (
+    "Say --merge all to join such labels, each spelled as the second, --merge none to keep them apart, or --merge "
+    "FILE, a table label,as that says which"
 )
 
 
 class Spellings:
-    """How each reviewer and paper was spelled first; all files of one command share it.
+    """How each reviewer and paper was spelled first; all tables of one command or call share it.
 
-    Labels are alike where they differ in letter case, blanks, characters that nobody sees or Unicode form alone.
-    Addresses that are alike are one, and a note counts them. Other labels may be two people or papers all the same.
+    Labels are alike where they differ in letter case, blanks, characters that nobody sees or Unicode form alone, or
+    are a number and its digits as text. Addresses that are alike are one, and a note counts them. Other labels may be
+    two people or papers all the same.
 
     Parameters
     ----------
     merge
-        What becomes of others that are alike: True makes them one, False keeps them apart, a mapping says which label
-        becomes which. By default, and where a mapping says nothing of them, they are refused.
+        What becomes of others that are alike: ``"all"`` makes them one, ``"none"`` keeps them apart, a mapping says
+        which label becomes which. By default, and where a mapping says nothing of them, they are refused.
+    known
+        Labels known beforehand, by role, in anything that finds them quickly; none by default.
+    ask
+        How to answer the question whether labels are one.
+
+    Raises
+    ------
+    InputError
+        If ``merge`` is something else.
 
     Examples
     --------
@@ -49,67 +70,198 @@ class Spellings:
     >>> known.respelled(["Bob"], "reviewer", "loads.csv", notes.append)
     Traceback (most recent call last):
         ...
-    reviewgraph.errors.InputError: loads.csv: 'Bob' and 'bob' differ in letter case alone. One reviewer or two? Say
-    --merge all to join such labels, --merge none to keep them apart, or --merge FILE, a table label,as that says which
+    reviewgraph.errors.InputError: loads.csv: 'Bob' and 'bob' differ in letter case alone. One reviewer or two? The
+    argument merge of read_reviews, Reviews.from_frame and its siblings, and assign decides: "all" makes such labels
+    one, spelled as the second; "none" keeps them apart; {label: as} says which become which
     """
 
-    def __init__(self, merge: Mapping[str, str] | bool | None = None) -> None:
-        self._merge = merge
-        self._first: dict[tuple[str, str], str] = {}
+    def __init__(
+        self, merge: Merge | None = None, known: Mapping[str, Collection[Label]] | None = None, ask: str = BY_ARGUMENT
+    ) -> None:
+        if isinstance(merge, Spellings):
+            merge = merge.merge
+        named: Mapping[Any, Any] = merge if isinstance(merge, Mapping) else {}
+        labels = all(one.__hash__ is not None and not is_null(one) for one in named.values())
+        words = isinstance(merge, str) and merge in ("all", "none")
+        if not (merge is None or words or (isinstance(merge, Mapping) and labels)):
+            message = f'merge: expected "all", "none" or a mapping {{label: as}}, found {shortened(repr(merge))}'
+            raise InputError(message)
+        chain = next((one for one in named.values() if named.get(one, one) != one), None)
+        if chain is not None:
+            message = f"merge: labels become {quote(chain)}, which becomes {quote(named[chain])}; say the last for all"
+            raise InputError(message)
+        self.merge: Literal["all", "none"] | Mapping[Any, Any] | None = merge
+        self.ask = ask
+        self._known: dict[str, Collection[Label]] = dict(known or {})
+        self._first: dict[str, dict[str, Label]] = {}
 
-    def respelled(self, labels: Sequence[str], role: str, file: str, note: Note) -> list[str]:
-        """Return labels as they were first spelled, those that are alike joined; says what was changed.
+    @classmethod
+    def of(cls, merge: Merge | None) -> Spellings:
+        """Return spellings as they are, and new ones for another answer."""
+        return merge if isinstance(merge, Spellings) else cls(merge)
+
+    def respelled(
+        self,
+        labels: Sequence[Any],
+        role: str,
+        name: str,
+        note: Note | None = None,
+        place: Callable[[int], str] = "row {}".format,
+    ) -> list[Any]:
+        """Return labels as they were first spelled, those that are alike joined.
+
+        Parameters
+        ----------
+        labels
+            One a row, or each once.
+        role
+            ``"reviewer"`` or ``"paper"``.
+        name
+            The file or argument, for messages.
+        note
+            Told what was changed; by default that is a :class:`~reviewgraph.errors.LabelWarning`.
+        place
+            Says where the label at a place stands, for messages.
 
         Raises
         ------
         InputError
-            If labels are alike, and nobody said whether they are one.
+            If a label is null, or labels are alike and nobody said whether they are one.
         """
-        named = self._merge if isinstance(self._merge, Mapping) else {}
-        alike: dict[str, set[str]] = {}
-        for label in {named.get(label, label) for label in labels}:
-            alike.setdefault(identity(label), set()).add(label)
-        changed: dict[str, str] = {}
-        for key, texts in alike.items():
-            before = self._first.get((role, key))
-            if not key or texts == {before}:
-                continue
-            first = min(texts, key=natural_key) if before is None else before
-            changed |= dict.fromkeys(texts - {first}, first)
-            self._first[role, key] = first
-        if self._merge is False:
-            changed = {label: first for label, first in changed.items() if "@" in label}
+        known = self._known.get(role, ())
+        texts, named = set(map(type, labels)) == {str}, self.merge if isinstance(self.merge, Mapping) else {}
+        if known and not texts:  # equal numbers are one label, whatever their type
+            own = {label: label for label in known}
+            labels = [own.get(label, label) for label in labels]
+        if all(map(known.__contains__, labels)) or (texts and not named and self._all_new(labels, role)):
+            return list(labels)
+        distinct = {_typed(label): label for label in labels}
+        null = next((at for at, label in enumerate(labels) if is_null(label)), None)
+        if null is not None:
+            message = f"{name}: expected one {role} in every row, found {labels[null]!r} in {place(null)}"
+            raise InputError(message)
+        meant = {key: named.get(label, label) for key, label in distinct.items()}
+        joined = self._joined({_typed(label): label for label in meant.values()}, role)
+        spelled = {key: joined.get(_typed(label), label) for key, label in meant.items()}
+        changed = [(label, spelled[key]) for key, label in distinct.items() if _typed(spelled[key]) != key]
         if changed:
-            self._judge(changed, role, file, note)
-        joined = {label: changed.get(named.get(label, label), named.get(label, label)) for label in labels}
-        return [joined[label] for label in labels]
+            self._judge(changed, role, name, note or _warn)
+        self._known[role] = {*known, *spelled.values()}
+        return [spelled[_typed(label)] for label in labels] if changed else list(labels)
 
-    def _judge(self, changed: Mapping[str, str], role: str, file: str, note: Note) -> None:
+    def _index(self, role: str) -> dict[str, Label]:
+        """Return the labels of a role by what they have in common with those that are alike."""
+        if role not in self._first:
+            self._first[role] = {identity(label): label for label in reversed([*self._known.get(role, ())])}
+        return self._first[role]
+
+    def _all_new(self, texts: Sequence[str], role: str) -> bool:
+        """Whether no two labels are alike, nor one like a known one; if so all are known. The usual case, fast."""
+        first, new = self._index(role), dict(zip(map(identity, texts), texts, strict=True))
+        fresh = len(new) == len(set(texts)) and "" not in new and first.keys().isdisjoint(new)
+        if fresh:
+            first.update(new)
+            self._known[role] = {*self._known.get(role, ()), *texts}
+        return fresh
+
+    def _joined(self, labels: Mapping[Any, Label], role: str) -> dict[Any, Label]:
+        """Return how labels that are alike were spelled first, but for those that are to be kept apart."""
+        known = self._known.get(role, ())
+        first, alike = self._index(role), dict[str, list[Label]]()
+        for label in labels.values():
+            alike.setdefault(identity(label), []).append(label)
+        joined: dict[Any, Label] = {}
+        for key, texts in alike.items():
+            one = first.setdefault(key, texts[0] if len(texts) == 1 else min(texts, key=natural_key))
+            if len(texts) > 1 or texts[0] is not one:
+                others = (label for label in texts if _typed(label) != _typed(one) and label not in known)
+                joined |= {_typed(label): one for label in others if self.merge != "none" or _is_address(label)}
+        return joined
+
+    def _judge(self, changed: Sequence[tuple[Label, Label]], role: str, name: str, note: Note) -> None:
         """Refuse labels of which nobody said that they are one; count the others."""
-        pairs = sorted(changed.items(), key=lambda pair: natural_key(pair[0]))
-        asked = [pair for pair in pairs if "@" not in pair[0]] if self._merge is not True else []
-        if asked:
-            lines = [
-                f"{quote(label)} and {quote(first)} differ in {_how(label, first)} alone" for label, first in asked
-            ]
+        pairs = sorted(changed, key=lambda pair: natural_key(pair[0]))
+        named = self.merge if isinstance(self.merge, Mapping) else {}
+        asked = [pair for pair in pairs if not _is_address(pair[0]) and pair[0] not in named]
+        if asked and self.merge != "all":
+            lines = [f"{quote(label)} and {quote(one)} differ in {_how(label, one)}" for label, one in asked]
             lines = [*lines[:LISTED], *([f"... and {len(asked) - LISTED:,} more"] if len(asked) > LISTED else [])]
             several = len(asked) > 1
-            question = f"{'Each one' if several else 'One'} {role} or two? {ANSWERS}"
+            question = f"{'Each one' if several else 'One'} {role} or two? {self.ask}"
             message = "\n".join([*lines, question]) if several else f"{lines[0]}. {question}"
-            raise InputError(f"{file}: {message}")  # noqa: TRY003 (made above)
-        (label, first), noun = pairs[0], ("address", "addresses") if "@" in pairs[0][0] else ("label", "labels")
+            raise InputError(f"{name}: {message}")  # noqa: TRY003 (made above)
+        (label, one), noun = pairs[0], ("address", "addresses") if _is_address(pairs[0][0]) else ("label", "labels")
         count = counted(len(pairs), f"{noun[0]} is", f"{noun[1]} are")
-        example = f"{quote(label)} as {quote(first)}"
-        note(f"{file}: {count} spelled as before, which differs in {_how(label, first)} alone ({example})")
+        example = f"{quote(label)} as {quote(one)}"
+        note(f"{name}: {count} spelled as before, which differs in {_how(label, one)} ({example})")
 
 
-def _how(label: str, other: str) -> str:
+def joined(columns: Columns, merge: Merge | None, name: str, note: Note | None = None) -> Columns:
+    """Return pairs whose labels are spelled as they were first, those that are alike joined.
+
+    >>> from reviewgraph.labels import encode
+    >>> (reviewer, reviewers), (item, items) = encode(["ann", "Ann"]), encode([1, 2])
+    >>> joined(Columns(reviewer, item, reviewers, items), "all", "pairs", print)
+    pairs: 1 label is spelled as before, which differs in letter case alone ('ann' as 'Ann')
+    <Columns: 1 reviewer, 2 items, 2 rows>
+
+    Raises
+    ------
+    InputError
+        As :meth:`Spellings.respelled`; also if a label is null or empty.
+    """
+    spellings = Spellings.of(merge)
+
+    def spelled(labels: Sequence[Label], codes: IntArray, role: str) -> Sequence[Label]:
+        numbers = isinstance(labels, Whole | range) or set(map(type, labels)) <= {int}
+        if numbers and not isinstance(merge, Spellings | Mapping):
+            return labels
+
+        def place(code: int) -> str:
+            rows = np.flatnonzero(codes == code)
+            return columns.row_name(int(rows[0])) if rows.size else "the labels beside the rows"
+
+        found = spellings.respelled(labels, role, name, note, place)
+        return labels if found == list(labels) else found
+
+    people = spelled(columns.reviewers, columns.reviewer, PERSON)
+    papers = spelled(columns.items, columns.item, PAPER)
+    if people is not columns.reviewers:
+        codes, labels = encode(people)
+        columns = replace(columns, reviewer=codes[columns.reviewer], reviewers=labels)
+    if papers is not columns.items:
+        as_spelled = dict(zip(columns.items, papers, strict=True))
+        titles = sorted(columns.titles.items(), key=lambda one: one[1], reverse=True)  # of several the first counts
+        codes, labels = encode(papers)
+        named = {as_spelled.get(item, item): title for item, title in titles}
+        columns = replace(columns, item=codes[columns.item], items=labels, titles=named)
+    return columns
+
+
+def _typed(label: Any) -> Any:
+    """Return a key that tells 1, 1.0 and True apart."""
+    return label if isinstance(label, str) else (type(label), label)
+
+
+def _is_address(label: Any) -> bool:
+    return isinstance(label, str) and "@" in label
+
+
+def _warn(message: str) -> None:
+    warn(message, LabelWarning)
+
+
+def _how(label: Label, other: Label) -> str:
     """Return in what two labels that are alike differ."""
+    if not (isinstance(label, str) and isinstance(other, str)):
+        return "type alone"
+    if identity(label) != identity(other):
+        return "more than spelling"
     if label.casefold() == other.casefold():
-        return "letter case"
+        return "letter case alone"
     if label.split() == other.split():
-        return "blanks"
-    return "characters that look alike or are not seen"
+        return "blanks alone"
+    return "characters that look alike or are not seen alone"
 
 
 class Respelled(Table):
@@ -124,10 +276,10 @@ class Respelled(Table):
     spellings
         What is known of spellings.
     note
-        Told what was changed.
+        Told what was changed; by default that is a warning.
     """
 
-    def __init__(self, table: Table, places: Mapping[str, int], spellings: Spellings, note: Note) -> None:
+    def __init__(self, table: Table, places: Mapping[str, int], spellings: Spellings, note: Note | None) -> None:
         self.table, self.spellings, self.note = table, spellings, note
         self.roles = {place: role for role, place in places.items()}
         self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
@@ -161,5 +313,11 @@ class Respelled(Table):
     def _spelled(self, column: Column, role: str | None) -> Column:
         if role is None:
             return column
-        values = self.spellings.respelled(column.values, role, self.name, self.note)
-        return column if values == column.values else recoded(column, values)
+        # Whoever reads says which line is empty.
+        plain = "".join(column.values).isascii()
+        given = list(filter(str.strip, column.values)) if plain else [one for one in column.values if not is_null(one)]
+        values = self.spellings.respelled(given, role, self.name, self.note)
+        if values == given:
+            return column
+        spelled = dict(zip(given, values, strict=True))
+        return recoded(column, [spelled.get(value, value) for value in column.values])

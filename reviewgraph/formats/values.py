@@ -12,25 +12,26 @@ import numpy.typing as npt
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.problems import cut, quote, quote_all
+from reviewgraph.labels import is_null
 
 #: Cells that say there is no score, beside empty ones (HotCRP writes or accepts them; R writes NA).
 MISSING = frozenset({"n/a", "na", "none", "no entry", "-", "\N{EN DASH}"})
 
-# What joins a number to another one: "7 or 8", "3 out of 5", "6 bis 7", "7 (or 8)".
-_JOINED = r"(?:or|to|and|of|out\s+of|oder|bis|und|von|aus|ou|et|sur|o|y|de|e)\W*[0-9]"
-# What adds to a number that stands before it: "7 half", "7 and a half", "7 \N{VULGAR FRACTION ONE HALF}" are not 7.
-_FRACTION = (
-    r"(?:(?:and|und|et|y|e)\s+)?(?:(?:an?|one|eine?|une?|una)\s+)?"
+# What goes on with a number, which is another one then: "7 or eight", "3 out of 5", "6 bis 7", "7 (or 8)", "7 and a
+# half", "7 point five", "7 half", "7 \N{VULGAR FRACTION ONE HALF}" are not 7.
+_GOES_ON = (
+    r"(?:(?:or|to|and|of|out\s+of|oder|bis|und|von|aus|ou|et|sur|o|y|de|e|point|comma|komma|virgule|coma|plus|minus)\b"
+    r"|(?:(?:an?|one|eine?|une?|una)\s+)?"
     r"(?:hal(?:f|b|be|ves)|quarters?|thirds?|viertel|drittel|demie?|quart|tiers|medi[oa]|mezz[oa]|mei[oa]|cuarto|tercio)"
-    r"\b|[\xbc-\xbe\u2150-\u215e]"
+    r"\b|[\xbc-\xbe\u2150-\u215e])"
 )
 # A number, and after it perhaps words: "8: accept, top 5%", "3 good", "4 (weak accept)", "5. Accept". Where no sign
 # parts the words from the number they have no digits: whatever "1 e5" means, it is not 1.
 _SCORE = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"(?:\s*:(?![0-9]|\s*[+-]?[0-9.,]+\Z).*"
-    rf"|\s+(?!{_FRACTION})[^\W\d_]\D*"
-    rf"|\s+[-(\N{{EN DASH}}\N{{EM DASH}}]\s*(?!{_JOINED}|{_FRACTION})[^\W\d_].*)?",
+    rf"|\s+(?!{_GOES_ON})[^\W\d_]\D*"
+    rf"|\s+[-(\N{{EN DASH}}\N{{EM DASH}}]\s*(?!{_GOES_ON})[^\W\d_].*)?",
     re.DOTALL | re.IGNORECASE,
 )
 _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9]+(?:\D|$))")
@@ -58,8 +59,8 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
 
     >>> [parse_number(text) for text in ("8: accept, good paper", "3 good", "+1", "-2", "4.5", "inf", "B", "8/10")]
     [8.0, 3.0, 1.0, -2.0, 4.5, None, None, None]
-    >>> [parse_number(text) for text in ("7 or 8", "3 out of 5", "7 half", "6: top 5%")]
-    [None, None, None, 6.0]
+    >>> [parse_number(text) for text in ("7 or eight", "3 out of 5", "7 half", "6: top 5%", "3 - weak accept")]
+    [None, None, None, 6.0, 3.0]
     >>> parse_number("4,5"), parse_number("4,5", decimal_comma=True)
     (None, 4.5)
     """
@@ -89,7 +90,7 @@ def missing_labels(values: Sequence[str]) -> list[bool]:
     cells = [value.strip() for value in values]
     absent = {"", *_NANS}
     numbers = not _NANS.isdisjoint(cells) and all(cell in absent or parse_number(cell) is not None for cell in cells)
-    return [cell in absent if numbers else not cell for cell in cells]
+    return [cell in absent if numbers else is_null(cell) for cell in cells]
 
 
 class Scores(NamedTuple):
@@ -129,6 +130,16 @@ def read_scores(values: Sequence[str], scale: Sequence[str] = (), decimal_comma:
         else:
             bad[place] = True
     return Scores(number, scored, bad, spelled)
+
+
+def are_scores(values: Sequence[str], decimal_comma: bool = False) -> bool:
+    """Whether all distinct cells of a column can be scores, and some are.
+
+    >>> are_scores(["7", "", "3 good"]), are_scores(["7", "MIT"]), are_scores([""])
+    (True, False, False)
+    """
+    meaning = read_scores(values, decimal_comma=decimal_comma)
+    return bool(meaning.scored.any() and not meaning.bad.any())
 
 
 def parse_scale(scale: str | Sequence[str] | None, *, lower_is_better: bool = False) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ def _by_review(reviews: Reviews, missing: float | Valued) -> FloatArray:
     if isinstance(missing, Real):
         by_reviewer[:] = missing
     else:
-        given = by_label(missing, "missing", REVIEWER, PROBABILITY.role)
+        given = by_label(missing, "missing", REVIEWER, PROBABILITY.role, reviews.spellings())
         code = match_labels(list(given), reviews.reviewers, "missing", "reviewer", other=reviews.items)
         by_reviewer[code[code >= 0]] = as_numbers("missing", list(given.values()))[code >= 0]
     wrong = by_reviewer[~((by_reviewer >= 0) & (by_reviewer <= 1))]

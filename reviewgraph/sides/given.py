@@ -16,7 +16,8 @@ from reviewgraph.arguments import LABELS, as_numbers, refuse
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER, Role, locate, normalise
-from reviewgraph.labels import Label, plain_label
+from reviewgraph.formats.spellings import PAPER, PERSON, Spellings, joined
+from reviewgraph.labels import Label, is_null, plain_label
 from reviewgraph.reviews import Reviews
 
 if TYPE_CHECKING:
@@ -33,10 +34,17 @@ _PAIRS = "(reviewer, item) pairs, a mapping, or a data frame with columns review
 _TRIPLES = "a mapping (reviewer, item) -> number, triples, or a data frame with columns reviewer, item and a number"
 
 
-def pairs_of(given: Pairs, name: str) -> Columns:
+def pairs_of(given: Pairs, name: str, spellings: Spellings | None = None) -> Columns:
     """Return pairs as codes: from pairs, a mapping, a data frame, codes or reviews.
 
-    The keys of a mapping are (reviewer, item), or reviewers, and then its values several items each.
+    Parameters
+    ----------
+    given
+        The keys of a mapping are (reviewer, item), or reviewers, and then its values several items each.
+    name
+        The argument, for messages.
+    spellings
+        How labels are spelled that are known; by default they stay as they are. So it is in the functions below.
 
     Raises
     ------
@@ -51,12 +59,13 @@ def pairs_of(given: Pairs, name: str) -> Columns:
     ('p', 'q')
     """
     if isinstance(given, Columns):
-        return given
+        return _spelled(given, name, spellings)
     if isinstance(given, Reviews):
-        return Columns(given.reviewer, given.item, given.reviewers, given.items)
+        return _spelled(Columns(given.reviewer, given.item, given.reviewers, given.items), name, spellings)
     frame = _frame_of(given)
     if frame is not None:
-        return _encoded(*_columns(frame, (REVIEWER, ITEM), name))
+        reviewer, item = _columns(frame, (REVIEWER, ITEM), name)
+        return _spelled(_encoded(reviewer, item, name), name, spellings)
     known = _mapping_of(given, name)
     if known is None:
         pairs = _rows(given, name, _PAIRS, 2)
@@ -64,10 +73,10 @@ def pairs_of(given: Pairs, name: str) -> Columns:
         pairs = list(known)
     else:
         pairs = [(key, item) for key, items in known.items() for item in _rows(items, name, _PAIRS, 0)]
-    return _encoded([reviewer for reviewer, _ in pairs], [item for _, item in pairs])
+    return _spelled(_encoded([reviewer for reviewer, _ in pairs], [item for _, item in pairs], name), name, spellings)
 
 
-def numbered_pairs(given: Numbered, name: str, role: Role) -> Columns:
+def numbered_pairs(given: Numbered, name: str, role: Role, spellings: Spellings | None = None) -> Columns:
     """Return pairs with a number each: from a mapping, triples, a Series over pairs, a data frame, or codes.
 
     Parameters
@@ -78,6 +87,8 @@ def numbered_pairs(given: Numbered, name: str, role: Role) -> Columns:
         The argument, for messages.
     role
         Which column of a data frame has the numbers.
+    spellings
+        As in :func:`pairs_of`.
 
     Raises
     ------
@@ -93,7 +104,7 @@ def numbered_pairs(given: Numbered, name: str, role: Role) -> Columns:
         if given.score is None:
             message = f"{name}: expected a number for each pair, found a table of pairs without numbers"
             raise InputError(message)
-        return given
+        return _spelled(given, name, spellings)
     frame, known = _frame_of(given), _mapping_of(given, name)
     if frame is not None:
         reviewer, item, values = _columns(frame, (REVIEWER, ITEM, role), name)
@@ -103,10 +114,10 @@ def numbered_pairs(given: Numbered, name: str, role: Role) -> Columns:
     else:
         rows = _rows(given, name, _TRIPLES, 3)
         reviewer, item, values = ([row[place] for row in rows] for place in range(3))
-    return replace(_encoded(reviewer, item), score=_numbers(values, name))
+    return _spelled(replace(_encoded(reviewer, item, name), score=_numbers(values, name)), name, spellings)
 
 
-def by_label(given: Valued, name: str, label: Role, value: Role) -> dict[Any, Any]:
+def by_label(given: Valued, name: str, label: Role, value: Role, spellings: Spellings | None = None) -> dict[Any, Any]:
     """Return a value by label: from a mapping, a Series indexed by label, a data frame, or (label, value) pairs.
 
     Raises
@@ -120,15 +131,16 @@ def by_label(given: Valued, name: str, label: Role, value: Role) -> dict[Any, An
     >>> by_label(pandas.Series([2, 0], index=["a", "b"]), "capacity", REVIEWER, Role("spare"))
     {'a': 2, 'b': 0}
     """
-    known = _mapping_of(given, name)
-    if known is not None:
-        return dict(known)
-    frame = _frame_of(given)
+    known, frame = _mapping_of(given, name), _frame_of(given)
     expected = f"a mapping or a Series from {label.name} to {value.name}, a data frame, or pairs"
     columns = None if frame is None else _columns(frame, (label, value), name)
-    rows = _rows(given, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
+    if known is not None:
+        rows = list(known.items())
+    else:
+        rows = _rows(given, name, expected, 2) if columns is None else list(zip(*columns, strict=True))
     found: dict[Any, Any] = {}
-    for one, entry in rows:
+    labels = labels_in([one for one, _ in rows], name, label, spellings)
+    for one, (_, entry) in zip(labels, rows, strict=True):
         if one in found:
             message = f"{name}: {label.name} {one!r} stands twice; remove one of the two"
             raise InputError(message)
@@ -136,7 +148,9 @@ def by_label(given: Valued, name: str, label: Role, value: Role) -> dict[Any, An
     return found
 
 
-def labels_of(given: Chosen, name: str, label: Role, chosen: Role | None = None) -> list[Any]:
+def labels_of(
+    given: Chosen, name: str, label: Role, chosen: Role | None = None, spellings: Spellings | None = None
+) -> list[Any]:
     """Return labels: from anything that lists them, a Series, or a data frame with a column of them.
 
     Parameters
@@ -149,6 +163,8 @@ def labels_of(given: Chosen, name: str, label: Role, chosen: Role | None = None)
         What the labels are.
     chosen
         A column of a data frame that may say of whom it is true; by default all are meant.
+    spellings
+        As in :func:`pairs_of`.
 
     Raises
     ------
@@ -163,32 +179,50 @@ def labels_of(given: Chosen, name: str, label: Role, chosen: Role | None = None)
     frame = _frame_of(given)
     if frame is not None:
         roles = (label,) if chosen is None or not _has(frame, chosen) else (label, chosen)
-        labels, *flags = _columns(frame, roles, name)
-        return [one for one, flag in zip(labels, *flags, strict=True) if flag] if flags else labels
-    if isinstance(given, Mapping) or (_is_indexed(given) and str(getattr(given, "dtype", "")) == "bool"):
-        known = _mapping_of(given, name) or {}
-        return [one for one, flag in known.items() if flag]
-    return labels_in(_rows(given, name, f"several {label.name}s", 0), name)
+        found, *flags = _columns(frame, roles, name)
+        if flags:
+            found = [one for one, flag in zip(found, *flags, strict=True) if flag]
+    elif isinstance(given, Mapping) or (_is_indexed(given) and str(getattr(given, "dtype", "")) == "bool"):
+        found = [one for one, flag in (_mapping_of(given, name) or {}).items() if flag]
+    else:
+        found = _rows(given, name, f"several {label.name}s", 0)
+    return labels_in(found, name, label, spellings)
 
 
-def labels_in(labels: list[Any], name: str) -> list[Any]:
-    """Return labels, lists and the like among them refused.
+def labels_in(labels: list[Any], name: str, role: Role, spellings: Spellings | None = None) -> list[Any]:
+    """Return labels of a role as they are spelled, null ones, lists and the like among them refused.
 
-    >>> labels_in(["ann"], "senior")
+    >>> labels_in(["ann"], "senior", REVIEWER)
     ['ann']
     """
     refuse(name, labels, [LABELS])
-    return labels
+    labels = list(map(plain_label, labels))
+    if spellings is None:
+        _refuse_null(labels, name, role.name)
+        return labels
+    return spellings.respelled(labels, PERSON if role.name == REVIEWER.name else PAPER, name)
 
 
-def _encoded(reviewer: Sequence[Any], item: Sequence[Any]) -> Columns:
+def _refuse_null(labels: Sequence[Any], name: str, role: str) -> None:
+    if any(map(is_null, dict.fromkeys(labels))):
+        row = next(row for row, label in enumerate(labels) if is_null(label))
+        message = f"{name}: expected one {role} in every row, found {labels[row]!r} in row {row}"
+        raise InputError(message)
+
+
+def _spelled(pairs: Columns, name: str, spellings: Spellings | None) -> Columns:
+    return pairs if spellings is None else joined(pairs, spellings, name)
+
+
+def _encoded(reviewer: Sequence[Any], item: Sequence[Any], name: str) -> Columns:
     """Give codes to labels in the order in which they first stand."""
-    (left, reviewers), (right, items) = _codes(reviewer), _codes(item)
+    (left, reviewers), (right, items) = _codes(reviewer, name, REVIEWER), _codes(item, name, ITEM)
     return Columns(left, right, reviewers, items)
 
 
-def _codes(column: Sequence[Any]) -> tuple[IntArray, tuple[Label, ...]]:
+def _codes(column: Sequence[Any], name: str, role: Role) -> tuple[IntArray, tuple[Label, ...]]:
     refuse("labels", list(column), [LABELS])
+    _refuse_null(column, name, role.name)
     code = {label: number for number, label in enumerate(dict.fromkeys(column))}
     return np.fromiter(map(code.__getitem__, column), np.int64, len(column)), tuple(map(plain_label, code))
 
@@ -274,9 +308,6 @@ def _columns(frame: Any, roles: Iterable[Role], name: str) -> list[list[Any]]:
     places = locate(list(map(str, frame.columns)), wanted, {}, name, lambda message: None, prefix=None)
     columns = [frame.get_column(frame.columns[places[role.name]]) for role in wanted]
     for role, column in zip(wanted, columns, strict=True):
-        if role.label and column.is_null().any():
-            message = (
-                f"{name}: expected a {role.name} in every row, found none in row {int(column.is_null().arg_true()[0])}"
-            )
-            raise InputError(message)
+        if role.label:
+            _refuse_null(column.to_list(), name, role.name)
     return [column.to_list() for column in columns]

@@ -16,6 +16,7 @@ from reviewgraph.sides.matching import codes_among, match_labels, match_pairs
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import BoolArray, IntArray
+    from reviewgraph.formats.spellings import Spellings
     from reviewgraph.labels import Label
 
 
@@ -34,7 +35,7 @@ class Gone(NamedTuple):
         return (reviewer * reviews.n_items + item)[(reviewer >= 0) & (item >= 0)]
 
 
-def gone_of(given: Any) -> Gone:
+def gone_of(given: Any, spellings: Spellings | None = None) -> Gone:
     """Return who is gone, from reviewers' labels or from (reviewer, item) pairs, in any form.
 
     >>> gone_of(["ann"]).reviewers, gone_of([("ann", "p1")]).pairs.items
@@ -49,8 +50,8 @@ def gone_of(given: Any) -> Gone:
         listed = given if hasattr(given, "index") else list(given)
     in_pairs = isinstance(given, Columns | Reviews) or has_column(given, ITEM)
     if in_pairs or (listed and all(isinstance(one, tuple) and len(one) == 2 for one in listed)):
-        return Gone(pairs=pairs_of(given if in_pairs else listed, "gone"))
-    return Gone(tuple(labels_of(listed, "gone", REVIEWER)))
+        return Gone(pairs=pairs_of(given if in_pairs else listed, "gone", spellings))
+    return Gone(tuple(labels_of(listed, "gone", REVIEWER, spellings=spellings)))
 
 
 def without_gone(reviews: Reviews, given: Any) -> Reviews:
@@ -80,7 +81,7 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
     >>> without_gone(table, ["ann", "bob"]).to_dict()
     {'reviewer': ['ann'], 'item': [1], 'score': [2.0]}
     """
-    gone = gone_of(given)
+    gone = gone_of(given, reviews.spellings())
     lost = _lost(reviews, gone)
     if not lost.any():
         return reviews
@@ -96,7 +97,7 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
         titles=kept.titles,
         lower_is_better=kept.lower_is_better,
     )
-    return replace(table, backend=kept.backend, origin=kept.origin)
+    return replace(table, backend=kept.backend, origin=kept.origin, merge=kept.merge)
 
 
 def _lost(reviews: Reviews, gone: Gone) -> BoolArray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from reviewgraph.errors import InputError, LabelWarning, warn
 from reviewgraph.formats.problems import quote
-from reviewgraph.labels import natural_key
+from reviewgraph.labels import as_text, identity, natural_key
 from reviewgraph.words import counted, noun
 
 if TYPE_CHECKING:
@@ -57,27 +57,19 @@ class Likeness(NamedTuple):
     words: str
 
 
-def _as_text(label: Label) -> str:
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
-
-
-def _folded(label: Label) -> str:
-    return " ".join(_as_text(label).casefold().split())
-
-
 def _unpadded(label: Label) -> str:
-    return _ZEROS.sub("", _as_text(label)).removesuffix(".0")
+    return _ZEROS.sub("", as_text(label)).removesuffix(".0")
 
 
 def _local_part(label: Label) -> str:
-    return _as_text(label).partition("@")[0]
+    return as_text(label).partition("@")[0]
 
 
 #: Labels equal as text alone are of two types: it is always refused.
-AS_TEXT = Likeness(_as_text, "as text only, for one is a number and the other the text of its digits")
+AS_TEXT = Likeness(as_text, "as text only, for one is a number and the other the text of its digits")
 LIKENESSES = (
     AS_TEXT,
-    Likeness(_folded, "if letter case and blanks are ignored"),
+    Likeness(identity, "if letter case and blanks are ignored"),
     Likeness(_unpadded, "if leading zeros are ignored"),
     Likeness(_local_part, "if what follows @ is left out"),
 )
@@ -251,7 +243,7 @@ class Mismatch(NamedTuple):
     def examples(self) -> str:
         """Return the first unknown labels of each role."""
         return "; ".join(
-            f"{noun(len(labels), side.role)} {', '.join(map(_quoted, labels))}"
+            f"{noun(len(labels), side.role)} {', '.join(map(quote, labels))}"
             for side in self.sides
             if (labels := nsmallest(EXAMPLES, self.strangers(side), key=natural_key))
         )
@@ -284,7 +276,7 @@ class Mismatch(NamedTuple):
             examples += [(label, known) for label, known in like.items() if known is not None]
         rows = int((explained & self.unknown).sum())
         first = min(examples, key=lambda pair: natural_key(pair[0])) if rows else ("", "")
-        return rows, f"write {_quoted(first[0])} as {_quoted(first[1])}"
+        return rows, f"write {quote(first[0])} as {quote(first[1])}"
 
     def _exchanged(self) -> int:
         """Return how many of the rows match if reviewers are read as papers, and papers as reviewers.
@@ -326,7 +318,3 @@ def _judge(found: Mismatch, unknown: Unknown) -> None:
         raise InputError(message)
     fate = "" if quiet else "; left out"
     warn(f"{found.name}: {found.count_words()}{fate} ({found.examples()}){why}", LabelWarning)
-
-
-def _quoted(label: Label) -> str:
-    return quote(label) if isinstance(label, str) else repr(label)

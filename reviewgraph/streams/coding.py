@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Protocol, TypeAlias, overload
 
 import numpy as np
@@ -11,12 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reviewgraph.arrays import CodeArray
-from reviewgraph.labels import natural_order
+from reviewgraph.labels import encode, identity, natural_order
 
 KeyArray: TypeAlias = npt.NDArray[np.uint64]
 
 #: Whole numbers are looked up in a table of this many places a row of the file at most, beyond by bisection.
 ROOM, LEAST_ROOM = 2, 1 << 20
+#: Labels that are made text at once where all are looked at.
+AT_ONCE = 1 << 14
 
 
 class Labels(Sequence[str]):
@@ -39,6 +42,10 @@ class Labels(Sequence[str]):
             return list(map(str, self.values[place].tolist()))
         found = self.values[place]
         return str(found.as_py() if isinstance(found, pa.Scalar) else found)
+
+    def texts(self) -> Iterator[str]:
+        """Pass over all of them, a few at a time made text at once."""
+        return chain.from_iterable(self[first : first + AT_ONCE] for first in range(0, len(self), AT_ONCE))
 
 
 class Coder(Protocol):
@@ -91,6 +98,33 @@ class Texts:
         if self._pending:
             self.distinct = pc.unique(pa.chunked_array([self.distinct, *self._pending]))
             self._pending = []
+
+
+class Joined:
+    """Codes of labels of which some are one: those of another coder, translated.
+
+    Parameters
+    ----------
+    coder
+        The other.
+    code
+        The code that stands for each of its codes.
+    """
+
+    def __init__(self, coder: Coder, code: CodeArray) -> None:
+        self.coder, self.code, self.together = coder, code, coder.together
+
+    def add(self, labels: Any) -> None:
+        """Collect the labels of a batch."""
+        self.coder.add(labels)
+
+    def settle(self) -> Labels:
+        """Return the distinct labels of the other coder."""
+        return self.coder.settle()
+
+    def codes(self, labels: Any) -> CodeArray:
+        """Look them up."""
+        return self.code[self.coder.codes(labels)]
 
 
 class Numbers:
@@ -159,6 +193,30 @@ class Numbers:
             return keys
         values = keys.view(np.int64)
         return np.where(values < 0, ~(values & np.int64(2**63 - 1)), values)
+
+
+def joined(coder: Coder, labels: Labels, spelled: Callable[[list[str]], list[str]]) -> tuple[Coder, Labels]:
+    """Return a coder and its labels, those that are alike put through a gate; numbers never are.
+
+    Parameters
+    ----------
+    coder, labels
+        A coder that is settled, and what it returned.
+    spelled
+        Returns labels as they are to be spelled; called with those that may be alike.
+    """
+    if not isinstance(coder, Texts):
+        return coder, labels
+    # Three numbers a label, wherever nothing is alike.
+    key = np.fromiter((hash(identity(label)) for label in labels.texts()), np.int64, len(labels))
+    order = np.argsort(key)
+    same = np.flatnonzero(key[order][1:] == key[order][:-1])
+    some = [labels[place] for place in np.unique(order[np.concatenate([same, same + 1])]).tolist()]
+    becomes = dict(zip(some, spelled(some), strict=True))
+    if all(label == one for label, one in becomes.items()):
+        return coder, labels
+    codes, distinct = encode(becomes.get(label, label) for label in labels.texts())
+    return Joined(coder, codes.astype(np.uint32)), Labels(pa.array(distinct, pa.large_string()))
 
 
 def coder_of(kind: Any, n_rows: int) -> Coder:

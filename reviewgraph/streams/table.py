@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,9 +14,10 @@ from reviewgraph.arrays import CodeArray, FloatArray, IntArray
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
 from reviewgraph.formats.problems import Problems
+from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Spellings
 from reviewgraph.results import Progress
 from reviewgraph.rows import Duplicates, say_fulfilled, say_twice
-from reviewgraph.streams.coding import Coder, Labels, coder_of
+from reviewgraph.streams.coding import Coder, Labels, coder_of, joined
 from reviewgraph.streams.sorting import ROW, Sorted, sort_rows
 from reviewgraph.streams.sources import LABELS, Source
 from reviewgraph.streams.spill import Spill, ranges
@@ -131,6 +133,7 @@ def stream_reviews(
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
     duplicates: Duplicates = "error",
+    merge: Merge | None = None,
     batch: int = BATCH,
     note: Callable[[str], object] | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -151,6 +154,9 @@ def stream_reviews(
         1 is the best score; false by default.
     duplicates
         What to do when a pair has two scores: ``"error"`` (default), ``"last"`` or ``"mean"``.
+    merge
+        What becomes of labels that are alike: ``"all"``, ``"none"`` or Spellings, as for
+        :func:`reviewgraph.read_reviews`; a mapping is not taken.
     batch
         How many rows are held at once; no answer depends on it.
     note
@@ -180,10 +186,17 @@ def stream_reviews(
     if batch < 1:
         message = f"batch: expected one row or more, found {batch}"
         raise InputError(message)
+    known = Spellings.of(merge)
+    if isinstance(known.merge, Mapping):
+        message = 'merge: expected "all" or "none" for a table read by batches, found which labels become which'
+        raise InputError(message)
     source = Source(paths, columns or {}, note or _say_nothing)
     tell = _teller(source.n_rows, progress or _say_nothing)
     coders = _collected(source, batch, tell)
-    labels = {role: coder.settle() for role, coder in coders.items()}
+    labels = {}
+    for role, side in zip(LABELS, (PERSON, PAPER), strict=True):
+        gate = partial(known.respelled, role=side, name=", ".join(source.names), note=note)
+        coders[role], labels[role] = joined(coders[role], coders[role].settle(), gate)
     reviewers, items = (labels[role] for role in LABELS)
     if len(reviewers) + len(items) > MOST_VERTICES:
         message = f"{source.names[0]}: expected at most {MOST_VERTICES:,} reviewers and items, found more"

@@ -23,6 +23,8 @@ from reviewgraph.sides.matching import match_labels
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from planner.assignments.wishes.pairs import Scored
+    from reviewgraph.columns import Columns
+    from reviewgraph.formats.spellings import Spellings
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
 
@@ -35,7 +37,7 @@ def written_by(authors: Authors, scored: Scored) -> Written | None:
     InputError
         If no author in it is a reviewer, or no paper is among the items.
     """
-    named = _table(authors.pairs)
+    named = _table(authors.pairs, scored.spellings)
     if not named.reviewer.size:
         return None
     # Authors need not review, nor papers be among those to assign, but some must.
@@ -49,12 +51,12 @@ def written_by(authors: Authors, scored: Scored) -> Written | None:
     return Written(authors, pairs[:, 0], pairs[:, 1], (len(scored.items), len(scored.reviewers)))
 
 
-def _table(pairs: Any) -> Any:
+def _table(pairs: Any, spellings: Spellings) -> Columns:
     if isinstance(pairs, Mapping):
         for item, names in pairs.items():
             refuse(f"authors of {item!r}", names, [LABELS])
         pairs = [(author, item) for item, names in pairs.items() for author in names]
-    return pairs_of(pairs, "authors")
+    return pairs_of(pairs, "authors", spellings)
 
 
 def check_fixed(scored: Scored, fixed: tuple[IntArray, IntArray], barred: IntArray) -> None:

@@ -16,6 +16,7 @@ from reviewgraph.sides.matching import match_pairs
 
 if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
+    from reviewgraph.formats.spellings import Spellings
     from reviewgraph.reviews import FloatArray
 
 #: One cap for all pairs, or a cap by (reviewer, item).
@@ -59,6 +60,19 @@ class Chances(NamedTuple):
         if self.draws < 1:
             message = f"draws: expected a whole number, 1 or more, found {self.draws!r}"
             raise InputError(message)
+
+    def spelled(self, spellings: Spellings) -> Chances:
+        """Return them with the labels of pairs as they are spelled.
+
+        Raises
+        ------
+        InputError
+            If caps are no numbers by pair.
+        """
+        if self.one_cap is not None:
+            return self
+        table = numbered_pairs(self.max_probability, "max_probability", PROBABILITY.role, spellings)
+        return self._replace(max_probability=table)
 
     def caps(self, problem: Problem) -> FloatArray:
         """Cap of each pair, shape (P,); 1 for pairs that a table leaves out. Pairs that may not be are ignored.

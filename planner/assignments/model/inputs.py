@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
     from reviewgraph.sides.given import Chosen, Pairs, Valued
+    from reviewgraph.sides.matching import Unknown
 
 #: More than anybody can read: what a larger number means.
 UNLIMITED = 1 << 40
@@ -41,7 +42,7 @@ UNLIMITED = 1 << 40
 MOST_PAIRS = 30_000_000
 
 
-def per_label(value: int | Valued, labels: Sequence[Label], name: str, role: Role, column: Role) -> IntArray:
+def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column: Role) -> IntArray:
     """One whole number for each label, from one for all or a number by label.
 
     Raises
@@ -49,11 +50,14 @@ def per_label(value: int | Valued, labels: Sequence[Label], name: str, role: Rol
     InputError
         If a number is negative or not whole, or a label has none.
     """
+    labels = scored.items if role is ITEM else scored.reviewers
     if isinstance(value, Real):
         return np.full(len(labels), _whole(value, name), np.int64)
-    given = by_label(value, name, role, column)
+    given = by_label(value, name, role, column, scored.spellings)
     what = "paper" if role is ITEM else "reviewer"
-    match_labels(list(given), labels, name, what, unknown="expected", where=LISTS)
+    # Lines of a matrix without labels are all there are: a number beyond is of its other side.
+    unknown: Unknown = "refused" if isinstance(labels, range) else "expected"
+    match_labels(list(given), labels, name, what, unknown=unknown, where=LISTS)
     missing = next((label for label in labels if label not in given), None)
     if missing is not None:
         message = f"{name}: expected a number for every label, found none for {missing!r}"
@@ -107,12 +111,12 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         raise InputError(message)
     check_magnitude("affinity", scored.affinity)
     # From here on a pair is one number, item * M + reviewer, newcomers of the first phase included.
-    scored, old = _with_first_phase(scored, pairs_of(wishes.phase_one, "phase_one"))
+    scored, old = _with_first_phase(scored, pairs_of(wishes.phase_one, "phase_one", scored.spellings))
     N, M = len(scored.items), len(scored.reviewers)
     load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
     old_key = old[1] * M + old[0]
-    conflict = codes_of(pairs_of(wishes.conflicts, "conflicts"), scored, "conflicts")
-    fixed = codes_of(pairs_of(wishes.fixed, "fixed"), scored, "fixed", unknown="refused")
+    conflict = codes_of(pairs_of(wishes.conflicts, "conflicts", scored.spellings), scored, "conflicts")
+    fixed = codes_of(pairs_of(wishes.fixed, "fixed", scored.spellings), scored, "fixed", unknown="refused")
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     _check_fixed(scored, fixed, fixed_key, barred, demand, load)
     wrote = written_by(wishes.authors, scored)
@@ -140,7 +144,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         load=load + written,
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
-        ruled=_ruled(scored.reviewers, wishes),
+        ruled=_ruled(scored, wishes),
         rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
         barred=np.bincount(_scored(own, scored, wishes.allow_unscored) // max(M, 1), minlength=N),
         wrote=wrote,
@@ -161,7 +165,7 @@ def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) 
     below = new & (affinity < (-np.inf if wishes.min_affinity is None else wishes.min_affinity))
     changed, gone = np.zeros_like(new), None
     if wishes.previous is not None:
-        previous = pairs_of(wishes.previous, "previous")
+        previous = pairs_of(wishes.previous, "previous", scored.spellings)
         reviewer, item = codes_of(previous, scored, "previous", unknown="expected")
         changed = new & ~np.isin(keys.all, item * len(scored.reviewers) + reviewer)
         gone = missing_pairs(previous, scored, keys)
@@ -170,9 +174,9 @@ def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) 
 
 def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArray]:
     """Demands, loads and least loads by code; nobody must take more than she may."""
-    demand = per_label(wishes.demand, scored.items, "demand", ITEM, DEMAND.role)
-    load = per_label(wishes.load, scored.reviewers, "load", REVIEWER, LOAD.role)
-    least = per_label(wishes.min_load, scored.reviewers, "min_load", REVIEWER, MIN_LOAD.role)
+    demand = per_label(wishes.demand, scored, "demand", ITEM, DEMAND.role)
+    load = per_label(wishes.load, scored, "load", REVIEWER, LOAD.role)
+    least = per_label(wishes.min_load, scored, "min_load", REVIEWER, MIN_LOAD.role)
     bad = np.flatnonzero(least > load)
     if bad.size:
         label = scored.reviewers[int(bad[0])]
@@ -249,7 +253,8 @@ def _check_fixed(
             raise InputError(message)
 
 
-def _ruled(reviewers: Sequence[Label], wishes: Wishes) -> Ruled:
-    asked = rules_of(reviewers, wishes.attributes, wishes.rules, LISTS)
-    short = short_forms(reviewers, wishes.institutions, wishes.senior, LISTS)
+def _ruled(scored: Scored, wishes: Wishes) -> Ruled:
+    reviewers, known = scored.reviewers, scored.spellings
+    asked = rules_of(reviewers, wishes.attributes, wishes.rules, LISTS, spellings=known)
+    short = short_forms(reviewers, wishes.institutions, wishes.senior, LISTS, spellings=known)
     return ruled_by(merged(asked, short), len(reviewers))

@@ -160,13 +160,14 @@ def constrain(
         :func:`~planner.plans.model.people.people`.
     """
     least = (0 if capacity is not None else UNLIMITED) if spare is None else _whole(spare, "spare")
-    stated = by_label({} if capacity is None else capacity, "capacity", REVIEWER, SPARE.role)
+    known = reviews.spellings()
+    stated = by_label({} if capacity is None else capacity, "capacity", REVIEWER, SPARE.role, known)
     given = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in stated.items()}
-    asked = None if willing is None else dict.fromkeys(labels_of(willing, "willing", REVIEWER, WILLING.role))
+    asked = None if willing is None else dict.fromkeys(labels_of(willing, "willing", REVIEWER, WILLING.role, known))
     # New names are emergency reviewers, but not those that are a reviewer's written otherwise.
     for name, labels in (("capacity", given), ("willing", asked or {})):
         match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
-    lost = gone_of(gone)
+    lost = gone_of(gone, known)
     left = without_gone(reviews, lost)
     # Who has no review left is known all the same, and asked only if a file says so.
     away = [label for label in reviews.reviewers if label not in left.reviewer_code]
@@ -181,8 +182,8 @@ def constrain(
             loads[table.reviewer_code[label]] = min(load, UNLIMITED)
     loads[np.isin(np.arange(loads.size), codes_among(lost.reviewers, table.reviewers))] = 0
     limit = UNLIMITED if max_per_item is None else _whole(max_per_item, "max_per_item")
-    closed = distinct(_closed(table, pairs_of(conflicts, "conflicts")), lost.keys(table))
-    kept = _fixed(table, pairs_of(fixed, "fixed"), closed)
+    closed = distinct(_closed(table, pairs_of(conflicts, "conflicts", known)), lost.keys(table))
+    kept = _fixed(table, pairs_of(fixed, "fixed", known), closed)
     if asked is not None:
         loads = _of_willing(table, loads, asked, kept)
     worth = prices(table, cost, affinity, min_affinity)

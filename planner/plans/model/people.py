@@ -198,6 +198,6 @@ def people(
         If institutions, seniors or attributes name reviewers, and none that we know; or a rule is about an attribute or
         value that nobody has, its number cannot be, or there is another on an attribute of that name.
     """
-    asked = rules_of(table.reviewers, attributes, rules, other=table.item_code)
-    short = short_forms(table.reviewers, institutions, senior, other=table.item_code)
+    asked = rules_of(table.reviewers, attributes, rules, other=table.item_code, spellings=table.spellings())
+    short = short_forms(table.reviewers, institutions, senior, other=table.item_code, spellings=table.spellings())
     return People(ruled_by(merged(asked, short), table.n_reviewers), min_reviews)

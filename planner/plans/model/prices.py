@@ -139,11 +139,11 @@ def prices(table: Reviews, cost: Numbered | None, affinity: Numbered | None, min
             raise InputError(message)
         if cost is None:
             return Prices()
-        code, value = _by_code(table, numbered_pairs(cost, "cost", COST.role), "cost")
+        code, value = _by_code(table, numbered_pairs(cost, "cost", COST.role, table.spellings()), "cost")
         # What no pair costs must not set the unit of the costs that there are.
         return Prices(code, value, float(value.max(initial=0.0)) if _all_priced(table, code) else 1.0)
-    pairs = numbered_pairs(affinity, "affinity", AFFINITY.role)
-    if cost is not None and numbered_pairs(cost, "cost", COST.role).reviewer.size:
+    pairs = numbered_pairs(affinity, "affinity", AFFINITY.role, table.spellings())
+    if cost is not None and numbered_pairs(cost, "cost", COST.role, table.spellings()).reviewer.size:
         message = "cost and affinity: expected one of the two, found both; affinity is a preference as costs are"
         raise InputError(message)
     if min_affinity is not None and not math.isfinite(min_affinity):

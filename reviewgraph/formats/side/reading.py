@@ -15,7 +15,7 @@ from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
 from reviewgraph.formats.side.fields import PAPER, PERSON, Field
-from reviewgraph.formats.spellings import Respelled, Spellings
+from reviewgraph.formats.spellings import Merge, Respelled, Spellings
 from reviewgraph.formats.values import BLANK, missing_labels
 
 if TYPE_CHECKING:
@@ -41,14 +41,15 @@ class Options(TypedDict, total=False):
         Told what a person should know; by default nothing is said.
     read
         Called with the file once it is read.
-    spellings
-        How addresses were spelled in files read before; by default there were none.
+    merge
+        What becomes of labels that are alike, as :class:`~reviewgraph.formats.spellings.Spellings` takes it, or how
+        they were spelled in files read before; by default there were none.
     """
 
     columns: Mapping[str, str]
-    note: Note
+    note: Note | None
     read: Callable[[FileRead], object]
-    spellings: Spellings
+    merge: Merge
 
 
 class Coded(NamedTuple):
@@ -175,7 +176,7 @@ def open_side(path: Path, roles: Sequence[Role], kind: str | None, options: Opti
     found = locate(table.header, roles, {**table.columns, **given}, table.name, say, prefix=f"{path}{FILE}")
     named = {PERSON.role.name: spellings.PERSON, PAPER.role.name: spellings.PAPER}
     places = {named[role]: place for role, place in found.items() if role in named}
-    return Respelled(table, places, options.get("spellings") or Spellings(), say), found
+    return Respelled(table, places, Spellings.of(options.get("merge")), options.get("note")), found
 
 
 def expect_papers(

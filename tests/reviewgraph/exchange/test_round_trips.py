@@ -21,7 +21,7 @@ from reviewgraph.exchange.to_graphs import to_igraph, to_networkx
 from reviewgraph.exchange.to_matrices import to_biadjacency
 
 # Few labels, so that reviewers and items share them, and near-twins: 7, "7" and "007" are three labels.
-LABELS: list[Any] = [0, 7, "7", "007", "ann", ("item", 1), ("reviewer", "ann"), 12, ""]
+LABELS: list[Any] = [0, 7, "7", "007", "ann", ("item", 1), ("reviewer", "ann"), 12, "-"]
 
 
 @st.composite
@@ -38,6 +38,7 @@ def tables(draw: st.DrawFn) -> Reviews:
         items=items,
         titles={item: f"title of {item}" for item in items if draw(st.booleans())},
         lower_is_better=draw(st.booleans()),
+        merge="none",
     )
 
 
@@ -65,12 +66,13 @@ def through_matrix(reviews: Reviews) -> Reviews:
         items=reviews.items,
         titles=reviews.titles,
         lower_is_better=reviews.lower_is_better,
+        merge="none",
     )
 
 
 ROADS = {
-    "networkx": lambda reviews: Reviews.from_networkx(to_networkx(reviews)),
-    "igraph": lambda reviews: Reviews.from_igraph(to_igraph(reviews)),
+    "networkx": lambda reviews: Reviews.from_networkx(to_networkx(reviews), merge="none"),
+    "igraph": lambda reviews: Reviews.from_igraph(to_igraph(reviews), merge="none"),
     "matrix": through_matrix,
     "multigraph": lambda reviews: from_review_multigraph(review_multigraph(reviews)),
     "multigraph of igraph": lambda reviews: from_review_multigraph(review_multigraph_igraph(reviews)),
@@ -244,14 +246,14 @@ def test_one_label_for_two_vertices_of_a_side_is_refused() -> None:
 @pytest.mark.parametrize("build", [to_networkx, review_multigraph, review_multigraph_igraph])
 def test_labels_that_are_equal_keys_are_refused(build: Callable[[Reviews], Any]) -> None:
     with pytest.raises(InputError, match=r"reviewers: labels 1 and 1.0 are equal in Python"):
-        build(Reviews.from_pairs([(1, "p"), (1.0, "p")]))
+        build(Reviews.from_pairs([(1, "p"), (1.0, "p")], merge="none"))
     with pytest.raises(InputError, match=r"items: labels 1 and 1.0 are equal"):
-        build(Reviews.from_pairs([("a", 1), ("a", 1.0)]))
+        build(Reviews.from_pairs([("a", 1), ("a", 1.0)], merge="none"))
 
 
 def test_none_is_no_label_of_a_networkx_multigraph() -> None:
     with pytest.raises(InputError, match="labels: expected something other than None"):
-        review_multigraph(Reviews.from_pairs([(None, "p")]))
+        review_multigraph(Reviews.from_codes([0], [0], reviewers=[None], items=["p"]))
 
 
 def shared_pair() -> nx.MultiGraph:

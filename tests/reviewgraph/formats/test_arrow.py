@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from reviewgraph import InputError, read_reviews
 from reviewgraph.formats import arrow, delimited
 from reviewgraph.formats.side import read_reviewers
-from reviewgraph.formats.spellings import Spellings
 from tests.reviewgraph.reading_cases import SCORES, outcome, refused, rows
 
 
@@ -86,10 +85,10 @@ def test_numbers_of_parquet_match_those_of_text(tmp_path):
 
 def test_labels_that_begin_with_a_mark_are_read_alike(write, monkeypatch):
     name = write("\ufeffreviewer,item\n\ufeffann,1\nann,1\n")
-    small = read_reviews(name, spellings=Spellings(merge=False))
+    small = read_reviews(name, merge="none")
     assert "differ in characters that look alike or are not seen alone" in refused(name)
     monkeypatch.setattr(delimited, "LARGE", 0)
-    assert read_reviews(name, spellings=Spellings(merge=False)).to_dict() == small.to_dict()
+    assert read_reviews(name, merge="none").to_dict() == small.to_dict()
     assert small.reviewers == ("ann", "\ufeffann")
 
 

@@ -36,7 +36,13 @@ def test_numbers_and_text_are_two_labels(build):
 
 def test_objects_keep_their_types():
     frame = pandas.DataFrame({"reviewer": ["r"] * 3, "item": pandas.Series([7, "7", "007"], dtype=object)})
-    assert {(type(label), label) for label in Reviews.from_frame(frame).items} == {(int, 7), (str, "7"), (str, "007")}
+    with pytest.raises(InputError, match="'7' and 7 differ in type alone"):
+        Reviews.from_frame(frame)
+    assert {(type(label), label) for label in Reviews.from_frame(frame, merge="none").items} == {
+        (int, 7),
+        (str, "7"),
+        (str, "007"),
+    }
 
 
 def test_nan_is_null_in_pandas_and_refused_elsewhere():

@@ -203,10 +203,10 @@ def test_what_holds_no_reviews_is_refused_by_name(place: str) -> None:
 def test_addresses_are_one_whatever_their_letter_case(tmp_path: Path) -> None:
     place, spellings, notes = EVERY[0], Spellings(), list[str]()
     path = EXPORTS / place / "labconf-pcassignments.csv"
-    found = read_reviews(path, spellings=spellings)
+    found = read_reviews(path, merge=spellings)
     lower = tmp_path / "pcconflicts.csv"
     lower.write_text((EXPORTS / place / "labconf-pcconflicts.csv").read_text("utf-8").lower(), "utf-8")
-    barred = side.read_conflicts(lower, spellings=spellings, note=notes.append)
+    barred = side.read_conflicts(lower, merge=spellings, note=notes.append)
     assert {who for who, _ in pairs(barred)} & set(found.reviewers) >= {"PC.Three+conf@U3.Example"}
     assert any("1 address is spelled as before, which differs in letter case alone" in note for note in notes)
 

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import networkx as nx
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
+from lsc import calibrate, posterior
+from planner import AtMost, assign, plan_extra_reviews
+from reviewgraph import ColumnWarning, DuplicateReview, LabelWarning, Reviews, check, keeps
 from reviewgraph.cli import main
 from reviewgraph.errors import InputError
 from reviewgraph.formats import side
 from reviewgraph.formats.spellings import Spellings
 from reviewgraph.labels import identity
 from reviewgraph.reading import read_reviews
+from reviewgraph.streams.table import stream_reviews
+from reviewgraph.violations import violations_of
+from tests.respellings import WAYS, judged, notes_on_real_tables
 
-#: Eight ways to spell a label otherwise that a person does not see, or takes for the same.
-WAYS: dict[str, Callable[[str], str]] = {
-    "capitals": str.upper,
-    "blank before": lambda label: f" {label}",
-    "blank behind": lambda label: f"{label} ",
-    "no-break blank": lambda label: f"\u00a0{label}",
-    "zero width": lambda label: f"{label[:1]}\u200b{label[1:]}",
-    "byte order mark": lambda label: f"\ufeff{label}",
-    "full width": lambda label: label[:-1] + chr(ord(label[-1]) + 0xFEE0),
-    "soft hyphen": lambda label: f"{label[:1]}\u00ad{label[1:]}",
-}
-TABLES = 400 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 24
+TABLES = 1_000 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 30
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
@@ -40,22 +43,6 @@ def test_each_way_leaves_the_identity(way: Callable[[str], str]) -> None:
     assert len({identity(label) for label in ("p1", "p 1", "p11", "p-1", "P2", "é", "e", "1", "01")}) == 9
 
 
-def drawn(seed: int, mail: str) -> list[tuple[str, str]]:
-    """Draw reviews of sixteen papers by nine reviewers."""
-    rng = np.random.default_rng(seed)
-    return [(f"r{who}{mail}", f"p{paper}") for who in range(9) for paper in rng.choice(16, 4, replace=False).tolist()]
-
-
-def respelled(pairs: list[tuple[str, str]], seed: int, *, papers: bool) -> list[tuple[str, str]]:
-    """Spell 15 % of rows otherwise, in reviewers and perhaps papers."""
-    rng, ways = np.random.default_rng(seed + 1_000), list(WAYS.values())
-    found = []
-    for who, paper in pairs:
-        other = ways[int(rng.integers(len(ways)))] if rng.random() < 0.15 else str
-        found.append((other(who), other(paper) if papers else paper))
-    return found
-
-
 def write(name: str, pairs: list[tuple[str, str]]) -> None:
     Path(name).write_text("reviewer,item\n" + "".join(f'"{who}","{paper}"\n' for who, paper in pairs), "utf-8")
 
@@ -64,38 +51,13 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(main, words)
 
 
-@pytest.mark.parametrize("seed", range(TABLES))
-def test_a_plan_is_that_of_the_table_as_it_is_meant(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    mail = "@example.org" if seed % 2 else ""
-    pairs = drawn(seed, mail)
-    barred = [
-        (f"r{seed % 9}{mail}", f"p{paper}") for paper in range(16) if (f"r{seed % 9}{mail}", f"p{paper}") not in pairs
-    ]
-    write("meant.csv", pairs)
-    write("barred.csv", barred)
-    written = respelled(pairs, seed, papers=not mail)
-    write("written.csv", written)
-    write("conflicts.csv", respelled(barred, seed, papers=not mail))
-    meant = run("plan", "meant.csv", "--conflicts", "barred.csv", "--json")
-    words = ["plan", "written.csv", "--conflicts", "conflicts.csv", "--json"]
-    if mail:
-        told = run(*words)
-    else:
-        if len({*written}) > len({(identity(who), identity(paper)) for who, paper in written}):
-            pytest.skip("two rows became one review, spelled alike")
-        odd = {who for who, _ in written} - {who for who, _ in pairs} or {p for _, p in written} - {p for _, p in pairs}
-        refused = run(*words)
-        assert (refused.exit_code == 2) is bool(odd) or "conflicts.csv" in refused.stderr, refused.output
-        assert not odd or "--merge all to join" in refused.stderr
-        told = run(*words, "--merge", "all")
-    assert told.exit_code == meant.exit_code == 0, told.output
-    found, expected = json.loads(told.stdout), json.loads(meant.stdout)
-    assert (found["status"], found["count"], found["lower_bound"]) == tuple(
-        expected[key] for key in ("status", "count", "lower_bound")
-    )
-    new = {(identity(row["reviewer"]), identity(row["item"])) for row in found["reviews"]}
-    assert not new & {(identity(who), identity(paper)) for who, paper in [*pairs, *barred]}
+@pytest.mark.parametrize("number", range(TABLES))
+def test_a_plan_is_that_of_the_table_as_it_is_meant(number: int, tmp_path: Path) -> None:
+    assert judged(number, tmp_path) == []
+
+
+def test_real_tables_give_no_note() -> None:
+    assert notes_on_real_tables() == []
 
 
 def test_labels_are_kept_apart_or_joined_as_a_table_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +91,7 @@ def test_side_files_and_answers_go_through_the_same_gate(tmp_path: Path, monkeyp
     known = Spellings()
     known.respelled(["ann"], "reviewer", "reviews.csv", print)
     with pytest.raises(InputError, match="One reviewer or two"):
-        side.read_conflicts("conflicts.csv", spellings=known)
+        side.read_conflicts("conflicts.csv", merge=known)
 
 
 def test_what_is_alike_does_not_depend_on_the_order_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,3 +107,214 @@ def test_what_is_alike_does_not_depend_on_the_order_of_rows(tmp_path: Path, monk
     assert notes[0] == notes[1]
     told = "reviews.csv: 2 addresses are spelled as before, which differs in letter case alone"
     assert notes[0][0] == f"{told} ('Ann@x.org' as 'ANN@X.org')"
+
+
+def test_frames_and_pairs_go_through_the_gate() -> None:
+    frame = pd.DataFrame({"reviewer": ["ann", "Ann", "bob"], "paper": ["p1", "p2", "p1"], "score": [1.0, 2.0, 3.0]})
+    rows = list(frame.itertuples(index=False, name=None))
+    graph = nx.Graph([("ann", "p1"), ("Ann", "p2")])
+    nx.set_node_attributes(graph, {"ann": 0, "Ann": 0, "p1": 1, "p2": 1}, "bipartite")
+    ways: dict[str, Callable[..., Reviews]] = {
+        "frame": lambda **merge: Reviews.from_frame(frame, **merge),
+        "pairs": lambda **merge: Reviews.from_pairs([tuple(row) for row in rows], **merge),
+        "arrays": lambda **merge: Reviews.from_arrays(frame["reviewer"], frame["paper"], frame["score"], **merge),
+        "matrix": lambda **merge: Reviews.from_biadjacency(
+            np.array([[1, np.nan], [np.nan, 2]]), reviewers=["ann", "Ann"], **merge
+        ),
+        "networkx": lambda **merge: Reviews.from_networkx(graph, **merge),
+    }
+    for name, build in ways.items():
+        with pytest.raises(InputError, match=r"'ann' and 'Ann' differ in letter case alone. One reviewer .* merge of"):
+            build()
+        with pytest.warns(LabelWarning, match="1 label is spelled as before"):
+            joined = build(merge="all")
+        assert "ann" not in joined.reviewers, name
+        assert {"ann", "Ann"} <= set(build(merge="none").reviewers), name
+        with pytest.warns(LabelWarning, match=r"letter case alone \('Ann' as 'ann'\)"):
+            assert "Ann" not in build(merge={"Ann": "ann"}).reviewers, name
+    assert Reviews.from_codes([0, 1], [0, 0], reviewers=["ann", "Ann"], items=["p"]).n_reviewers == 2
+    for function in (check, posterior, calibrate):
+        with pytest.raises(InputError, match="from_frame and its siblings"):
+            function(frame)
+    with pytest.raises(InputError, match='merge: expected "all", "none" or a mapping'):
+        Reviews.from_frame(frame, merge=True)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="merge: labels become 'b', which becomes 'c'"):
+        Reviews.from_frame(frame, merge={"a": "b", "b": "c"})
+
+
+def test_numbers_and_their_digits_in_one_column_are_found() -> None:
+    rows = [("a", 1, 2.0), ("b", "1", 3.0), ("b", 2.0, 4.0), ("a", 2, 5.0)]
+    with pytest.raises(
+        InputError, match=r"'1' and 1 differ in type alone\n2.0 and 2 differ in type alone\nEach one paper"
+    ):
+        Reviews.from_pairs(rows)
+    with pytest.warns(LabelWarning, match=r"2 labels are spelled as before, which differs in type alone \('1' as 1\)"):
+        assert [*map(repr, Reviews.from_pairs(rows, merge="all").items)] == ["1", "2"]
+    assert [*map(repr, Reviews.from_pairs(rows, merge="none").items)] == ["1", "'1'", "2", "2.0"]
+
+
+def test_titles_and_both_reviews_of_a_joined_paper_are_settled() -> None:
+    rows = [("a", "P1", 1.0), ("a", "p1", 3.0)]
+    titles = {"P1": "Zebras", "p1": "Ants"}
+    with (
+        pytest.warns(LabelWarning),
+        pytest.raises(DuplicateReview, match="'a' reviews item 'P1' twice: row 0 and row 1"),
+    ):
+        Reviews.from_pairs(rows, merge="all")
+    with pytest.warns(LabelWarning):
+        found = Reviews.from_pairs(rows, merge="all", duplicates="mean", titles=titles)
+    assert (found.to_dict()["score"], found.titles) == ([2.0], {"P1": "Ants"})
+
+
+MEANT = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 4.0), ("bob", "p1", 2.0), ("bob", "p3", 3.0)])
+BESIDE: dict[str, Callable[[Reviews, str], object]] = {
+    "conflicts": lambda table, who: plan_extra_reviews(table, conflicts=[(who, "p3")]).reviews,
+    "capacity": lambda table, who: plan_extra_reviews(table, capacity={who: 1, "bob": 2}).reviews,
+    "willing": lambda table, who: plan_extra_reviews(table, willing=[who]).reviews,
+    "fixed": lambda table, who: plan_extra_reviews(table, fixed=[(who, "p3")]).reviews,
+    "cost": lambda table, who: plan_extra_reviews(table, cost={(who, "p3"): 9.0}).reviews,
+    "affinity": lambda table, who: plan_extra_reviews(table, affinity={(who, "p3"): 9.0}).reviews,
+    "institutions": lambda table, who: plan_extra_reviews(table, institutions={who: "x", "bob": "x"}).reviews,
+    "senior": lambda table, who: plan_extra_reviews(table, senior=[who, "bob"]).reviews,
+    "attributes": lambda table, who: (
+        plan_extra_reviews(
+            table, attributes={who: {"area": "x"}, "bob": {"area": "x"}}, rules=[AtMost("area", 2)]
+        ).reviews
+    ),
+    "gone": lambda table, who: check(with_plan(table), gone=[(who, "p3")]).to_dict(),
+    "load": lambda table, who: violations_of(table, load={who: 1}),
+    "barred": lambda table, who: violations_of(table, conflicts={who: ["p1"]}),
+    "missing": lambda table, who: keeps(table, {who: 0.5}, draws=20).levels,
+    "weights": lambda table, who: posterior(table, weights={(who, "p1"): 5.0}).quality.tolist(),
+    "with pairs": lambda table, who: table.with_pairs([(who, "p3")]).to_dict(),
+    "with labels": lambda table, who: table.with_labels([who], ["p9"]).reviewers,
+    "assign": lambda table, who: assign(GRID, demand=1, load={who: 2, "bob": 2}, target="none").reviews.to_dict(),
+    "barred from": lambda table, who: assign(
+        GRID, demand=1, load=3, conflicts=[(who, "p1")], fixed=[(who, "p2")], target="none"
+    ).reviews.to_dict(),
+    "authors": lambda table, who: assign(
+        GRID, demand=1, load=3, authors={"p1": [who]}, target="none"
+    ).reviews.to_dict(),
+    "chances": lambda table, who: assign(
+        GRID, demand=1, load=3, max_probability={(who, "p1"): 0.5}, target="none", draws=2
+    ).to_dict()["probabilities"],
+}
+GRID = {(who, paper): 1.0 + (who == "ann") for who in ("ann", "bob") for paper in ("p1", "p2", "p3")}
+
+
+def with_plan(table: Reviews) -> Reviews:
+    return table.with_codes(np.array([0]), np.array([2]))
+
+
+@pytest.mark.parametrize("use", BESIDE)
+def test_what_stands_beside_the_reviews_is_spelled_as_they_are(use: str) -> None:
+    ask = BESIDE[use]
+    right = ask(MEANT, "ann")
+    with pytest.raises(InputError, match=r"'ANN' and 'ann' differ in letter case alone. One reviewer or two?"):
+        ask(MEANT, "ANN")
+    if "assign" not in ask.__code__.co_names:
+        with pytest.warns(LabelWarning, match="'ANN' as 'ann'"):
+            assert ask(replace(MEANT, merge="all"), "ANN") == right
+
+
+def test_an_assignment_joins_labels_as_it_is_told() -> None:
+    pairs = {**GRID, ("ANN", "p4"): 7.0}
+    with pytest.raises(InputError, match="affinity: 'ann' and 'ANN' differ"):
+        assign(pairs, demand=1, load=4, target="none")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LabelWarning)
+        chosen = assign(
+            pairs, demand=1, load={"ann": 4, "bob": 4}, conflicts=[("Ann", "p1")], target="none", merge="all"
+        )
+    assert [str(one.message).partition(":")[0] for one in caught] == ["affinity", "load", "conflicts"]
+    assert chosen.reviews.reviewers == ("ANN", "bob")
+    assert ("ANN", "p1") not in zip(*list(chosen.reviews.to_dict().values())[:2], strict=True)
+    assert assign(pairs, demand=1, load=4, target="none", merge="none").reviews.n_reviewers == 3
+    with pytest.raises(InputError, match="expected a label of its own for each line of affinity, found 'ann' twice"):
+        assign(np.ones((2, 1)), reviewers=["ann", "ann"], demand=1, load=1, target="none")
+
+
+def test_a_matrix_the_wrong_way_round_is_refused_where_anything_tells() -> None:
+    scores = np.arange(15.0).reshape(3, 5)
+    assert "3 reviewers, 5 items" in repr(assign(scores, demand=1, load=5, target="none"))
+    for options in (
+        {"demand": dict.fromkeys(range(5), 1), "load": 5},
+        {"demand": 1, "load": dict.fromkeys(range(3), 5)},
+    ):
+        assert assign(scores, target="none", **options).status.reached
+        with pytest.raises(InputError, match=r"2 of 5|a number for every label"):
+            assign(scores.T, target="none", **options)
+
+
+def test_weights_stand_in_the_order_of_rows_whose_labels_are_joined() -> None:
+    frame = pd.DataFrame({"reviewer": ["b@x", "a@x", "A@x"], "paper": [1, 1, 2], "score": [1.0, 2.0, 5.0]})
+    with pytest.warns(LabelWarning, match="'a@x' as 'A@x'"):
+        found = posterior(frame, weights=np.array([1.0, 2.0, 3.0])).quality
+    plain = frame.assign(reviewer=["b", "a", "a"])
+    np.testing.assert_allclose(found, posterior(plain, weights=np.array([1.0, 2.0, 3.0])).quality)
+
+
+NULLS = [None, np.nan, float("nan"), pd.NA, pd.NaT, "", " ", "\u200b"]
+
+
+@pytest.mark.parametrize("null", NULLS, ids=repr)
+def test_null_labels_are_refused_with_their_row(null: Any) -> None:
+    rows = [("a", "p", 1.0), (null, "p", 2.0), (null, "p", 3.0)]
+    frame = pd.DataFrame({"reviewer": pd.Series([who for who, _, _ in rows], dtype=object), "paper": "p", "score": 1.0})
+    for build in (
+        lambda: Reviews.from_pairs(rows),
+        lambda: Reviews.from_arrays(frame["reviewer"].to_numpy(), ["p"] * 3),
+        lambda: Reviews.from_frame(frame),
+    ):
+        with pytest.raises(InputError, match=r"expected one reviewer in .* in row 1|row 1: the reviewer is null"):
+            build()
+    with pytest.raises(InputError, match=r"expected one paper in every row, found .* in the labels beside the rows"):
+        Reviews.from_pairs(rows[:1], items=[null])
+    for name, ask in BESIDE.items():
+        if name not in ("with labels", "with pairs"):
+            with pytest.raises(InputError, match=r"expected one reviewer in every row, found .* in row 0"):
+                ask(MEANT, null)
+
+
+def test_one_column_of_numbers_or_an_answer_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(
+        {"reviewer": ["a", "b"], "paper": ["p", "p"], "novelty": [1, 2], "style": ["3 good", "4"], "by": "x"}
+    )
+    frame.to_csv("t.csv", index=False)
+    for function in (check, posterior, calibrate):
+        with pytest.raises(
+            InputError, match=r"frame: .* any of 'novelty', 'style': say which .* columns=\{\"score\": \"novelty\"\}"
+        ):
+            function(frame)
+    for name in ("check", "calibrate"):
+        asked = run(name, "t.csv")
+        assert (asked.exit_code, "any of 'novelty', 'style': say which one" in asked.stderr) == (2, True)
+    assert Reviews.from_frame(frame, {"score": "style"}).score.tolist() == [3.0, 4.0]
+    assert not Reviews.from_frame(frame, {"score": ""}).scored.any()
+    assert run("check", "t.csv", "--columns", "score=").stderr == ""
+    with pytest.warns(ColumnWarning, match="all reviews count as planned; to read scores say"):
+        check(frame[["reviewer", "paper", "novelty"]])
+    check(frame[["reviewer", "paper", "by"]])
+
+
+def test_tables_read_by_batches_go_through_the_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [("ann", "p1"), ("Ann", "p2"), ("bob", "p1"), ("bob", "p2"), ("Cyd@x", "p1"), ("cyd@X", "p2"), ("ann", "p3")]
+    pq.write_table(pa.table({"reviewer": [who for who, _ in rows], "item": [what for _, what in rows]}), "t.parquet")
+    assert "'ann' and 'Ann' differ" in run("check", "t.parquet", "--stream").stderr
+    for merge, people in (("all", ["Ann", "bob", "Cyd@x"]), ("none", ["ann", "Ann", "bob", "Cyd@x"])):
+        notes: list[str] = []
+        with stream_reviews("t.parquet", merge=merge, batch=2, note=notes.append) as stream:
+            assert sorted(stream.reviewers[:]) == sorted(people)
+            pairs = [
+                (stream.reviewers[part.first + row], stream.items[int(item)])
+                for part in stream.chunks()
+                for row, (low, high) in enumerate(pairwise(part.start.tolist()))
+                for item in part.item[low:high]
+            ]
+        whole = read_reviews("t.parquet", merge=merge, note=notes.append).to_dict()
+        assert sorted(pairs) == sorted(zip(whole["reviewer"], whole["item"], strict=True))
+        assert notes[0] == notes[-2]
+    Path("merge.csv").write_text("label,as\nann,Ann\n", "utf-8")
+    assert "for a table read by batches" in run("check", "t.parquet", "--stream", "--merge", "merge.csv").stderr

@@ -30,7 +30,11 @@ from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
         ("9: Top 15% of accepted papers, strong accept", 9.0),
         ("7: or better", 7.0),
         ("3 medium", 3.0),
-        ("4 and halfway there", 4.0),
+        ("4 halfway there", 4.0),
+        ("4 ordinary", 4.0),
+        ("5 pointless", 5.0),
+        ("7: Good paper, accept", 7.0),
+        ("3 - weak accept", 3.0),
         ("5 (borderline, 4-6)", 5.0),
         ("10 \N{EM DASH} top 5%", 10.0),
     ],
@@ -50,6 +54,7 @@ def test_scores_refused(write, cell):
     [
         *("7 or 8", "6 bis 7", "6 to 7", "3 out of 5", "3 von 5", "1 e5", "1 E 5", "7 (or 8)", "7 - or 8", "6: 7"),
         *("6-7", "6 - 7", "6/7", "7 8", "3 of 5", "3 oder\n4", "7 (oder: 8)", "4 pages 2"),
+        *("7 or eight", "7 (or eight)", "7 to eight", "7 - bis acht", "7 ou huit", "7 point five", "7 minus"),
         *(
             "7 half",
             "7 and a half",

@@ -97,7 +97,7 @@ def test_labels_come_in_any_form(given):
         (pairs_of, 7, "x: expected .* found 7"),
         (pairs_of, pl.Series([1]), "x: expected .* found 1"),
         (pairs_of, pd.DataFrame({"paper": [1]}), "x: no reviewer column"),
-        (pairs_of, pl.DataFrame({"paper": [1, 2], "reviewer": ["a", None]}), "x: expected a reviewer .* in row 1"),
+        (pairs_of, pl.DataFrame({"paper": [1, 2], "reviewer": ["a", None]}), "x: expected one reviewer .* in row 1"),
     ],
 )
 def test_what_is_no_pairs_is_refused(read, given, message):

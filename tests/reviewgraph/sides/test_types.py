@@ -54,7 +54,7 @@ def test_conflicts_hold_whatever_they_come_as(barred):
     ],
 )
 def test_numbers_are_not_the_text_of_their_digits(options):
-    with pytest.raises(InputError, match="match as text only"):
+    with pytest.raises(InputError, match="'1' and 1 differ in type alone"):
         plan_extra_reviews(CHAIN, **options)
 
 
@@ -75,5 +75,5 @@ def test_loads_and_demands_come_as_series():
     affinity = pd.Series({(j, i): float(j == i) for j in (1, 2, 3) for i in (1, 2, 3)})
     chosen = assign(affinity, demand=pd.Series({1: 1, 2: 1, 3: 1}), load=pd.Series({1: 1, 2: 1, 3: 1}), target="none")
     assert chosen.to_dict()["affinity"] == 3.0
-    with pytest.raises(InputError, match=r"load: none of 3 reviewers is in .* match as text only"):
+    with pytest.raises(InputError, match=r"load: '1' and 1 differ in type alone"):
         assign(affinity, demand=1, load={"1": 1, "2": 1, "3": 1}, target="none")

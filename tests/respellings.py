@@ -1,0 +1,217 @@
+"""Tables whose rows are spelled in eight ways, and what becomes of them: ``python -m tests.respellings --tables 1000``.
+
+In each table 15 % of the rows name their reviewer, and in every second one their paper, otherwise than the rest; so do
+its conflicts. Every fifth is a workbook with sheets beside it, hidden ones among them, that are not to be read. The
+command, and Python with data frames and pairs, plan for it; :func:`judged` says what is wrong: a review planned that
+exists or that a conflict bars, of the people who are meant; a plan other than that of the table as it is meant; labels
+joined that no note counts, or not refused where nobody said whether they are one. Real tables in ../shared/data must
+give no such note.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import io
+import json
+import re
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import openpyxl
+import pandas as pd
+from click.testing import CliRunner, Result
+
+from planner import plan_extra_reviews
+from reviewgraph import InputError, LabelWarning, Reviews
+from reviewgraph.cli import main as command
+from reviewgraph.labels import natural_key
+from reviewgraph.reading import read_reviews
+
+REAL = Path(__file__).parents[2] / "shared" / "data"
+#: Eight ways to spell a label otherwise that a person does not see, or takes for the same.
+WAYS: dict[str, Callable[[str], str]] = {
+    "capitals": str.upper,
+    "blank before": lambda label: f" {label}",
+    "blank behind": lambda label: f"{label} ",
+    "no-break blank": lambda label: f"\u00a0{label}",
+    "zero width": lambda label: f"{label[:1]}\u200b{label[1:]}",
+    "byte order mark": lambda label: f"\ufeff{label}",
+    "full width": lambda label: label[:-1] + chr(ord(label[-1]) + 0xFEE0),
+    "soft hyphen": lambda label: f"{label[:1]}\u00ad{label[1:]}",
+}
+#: Sheets beside that of the reviews: their state, and whether they have its header.
+BESIDE = ((("hidden", True),), (("veryHidden", True),), (("visible", False),), (("hidden", True), ("visible", False)))
+JOINED = re.compile(r"([\d,]+) (?:address|label)(?:es|s)? (?:is|are) spelled as before")
+HEADER = ("reviewer", "item")
+
+Pair = tuple[str, str]
+
+
+class Case(NamedTuple):
+    """A table as it is meant and as it is written, its conflicts likewise, and who is meant by each spelling."""
+
+    addresses: bool
+    pairs: list[Pair]
+    barred: list[Pair]
+    written: list[Pair]
+    conflicts: list[Pair]
+    meant: dict[str, str]
+
+    @property
+    def joins(self) -> int:
+        """Labels that are spelled otherwise than before, file by file."""
+        first: dict[tuple[int, str], str] = {}
+        told = 0
+        for rows in (self.written, self.conflicts):
+            for place in range(2):
+                alike = collections.defaultdict(set)
+                for row in rows:
+                    alike[self.meant[row[place]]].add(row[place])
+                for label, texts in alike.items():
+                    known = first.setdefault((place, label), min(texts, key=natural_key))
+                    told += len(texts - {known})
+        return told
+
+
+def drawn(number: int) -> Case:
+    """Return a table by its number: of nine reviewers with four of sixteen papers each."""
+    rng, mail = np.random.default_rng(number), "@example.org" if number % 2 else ""
+    pairs = [(f"r{who}{mail}", f"p{paper}") for who in range(9) for paper in rng.choice(16, 4, replace=False).tolist()]
+    one, ways, meant = f"r{number % 9}{mail}", list(WAYS.values()), dict[str, str]()
+    barred = [(one, f"p{paper}") for paper in range(16) if (one, f"p{paper}") not in pairs]
+
+    def respelled(row: Pair) -> Pair:
+        way = ways[int(rng.integers(len(ways)))] if rng.random() < 0.15 else str
+        found = way(row[0]), row[1] if mail else way(row[1])
+        meant.update(zip(found, row, strict=True))
+        return found
+
+    return Case(bool(mail), pairs, barred, list(map(respelled, pairs)), list(map(respelled, barred)), meant)
+
+
+def as_csv(rows: Sequence[Pair]) -> bytes:
+    """Return rows as text."""
+    return "".join(f'"{who}","{paper}"\n' for who, paper in [HEADER, *rows]).encode()
+
+
+def as_book(rows: Sequence[Pair], number: int) -> bytes:
+    """Return rows as the one visible sheet of a workbook that has their header; what others hold is no review."""
+    book, data = openpyxl.Workbook(), io.BytesIO()
+    book.active.title = "Reviews"
+    for row in [HEADER, *rows]:
+        book["Reviews"].append(row)
+    for place, (state, alike) in enumerate(BESIDE[number % len(BESIDE)]):
+        sheet = book.create_sheet(f"Beside {place}", place)
+        sheet.sheet_state = state
+        for row in [HEADER, *((f"r{who}", "p0") for who in range(9))] if alike else [("remark",), ("none",)]:
+            sheet.append(row)
+    book.active = book["Reviews"]
+    book.save(data)
+    return data.getvalue()
+
+
+def judged(number: int, folder: Path) -> list[str]:
+    """Return what is wrong with the answers for a table, by its number."""
+    case, book = drawn(number), number % 5 == 0
+    names = {name: folder / f"{name}-{number}.csv" for name in ("meant", "barred", "conflicts")}
+    names["written"] = folder / f"written-{number}.{'xlsx' if book else 'csv'}"
+    contents = (as_csv(case.pairs), as_csv(case.barred), as_csv(case.conflicts))
+    for path, data in zip(names.values(), contents, strict=False):
+        path.write_bytes(data)
+    names["written"].write_bytes(as_book(case.written, number // 5) if book else as_csv(case.written))
+    right = json.loads(_run("plan", names["meant"], "--conflicts", names["barred"], "--json").stdout)
+    words = ("plan", names["written"], "--conflicts", names["conflicts"], "--json")
+    wrong = []
+    if case.joins and not case.addresses:
+        refused = _run(*words)
+        if refused.exit_code != 2 or "--merge all" not in refused.stderr:
+            wrong.append(f"not refused: status {refused.exit_code}")
+    told = _run(*words, *(() if case.addresses else ("--merge", "all")))
+    if told.exit_code != 0:
+        return [*wrong, f"status {told.exit_code}: {told.stderr}"]
+    found = json.loads(told.stdout)
+    wrong += [f"{key} {found[key]}" for key in ("status", "count", "lower_bound") if found[key] != right[key]]
+    wrong += _forbidden(case, [(row["reviewer"], row["item"]) for row in found["reviews"]])
+    if _told(told.stderr) != case.joins:
+        wrong.append(f"{case.joins} labels are joined, notes count {_told(told.stderr)}")
+    if book and "hidden" in str(BESIDE[number // 5 % len(BESIDE)]) and "hidden" not in told.stderr:
+        wrong.append("nobody said that a sheet is hidden")
+    return wrong + _in_python(case, right)
+
+
+def _in_python(case: Case, right: dict[str, object]) -> list[str]:
+    frame, wrong = pd.DataFrame(case.written, columns=list(HEADER)), []
+    if len(case.meant) > len(set(case.meant.values())) and not case.addresses:
+        try:
+            plan_extra_reviews(frame, conflicts=case.conflicts)
+            wrong.append("Python: not refused")
+        except InputError as error:
+            wrong += [] if "The argument merge" in str(error) else [f"Python: {error}"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        reviews = Reviews.from_frame(frame, merge=None if case.addresses else "all")
+        plan = plan_extra_reviews(reviews, conflicts=case.conflicts)
+    notes = "\n".join(str(one.message) for one in caught if issubclass(one.category, LabelWarning))
+    if (plan.status, len(plan.reviews)) != (right["status"], right["count"]):
+        wrong.append(f"Python: {plan.status}, {len(plan.reviews)} reviews")
+    wrong += _forbidden(case, [(str(one.reviewer), str(one.item)) for one in plan.reviews])
+    if _told(notes) != case.joins:
+        wrong.append(f"Python: {case.joins} labels are joined, warnings count {_told(notes)}")
+    return wrong
+
+
+def _forbidden(case: Case, planned: Sequence[Pair]) -> list[str]:
+    meant = {(case.meant[who], case.meant[paper]) for who, paper in planned}
+    return [f"exists: {pair}" for pair in meant & {*case.pairs}] + [
+        f"barred: {pair}" for pair in meant & {*case.barred}
+    ]
+
+
+def _told(notes: str) -> int:
+    return sum(int(count.replace(",", "")) for count in JOINED.findall(notes))
+
+
+def _run(*words: object) -> Result:
+    return CliRunner().invoke(command, [str(word) for word in words])
+
+
+def notes_on_real_tables() -> list[str]:
+    """Return the notes and warnings on spelling that real tables give."""
+    notes: list[str] = []
+    for path in sorted(REAL.rglob("scores.csv")):
+        read_reviews(path, note=notes.append)
+    return [note for note in notes if JOINED.search(note)]
+
+
+def main() -> None:
+    """Judge as many tables as asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", type=int, default=1_000)
+    parser.add_argument("--first", type=int, default=0)
+    asked = parser.parse_args()
+    start, wrong, joins = time.process_time(), 0, 0
+    numbers = range(asked.first, asked.first + asked.tables)
+    with tempfile.TemporaryDirectory() as folder:
+        for number in numbers:
+            found, joins = judged(number, Path(folder)), joins + drawn(number).joins
+            wrong += bool(found)
+            print(*(f"table {number}: {each}" for each in found), sep="\n", end="\n" if found else "")
+            for path in Path(folder).iterdir():
+                path.unlink()
+    books = sum(number % 5 == 0 for number in numbers)
+    real = notes_on_real_tables()
+    print(
+        f"{len(numbers):,} tables ({books:,} workbooks), {joins:,} spelled otherwise: {wrong:,} answered wrongly; "
+        f"{len(real):,} notes on {len(list(REAL.rglob('scores.csv'))):,} real tables; "
+        f"{time.process_time() - start:.0f} s of the processor"
+    )
+
+
+if __name__ == "__main__":
+    main()
