@@ -230,8 +230,10 @@ def test_a_table_comes_back_as_it_was(kind: Any, rows: list[Any]) -> None:
 
 @every_frame
 def test_labels_of_several_types_become_text(kind: Any) -> None:
-    reviews = Reviews.from_pairs([("ann", 1, 2.0), ("ann", "x", 3.0), ("bob", 2**70, 1.0), ("bob", True, 1.0)])
-    again = Reviews.from_frame(reviews.to_frame(kind))
+    pairs = [("ann", 1, 2.0), ("ann", "x", 3.0), ("bob", 2**70, 1.0), ("bob", True, 1.0)]
+    with pytest.raises(InputError, match="True and 1 differ in type alone"):
+        Reviews.from_pairs(pairs)
+    again = Reviews.from_frame(Reviews.from_pairs(pairs, merge="none").to_frame(kind))
     assert set(again.items) == {"1", "x", str(2**70), "True"}
     half = Reviews.from_pairs([("ann", 1), ("ann", 2.5)])
     assert set(Reviews.from_frame(half.to_frame(kind)).items) == {1.0, 2.5}
@@ -337,7 +339,7 @@ def test_columns_are_asked_for_in_terms_of_python() -> None:
     with pytest.raises(InputError, match=r"^columns: expected one of reviewer, item, score, title, found 'foo'"):
         Reviews.from_frame(frame, {"foo": "who"})
     assert list(inspect.signature(Reviews.from_frame).parameters) == [
-        *("frame", "columns", "reviewers", "items", "scale", "lower_is_better", "duplicates", "note"),
+        *("frame", "columns", "reviewers", "items", "scale", "lower_is_better", "duplicates", "note", "merge"),
     ]
 
 

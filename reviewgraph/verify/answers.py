@@ -129,8 +129,9 @@ class Answer:
 
     @property
     def figures(self) -> list[str]:
-        """Those of them that are no sentences."""
-        return [place for place, part in unseen(self.found, SCHEMAS[self.command]) if part not in (TEXT, [TEXT])]
+        """Those of them on which the answer rests: no sentences, nor whether a clock ended the search."""
+        places = unseen(self.found, SCHEMAS[self.command])
+        return [place for place, part in places if part not in (TEXT, [TEXT]) and place != "timed_out"]
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
