@@ -17,7 +17,7 @@ from planner.assignments.model.chances import Chances
 from planner.assignments.model.inputs import Wishes, build
 from planner.assignments.model.levels import aim_named
 from planner.assignments.stages.run import Run
-from planner.assignments.teams.lowering import lowered
+from planner.assignments.teams.lowering import missing_reviews
 from planner.assignments.wishes.floors import Floors
 from planner.assignments.wishes.pairs import scored_pairs
 from planner.assignments.wishes.written import Authors
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from planner.panels.attributes import Attributes
     from planner.panels.rules import Rule
     from reviewgraph.formats.spellings import Merge
-    from reviewgraph.labels import Label
+    from reviewgraph.labels import IntArray, Label
     from reviewgraph.sides.given import Chosen, Pairs, Valued
 
 
@@ -263,20 +263,27 @@ def assign(
         raise InputError(message)
     gone, given = survive or int(aim.outlives), assumptions or Assumptions()
 
-    def run(allowed: Wishes) -> Assignment:
+    def run(allowed: Wishes, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
+        """Assign what is allowed, by lowered demands where these are known; returns what they lack, too."""
         asked = build(scored, allowed)
-        problem, missing = lowered(asked) if best_effort else (asked, None)
+        if best_effort and missing is None:
+            missing = missing_reviews(asked)
+        problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
         steps = (problem, aim, gone, seed, clock, say, conditioning, given)
         if chances.asked:
-            return Lottery(*steps, chances=chances.spelled(scored.spellings)).result().in_frames_like(affinity)
+            return Lottery(*steps, chances=chances.spelled(scored.spellings)).result().in_frames_like(affinity), missing
         fairly = Fair(problem, way, say) if way or floors.asked else None
         found = Run(*steps, fairly, alternates, best_effort=best_effort).result().in_frames_like(affinity)
-        return found if missing is None else found.short_of(shortage(asked, missing))
+        if missing is not None and missing.any():
+            found = found.short_of(shortage(asked, missing))
+        return found, missing
 
     with clock.stopped_by_interrupts(say):
-        found = run(wishes)
+        found, missing = run(wishes)
         # Whoever may do more must not end with less: where the best is not proved, scored pairs alone are tried, too.
         proved = found.status is AssignmentStatus.OPTIMAL
         if proved or not allow_unscored or chances.asked or clock.over() or not scored.item.size:
             return replace(found, timed_out=clock.timed_out)
-        return replace(found.or_better(run(wishes._replace(allow_unscored=False))), timed_out=clock.timed_out)
+        # By the same demands: among others, the bounds of the first try would say nothing.
+        scored_only, _ = run(wishes._replace(allow_unscored=False), missing)
+        return replace(found.or_better(scored_only), timed_out=clock.timed_out)

@@ -115,7 +115,8 @@ def read_key(path: str) -> Mapping[tuple[str, str], str]:
 
 def _is_of_a_key(row: Mapping[str | Any, Any]) -> bool:
     letter = _LETTERS.get(row["kind"])
-    return letter is not None and None not in row and re.fullmatch(f"{letter}[0-9]+", str(row["code"])) is not None
+    whole = None not in row and None not in row.values()
+    return letter is not None and whole and re.fullmatch(f"{letter}[0-9]+", str(row["code"])) is not None
 
 
 def load_igraph() -> None:

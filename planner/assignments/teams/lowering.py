@@ -11,7 +11,6 @@ evenly: the largest lack is as small as can be, then the next largest; and of th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,14 +22,6 @@ if TYPE_CHECKING:
     from planner.assignments.model.problem import Problem
     from planner.assignments.steps.flow import Via
     from reviewgraph.labels import IntArray
-
-
-def lowered(problem: Problem) -> tuple[Problem, IntArray | None]:
-    """Return the problem with demands that can be met, and the reviews that items lack then; None where none do."""
-    missing = missing_reviews(problem)
-    if missing is None or not missing.any():
-        return problem, None
-    return replace(problem, demand=problem.demand - missing), missing
 
 
 def missing_reviews(problem: Problem) -> IntArray | None:
