@@ -12,7 +12,7 @@ import click
 
 from reviewgraph.cli.targets import writable
 from reviewgraph.errors import InputError
-from reviewgraph.verify.answers import read_answer
+from reviewgraph.verify.answers import from_json
 
 if TYPE_CHECKING:
     from reviewgraph.verify.answers import Answer
@@ -39,10 +39,8 @@ def asked_again(made: click.Context) -> Answer | None:
             )
             with redirect_stdout(printed), redirect_stderr(io.StringIO()), suppress(click.exceptions.Exit):
                 made.command.invoke(made)
-            printed.seek(0)
-            path = Path(folder, "answer.json")
-            path.write_text(printed.read(), "utf-8")
-            return read_answer(str(path))
+        printed.seek(0)
+        return from_json("the answer asked for again", printed.read())
     except (click.ClickException, InputError):
         return None
     finally:

@@ -167,10 +167,18 @@ def read_answer(path: str) -> Answer:
             f"{path}: expected an answer in UTF-8; it cannot be read ({getattr(error, 'strerror', None) or error})"
         )
         raise InputError(message) from error
-    return _from_json(path, text) if text.lstrip()[:1] in ("{", "[") else _from_table(path, text)
+    return from_json(path, text) if text.lstrip()[:1] in ("{", "[") else _from_table(path, text)
 
 
-def _from_json(path: str, text: str) -> Answer:
+def from_json(path: str, text: str) -> Answer:
+    """Return the answer that a text is; ``path`` is its name in messages.
+
+    Raises
+    ------
+    InputError
+        If it is no answer of a command.
+    """
+
     def refuse(constant: str) -> NoReturn:
         message = f"{constant} is no number"
         raise ValueError(message)

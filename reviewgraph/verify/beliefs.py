@@ -24,7 +24,7 @@ def check_direction(findings: Findings, scored: Table, quality: Mapping[str, flo
     """Refute qualities that go against the scores of reviewers and against averages, both on the whole."""
     within, by_item = 0.0, dict[str, list[float]]()
     for reviewer, items in scored.rows().items():
-        own = {item: scored.score[reviewer, item] or 0.0 for item in items}
+        own = {item: scored.score[reviewer, item] or 0.0 for item in items if item in quality}
         within += _together((value, quality[item]) for item, value in own.items())
         for item, value in own.items():
             by_item.setdefault(item, []).append(value)
