@@ -261,6 +261,8 @@ def _how(label: Label, other: Label) -> str:
         return "letter case alone"
     if label.split() == other.split():
         return "blanks alone"
+    if label.casefold().split() == other.casefold().split():
+        return "letter case and blanks alone"
     return "characters that look alike or are not seen alone"
 
 
