@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from reviewgraph.cli.progress import telling
 
 SIMULATED = ("table1", "mixture", "mixed", "doubly-connected", "k", "ratio", "sigma", "rank")
 PEER_GRADING = "peer-grading"
+#: Libraries for processes and pictures, which come with the extra ``reproduce``.
+NEEDED = ("joblib", "matplotlib")
 #: One thread in each process: two processes on two cores, and sums in one order whatever the number of processes.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -48,6 +51,7 @@ def reproduce(
 
     The seeds are fixed: the same numbers come out every time, whatever --jobs is.
     """
+    _expect_installed()
     for variable in THREADS:
         os.environ.setdefault(variable, "1")
     cells: list[dict[str, Any]] = []
@@ -68,6 +72,20 @@ def reproduce(
         show(f"Tables and pictures are in {output}.")
     else:
         offer(f"{_again(name)} -o results", "to keep tables and pictures")
+
+
+def _expect_installed() -> None:
+    """Refuse where a library is missing that nothing but this command needs.
+
+    Raises
+    ------
+    Refusal
+        If one is.
+    """
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        message = f"reproduce needs {' and '.join(missing)}; to install: python -m pip install 'reviewgraph[reproduce]'"
+        raise Refusal(message)
 
 
 def _again(name: str) -> str:

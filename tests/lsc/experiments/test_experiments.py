@@ -346,3 +346,12 @@ def test_a_task_without_a_maximum_and_reviews_without_a_truth_are_refused(tmp_pa
 def test_lower_is_better_turns_the_truth_round() -> None:
     reviews = Reviews.from_pairs([("ann", "p1", 1.0), ("ann", "p2", 2.0)], lower_is_better=True)
     assert from_truth(reviews, {"p1": 1.0, "p2": 2.0}).truth.tolist() == [-1.0, -2.0]
+
+
+def test_what_is_not_installed_is_said_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    told = CliRunner().invoke(reproduce, ["table1"])
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert told.stderr == (
+        "Error: reproduce needs joblib and matplotlib; to install: python -m pip install 'reviewgraph[reproduce]'\n"
+    )
