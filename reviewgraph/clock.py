@@ -127,7 +127,7 @@ class Clock:
             first, size = last, max(size // 2, 1) if time.monotonic() - begun > LOOK else 2 * size
 
     def no_less_than(self, least: float) -> Clock:
-        """Return a clock for closing work: what is left of this one, and so many seconds and units where that is less.
+        """Return a clock for closing work: what is left of this one, or ``least`` seconds and units where that is less.
 
         Ctrl-C that stopped this one does not stop it.
 

@@ -120,7 +120,7 @@ class Plan(Pictured):
         For a best effort that misses the level: further reviewers with whom there is a whole plan; None where none were
         looked for, or found.
     timed_out
-        Whether a time limit stopped the search, or what is told of the plan, before the end.
+        Whether a time limit ended the search, or the summary of the plan, early.
     """
 
     status: PlanStatus

@@ -103,7 +103,7 @@ class Aside(NamedTuple):
 class Table(Protocol):
     """An open table; where its system is known, ``source`` says it and ``columns`` names columns by role.
 
-    ``provenance`` is the file that it stands in, its rows not counted yet.
+    ``provenance`` is the file that it was read from, its rows not counted yet.
 
     A row with fewer cells than the header is malformed, but for systems that leave out empty cells at the end of a row
     or put blanks behind delimiters (``lenient``).

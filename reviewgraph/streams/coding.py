@@ -108,7 +108,7 @@ class Joined:
     coder
         The other.
     code
-        The code that stands for each of its codes.
+        The code that replaces each of its codes.
     """
 
     def __init__(self, coder: Coder, code: CodeArray) -> None:

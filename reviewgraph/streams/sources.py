@@ -84,7 +84,7 @@ class Source:
         return any(SCORE.name in places for places in self.places)
 
     def file_of(self, row: int) -> int:
-        """Return the number of the file that a row, counted from 0 through all files, stands in."""
+        """Return the number of the file that holds a row; rows are counted from 0 through all files."""
         return bisect_right(self.starts, row) - 1
 
     def place(self, row: int) -> str:

@@ -106,7 +106,7 @@ def laid_out(problem: Problem, units: IntArray, unit: int = UNITS) -> Flow:
 
 
 def decomposed(problem: Problem, counts: IntArray, count: int, rng: np.random.Generator) -> list[IntArray]:
-    """Part probabilities in units of ``1 / count``, shape (P,), into so many assignments that have them as frequencies.
+    """Split probabilities in units of ``1 / count``, shape (P,), into ``count`` assignments with these frequencies.
 
     Each is drawn with the probabilities of what is left. A draw takes each pair, load and node of a rule as often as
     expected, rounded down or up, so what it leaves is within demands, loads and rules of the others, and none is left.

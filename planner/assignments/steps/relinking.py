@@ -41,10 +41,10 @@ NOISE = 1.0
 #: Pairs that are searched, where they are enough for the level; and sets that an order may take.
 SEARCHED, SETS = 400, 40
 
-#: A search for a cycle goes to so many times what a forced pair of the core has lost on average.
+#: Limit of a search for a cycle, as a multiple of what a forced pair of the core has lost on average.
 DEAR = 2
 
-#: An order is given up where it has lost so many times what the best one lost in all.
+#: An order is abandoned once its loss exceeds this multiple of the total loss of the best one.
 HOPELESS = 2.0
 
 #: Work in all, and the part of it that goes into searching pairs; work of a search for a cycle, for each pair that may
