@@ -32,9 +32,9 @@ from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.side.papers import say_unseen
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
-from reviewgraph.formats.systems.export import META, OUT, of_rows
 from reviewgraph.formats.systems.people import STUDENT
-from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table
+from reviewgraph.formats.systems.system import META, OUT
+from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table, of_rows
 from reviewgraph.formats.values import (
     BLANK,
     ask_direction,

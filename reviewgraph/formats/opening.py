@@ -13,8 +13,9 @@ from reviewgraph.formats.archives import Members, is_zip, open_folder, open_zip
 from reviewgraph.formats.encodings import read_bytes
 from reviewgraph.formats.headers import PART, Role
 from reviewgraph.formats.problems import cut, quote, quote_all
+from reviewgraph.formats.recognising import Wanted, extract, recognise
 from reviewgraph.formats.sheets import choose_sheet
-from reviewgraph.formats.systems.known import Wanted, check_format, extract, recognise
+from reviewgraph.formats.systems.known import SYSTEMS, check_format
 from reviewgraph.formats.trees import is_json, is_xml, plain_tag, read_json, read_xml
 from reviewgraph.formats.workbooks import INSIDE, is_workbook, read_spreadsheet_xml, read_xlsx
 
@@ -43,10 +44,10 @@ def open_table(
     note
         Told what a person should know about the file.
     kind
-        What the file is to serve for, one of :data:`reviewgraph.formats.systems.export.ACCEPTED`; by default any will
+        What the file is to serve for, one of :data:`reviewgraph.formats.systems.system.ACCEPTED`; by default any will
         do. A file known to serve for other things only is refused.
     format
-        The system that it is from, one of :data:`reviewgraph.formats.systems.known.FORMATS`; by default its content
+        The system that it is from, one of :func:`reviewgraph.formats.systems.known.sources`; by default its content
         says it.
 
     Raises
@@ -55,7 +56,7 @@ def open_table(
         If the file is missing, empty or not a table, or serves for something else.
     """
     check_format(format)
-    wanted = Wanted(roles, columns, kind, format, note)
+    wanted = Wanted(SYSTEMS.values(), roles, columns, kind, format, note)
     name, part = os.fspath(path), ""
     before, _, after = name.rpartition(PART)
     if before and not os.path.exists(name) and os.path.exists(before):

@@ -8,7 +8,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import Grid, Line
 from reviewgraph.formats.headers import normalise, recognised
 from reviewgraph.formats.problems import quote, quote_all
-from reviewgraph.formats.systems.known import Wanted, recognise
+from reviewgraph.formats.recognising import Wanted, recognise
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.workbooks import Sheet
 from reviewgraph.provenance import FileRead, LeftOut

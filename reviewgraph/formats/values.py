@@ -38,22 +38,6 @@ _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9]+(?:\D|$))")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 
 
-# What HotCRP does to a paper or a pair other than assigning a review.
-_NO_REVIEW = re.compile(
-    r"(clear|unassign|unsubmit).*|no(review|conflict)|conflict|contact|lead|shepherd|administrator|tag|pref(erence)?",
-    re.IGNORECASE,
-)
-
-
-def is_no_review(action: str) -> bool:
-    """Return whether an action of a bulk assignment file is something other than to assign a review.
-
-    >>> [is_no_review(action) for action in ("primaryreview", "pri", "clearreview", "conflict")]
-    [False, False, True, True]
-    """
-    return bool(_NO_REVIEW.fullmatch(action.strip()))
-
-
 def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     """Return the number a score cell begins with, or None where that is none, not finite, or not the only one.
 
