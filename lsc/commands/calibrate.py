@@ -26,7 +26,7 @@ from reviewgraph.cli.options import (
     show_files,
     table_options,
 )
-from reviewgraph.cli.output import Refusal, csv_text, offer, offered, say, show, write_whole
+from reviewgraph.cli.output import Refusal, offer, offered, say, show, write_table, write_whole
 from reviewgraph.cli.progress import telling
 from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
@@ -166,7 +166,10 @@ def calibrate(
     given = () if choice.selection is None else (choice.selection,)
     if output:
         columns = {**result.to_columns(*given), **extras.columns(choice)}
-        write_whole(output, rated()[to].write_results(columns) if to else csv_text(columns))
+        if to:
+            write_whole(output, rated()[to].write_results(columns))
+        else:
+            write_table(output, columns)
     if sheet:
         extras.lines += write_sheets(result, sheet, explain)
     if reporting.path:

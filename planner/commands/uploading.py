@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewgraph.cli.options import NamesOption, given_system
-from reviewgraph.cli.output import Refusal, say, show, write_whole
+from reviewgraph.cli.output import Refusal, say, show, write_table, write_whole
 from reviewgraph.errors import InputError
 from reviewgraph.formats.systems.known import takers
 from reviewgraph.formats.systems.mail import CSV
@@ -140,7 +140,10 @@ class Destination:
         if not self.output:
             return True
         taken, left = self.upload.parted(outgoing)
-        write_whole(self.output, self._text(taken))
+        if self.upload is CSV:
+            write_table(self.output, taken.columns)
+        else:
+            write_whole(self.output, self._text(taken))
         if left:
             pairs = listed((f"{item} by {reviewer}" for reviewer, item in left), NAMED)
             enter = f"{self.upload.name} takes {self.upload.reviewers.words} and {self.upload.items.words}"

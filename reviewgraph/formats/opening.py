@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from reviewgraph.errors import InputError
 from reviewgraph.formats.archives import Members, is_zip, open_folder, open_zip
 from reviewgraph.formats.encodings import read_bytes
+from reviewgraph.formats.grids import to_grid
 from reviewgraph.formats.headers import PART, Role
 from reviewgraph.formats.problems import cut, quote, quote_all
-from reviewgraph.formats.recognising import Wanted, extract, recognise
+from reviewgraph.formats.recognising import PLAIN, Wanted, extract, recognise
 from reviewgraph.formats.systems.known import SYSTEMS, check_format
 from reviewgraph.formats.trees import is_json, is_xml, plain_tag, read_json, read_xml
 from reviewgraph.formats.workbooks import choose_sheet, is_workbook, is_xlsx, read_spreadsheet_xml, read_xlsx
@@ -174,6 +175,19 @@ def format_to_write(path: Path) -> Format:
     return next(ends, FORMATS[Text.name])
 
 
+def written_rows(name: str, data: bytes) -> list[list[str]] | None:
+    r"""Return header and rows of a file in a format that tables are written in; None of any other file, and of CSV.
+
+    >>> written_rows("plan.csv", b"item,reviewer\n1,ann\n") is None
+    True
+    """
+    kind = _format_of(data)
+    if not kind.suffix or kind.name == Text.name:
+        return None
+    grid = to_grid(kind.open(name, data, "", Wanted((), (), {}, None, PLAIN, lambda message: None)))
+    return [grid.header, *(line.cells for line in grid.lines)]
+
+
 def open_table(
     path: Path,
     roles: Sequence[Role],
@@ -225,8 +239,11 @@ def open_table(
 
 
 def _open(name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-    kind = next(one for one in reversed(FORMATS.values()) if one.fits(data))
-    return kind.open(name, data, part, wanted)
+    return _format_of(data).open(name, data, part, wanted)
+
+
+def _format_of(data: bytes) -> Format:
+    return next(one for one in reversed(FORMATS.values()) if one.fits(data))
 
 
 def _extracted(container: str, name: str, content: object, wanted: Wanted, found: str) -> Table:
