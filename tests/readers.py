@@ -23,7 +23,7 @@ from reviewgraph.cli.folders import INDEX, expect_folder
 from reviewgraph.cli.reporting import read_key
 from reviewgraph.errors import InputError
 from reviewgraph.formats import delimited, side
-from reviewgraph.formats.authors import read_authors
+from reviewgraph.formats.side import read_authors
 from reviewgraph.formats.writing import csv_text
 from reviewgraph.reading import read_reviews
 from reviewgraph.submitted import read_dates

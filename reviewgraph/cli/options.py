@@ -109,7 +109,7 @@ def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -
 
 def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[str]) -> None:
     from reviewgraph.formats.headers import FILE, ITEM, REVIEWER, SCORE, TITLE
-    from reviewgraph.formats.side.fields import ROLES
+    from reviewgraph.formats.side.reading import ROLES
 
     known = [role.name for role in (REVIEWER, ITEM, SCORE, TITLE, *ROLES)]
     for given in found:

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.archives import Members, is_zip, open_folder, open_zip
-from reviewgraph.formats.encodings import read_bytes
+from reviewgraph.formats.files import Members, is_zip, open_folder, open_zip, read_bytes
 from reviewgraph.formats.grids import to_grid
 from reviewgraph.formats.headers import PART, Role
 from reviewgraph.formats.problems import cut, quote, quote_all

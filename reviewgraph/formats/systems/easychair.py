@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.archives import Members
 from reviewgraph.formats.delimited import Delimited
+from reviewgraph.formats.files import Members
 from reviewgraph.formats.grids import Grid, Line, to_grid
 from reviewgraph.formats.headers import normalise
 from reviewgraph.formats.problems import quote, quote_all

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import Path
 
 import openpyxl
 import pytest
 
 from reviewgraph import InputError, read_reviews
-from reviewgraph.formats.authors import read_authors
 from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems
-from reviewgraph.formats.side import read_affinity, read_items
+from reviewgraph.formats.side import read_affinity, read_authors, read_items
 from reviewgraph.formats.systems.aliases import is_alias
-from reviewgraph.formats.systems.known import SYSTEMS, sources
+from reviewgraph.formats.systems.known import SYSTEMS, sources, takers
 from reviewgraph.formats.systems.system import ACCEPTED
 from tests.reviewgraph.formats.exports import (
     BIDS,
@@ -544,6 +544,13 @@ def test_every_use_is_of_a_kind_that_can_be_wanted():
         for export in system.exports:
             assert {use.kind for use in export.uses} <= {*ACCEPTED, "names"}, export.what
             assert export.system == system.name
+
+
+def test_the_pages_on_files_and_uploads_have_every_system():
+    root = Path(__file__).parents[3] / "docs"
+    files, uploads = ((root / page).read_text("utf-8") for page in ("reference/files.md", "how-to/upload.md"))
+    assert [name for name, system in SYSTEMS.items() if system.exports and f"(`{name}`)" not in files] == []
+    assert [name for name in takers() if f"\n| `{name}` | " not in uploads] == []
 
 
 def test_submissions_of_start_without_users_are_papers_that_nobody_reviews(write):
