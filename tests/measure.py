@@ -73,7 +73,9 @@ class Module:
         lines: set[int] = set()
         for node in ast.walk(self.tree):
             if isinstance(node, Function):
-                lines.update(range(node.body[0].lineno if node.body else node.lineno, (node.end_lineno or 0) + 1))
+                signature = [*ast.walk(node.args), *ast.walk(node.returns or ast.Tuple([]))]
+                start = max([node.lineno, *(getattr(part, "end_lineno", 0) for part in signature)])
+                lines.update(range(start + 1, (node.end_lineno or 0) + 1))
         text = self.text.splitlines()
         lines = {line for line in lines - self.docstrings if text[line - 1].strip()}
         return len(lines), len(lines & self.comments)

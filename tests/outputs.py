@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import itertools
 import multiprocessing
 import random
 import re
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from operator import itemgetter
 from pathlib import Path
 from unittest import mock
 
@@ -85,10 +87,7 @@ OPTIONS = [
     "plan reviews.csv --min-reviews 5 --at-least region:a=1 --reviewers people.csv --max-per-item 1 --spare 1 --json",
     "plan reviews.csv --capacity gone.csv --columns spare=load --json",
     "plan reviews.csv --target survives-reviewer --missing 0.1 --keep 0.9 --json",
-    *(
-        f"plan reviews.csv --min-reviews 5 --to {system} -o plan.out"
-        for system in ("openreview", "start", "csv", "mail")
-    ),
+    *(f"plan reviews.csv --min-reviews 5 --to {name} -o out" for name in ("openreview", "start", "csv", "mail")),
     "calibrate reviews.csv --explain p17 --explain p3 --json",
     "calibrate reviews.csv --sheet sheets --select 20%",
     "calibrate reviews.csv --method lsc --ties free --max-slope 5 --json",
@@ -130,10 +129,7 @@ HOTCRP = [
     "plan labconf-pcassignments.csv --items labconf-data.csv --conflicts labconf-pcconflicts.csv --spare 1"
     " -o upload.csv && check labconf-pcassignments.csv upload.csv --items labconf-data.csv --require double",
     "plan labconf-pcassignments.csv --conflicts labconf-pcconflicts.csv --willing labconf-allprefs.csv -o upload.csv",
-    *(
-        f"plan labconf-pcassignments.csv --items labconf-data.csv --to {system} -o upload"
-        for system in ("hotcrp --label R9", "cmt", "mail")
-    ),
+    *(f"plan labconf-pcassignments.csv --to {system} -o upload" for system in ("hotcrp --label R9", "cmt", "mail")),
     "assign --items labconf-data.csv --reviewers pc.csv --bids labconf-allprefs.csv --load 9"
     " --conflicts labconf-pcconflicts.csv --authors labconf-authors.csv --to hotcrp -o upload.csv",
     "check labconf-scores.csv --json",
@@ -154,24 +150,25 @@ SIMULATIONS = [
     "no-such-command",
     *(f"{name} --help" for name in ("", *main.list_commands(Context(main)))),
 ]
-#: Python on the reviews of tests/printed.py: the repr of what comes back.
+#: Public functions, called with the reviews of tests/printed.py; what counts is the repr of the answer.
+GRAPHS = (
+    "check",
+    "connected_components",
+    "doubly_connected_components",
+    "recoverability",
+    "expected_errors",
+    "fragile",
+)
 PYTHON = [
-    "reviewgraph.check(reviews)",
-    "reviewgraph.connected_components(reviews)",
-    "reviewgraph.doubly_connected_components(reviews)",
-    "reviewgraph.recoverability(reviews)",
-    "reviewgraph.expected_errors(reviews)",
-    "reviewgraph.fragile(reviews)",
-    "reviewgraph.keeps(reviews, 0.1)",
-    "planner.plan_extra_reviews(reviews, spare=1)",
-    "lsc.posterior(reviews)",
-    "lsc.calibrate(reviews)",
-    "lsc.calibrate(reviews, 'offset').to_dict()",
+    *(f">>> reviewgraph.{name}(reviews)" for name in GRAPHS),
+    ">>> planner.plan_extra_reviews(reviews, spare=1)",
+    ">>> lsc.posterior(reviews)",
+    ">>> lsc.calibrate(reviews, 'offset').to_dict()",
 ]
 #: The shared tables: what their format needs, and the cases.
 REAL = {
     "aibs_grants": (" --lower-is-better", [*CHECKS, *CALIBRATIONS, *PLANS]),
-    "auckland": ("", [*CHECKS, *CALIBRATIONS[:4], *PLANS]),
+    "auckland": ("", [*CHECKS, *CALIBRATIONS[:4], *PLANS[:3]]),
     "mooc_peer_grading": ("", [*CHECKS[:3], *CALIBRATIONS[:3], *PLANS[:3]]),
     "skating_2018": ("", [*CHECKS[:3], *CALIBRATIONS[:3]]),
     "nih_r01": (" --lower-is-better", [CHECKS[0], CALIBRATIONS[0]]),
@@ -185,22 +182,21 @@ def tables() -> dict[str, tuple[dict[str, bytes], list[str]]]:
     found = {
         "nothing": ({}, SIMULATIONS),
         "demo": ({"reviews.csv": demo}, everything),
-        "small": (COMMON, [*everything, *OPTIONS, *(f">>> {line}" for line in PYTHON)]),
+        "small": (COMMON, [*everything, *OPTIONS, *PYTHON]),
         "realistic": (simulated("realistic --papers 60 --reviewers 40"), everything),
         "conference": (simulated("conference --papers 40 --reviewers 30"), ASSIGNMENTS),
     }
     for folder in sorted((ROOT / "tests" / "hotcrp" / "exports").glob("*/*")):
-        files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+        files = {path.name: path.read_bytes() for path in folder.rglob("*.*")}
         found[f"hotcrp {folder.parent.name} {folder.name}"] = (files, HOTCRP)
     for name, (system, states) in SYSTEMS.items():
         for scored, lines in zip(states, shown()[name] * len(states), strict=False):
-            journey = [" && ".join(_words(line) for line in lines[:2])]
-            found[f"{name}{' scored' if scored else ''}"] = (dict(system(scored=scored).files()), journey)
+            found[f"{name}{' scored' if scored else ''}"] = dict(system(scored=scored).files()), [joined(lines[:2])]
     for page in PAGES:
         lines = [line for block in printed(page) for line in block if not elsewhere(line)]
         if lines and page.name not in ("upload.md", "README.md"):
             own = {name: data for line in lines for name, data in supposed(line).items()}
-            found[f"page {page.stem}"] = (COMMON | own, [" && ".join(map(_words, lines))])
+            found[f"page {page.stem}"] = COMMON | own, [joined(lines)]
     for name, (options, commands) in REAL.items():
         if (SHARED / name).exists():
             files = {"reviews.csv": (SHARED / name / "scores.csv").read_bytes()}
@@ -208,8 +204,8 @@ def tables() -> dict[str, tuple[dict[str, bytes], list[str]]]:
     return found
 
 
-def _words(line: str) -> str:
-    return line.removeprefix("reviewgraph ")
+def joined(lines: list[str]) -> str:
+    return " && ".join(line.removeprefix("reviewgraph ") for line in lines)
 
 
 def simulated(words: str) -> dict[str, bytes]:
@@ -232,7 +228,7 @@ def case(task: tuple[Path, Path, str]) -> float:
         shutil.copytree(inputs, folder)
         before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         # The codes of anonymous reports are drawn anew in every run; here they are not.
-        with contextlib.chdir(folder), mock.patch("secrets.SystemRandom", lambda: random.Random(0)):
+        with contextlib.chdir(folder), mock.patch("secrets.SystemRandom", return_value=random.Random(0)):
             parts = [transcript(line) for line in commands.split(" && ")]
         target.mkdir(parents=True)
         for path in sorted(folder.rglob("*")):
@@ -269,12 +265,10 @@ def run(tasks: list[tuple[Path, Path, str]]) -> None:
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         seconds = list(pool.map(case, tasks))
     print(f"{len(tasks)} cases, {sum(seconds):.0f} s; the slowest:")
-    for spent, (inputs, _, commands) in sorted(zip(seconds, tasks, strict=True), reverse=True, key=_spent)[:40]:
+    for spent, (inputs, _, commands) in sorted(zip(seconds, tasks, strict=True), reverse=True, key=itemgetter(0))[
+        :SHOWN
+    ]:
         print(f"{spent:6.1f} s  {inputs.name}: {commands}")
-
-
-def _spent(row: tuple[float, object]) -> float:
-    return row[0]
 
 
 def record(folder: Path) -> None:
@@ -295,19 +289,19 @@ def compare(folder: Path) -> int:
     """Run the cases of a record again; print the first differences, and return in how many files there are any."""
     with tempfile.TemporaryDirectory() as temporary:
         old, new = folder / "outputs", Path(temporary)
+        cases = [path.parent for path in sorted(old.glob("*/*/commands"))]
         run(
             [
-                (folder / "inputs" / path.parts[-3], new / path.parent.relative_to(old), path.read_text("utf-8"))
-                for path in sorted(old.glob("*/*/commands"))
+                (folder / "inputs" / one.parent.name, new / one.relative_to(old), (one / "commands").read_text("utf-8"))
+                for one in cases
             ]
         )
         names = {path.relative_to(side) for side in (old, new) for path in side.rglob("*") if path.is_file()}
         changed = [name for name in sorted(names) if read(old / name) != read(new / name)]
         for name in changed[:SHOWN]:
             lines = [read(side / name).decode("utf-8", "replace").splitlines() for side in (old, new)]
-            print(
-                "\n".join([*list(difflib.unified_diff(*lines, f"before: {name}", "after", n=1, lineterm=""))[:20], ""])
-            )
+            difference = difflib.unified_diff(*lines, f"before: {name}", "after", n=1, lineterm="")
+            print(*itertools.islice(difference, 20), "", sep="\n")
     print(f"{len(names)} files, {len(changed)} of them differ")
     return len(changed)
 
