@@ -94,33 +94,34 @@ OPTIONS = [
     "calibrate ratings.parquet --stream --json",
     "calibrate assignment.csv",
 ]
+MARKET = "--items papers.csv --reviewers reviewers.csv"
+BIDS = f"{MARKET} --bids bids.csv"
+#: Each with --load 7 --min-load 2 --json.
+ASSIGNED = """--target survives-reviewer
+--target survives-review
+--target recoverable
+--target connected
+--target none
+--survive
+--at-most institution=1 --reward institution=0.1
+--fair leximin
+--floor 0.5 --best-effort
+--floor-best 1 --best-effort
+--alternates 2 --alternates-file alternates.csv
+--max-probability 0.5 --probabilities probabilities.csv --seed 4
+--max-probability 0.6 --draws 8 --seed 4
+--perturbation 0.5 --seed 4
+--conditioning 0.05
+--demand 6 --best-effort"""
 ASSIGNMENTS = [
-    "assign --items papers.csv --reviewers reviewers.csv",
-    "assign --items papers.csv --reviewers reviewers.csv --bids bids.csv --conflicts conflicts.csv --json > answer.json"
-    " && verify answer.json --items papers.csv --reviewers reviewers.csv --bids bids.csv --conflicts conflicts.csv",
-    "assign --items papers.csv --reviewers reviewers.csv --bids bids.csv -o assigned.csv --html page.html"
-    " && check assigned.csv --require double",
+    f"assign {MARKET}",
+    f"assign {BIDS} -o assigned.csv --html page.html && check assigned.csv --require double",
+    f"assign {BIDS} --conflicts conflicts.csv --json > it.json && verify it.json {BIDS} --conflicts conflicts.csv",
+    *(f"assign {BIDS} --load 7 --min-load 2 --json {options}" for options in ASSIGNED.split("\n")),
+    *(f"assign {MARKET} --load 7 --design {name}" for name in ("random", "double")),
     *(
-        f"assign --items papers.csv --reviewers reviewers.csv --bids bids.csv --load 7 --min-load 2 --json {more}"
-        for more in (
-            *(f"--target {level}" for level in (*LEVELS, "none")),
-            "--survive",
-            "--at-most institution=1 --reward institution=0.1",
-            "--fair leximin",
-            "--floor 0.5 --best-effort",
-            "--floor-best 1 --best-effort",
-            "--alternates 2 --alternates-file alternates.csv",
-            "--max-probability 0.5 --probabilities probabilities.csv --seed 4",
-            "--max-probability 0.6 --draws 8 --seed 4",
-            "--perturbation 0.5 --seed 4",
-            "--conditioning 0.05",
-            "--demand 6 --best-effort",
-        )
-    ),
-    *(f"assign --items papers.csv --reviewers reviewers.csv --load 7 --design {name}" for name in ("random", "double")),
-    *(
-        f"assign --items papers.csv --reviewers reviewers.csv --bids bids.csv --load 7 --to {system} -o out"
-        for system in ("hotcrp", "openreview --label x", "start", "csv", "mail")
+        f"assign {BIDS} --load 7 --to {name} -o out"
+        for name in ("hotcrp", "openreview --label x", "start", "csv", "mail")
     ),
 ]
 HOTCRP = [
@@ -137,11 +138,9 @@ HOTCRP = [
     "calibrate labconf-reviews.csv -o calibrated.csv --to hotcrp",
     "check api-reviews.json",
 ]
+FAMILIES = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
 SIMULATIONS = [
-    *(
-        f"simulate {family} --papers 30 --reviewers 20 --noise 0.3 --seed 5 -o made"
-        for family in ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
-    ),
+    *(f"simulate {name} --papers 30 --reviewers 20 --noise 0.3 --seed 5 -o made" for name in FAMILIES),
     "simulate linear --papers 12 --reviewers 9 --load 3 --where outside",
     "simulate conference --papers 12 --reviewers 9 && simulate conference --papers 13",
     "demo && demo && check reviewgraph-demo.csv --json",
