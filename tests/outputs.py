@@ -12,6 +12,7 @@ import contextlib
 import difflib
 import itertools
 import multiprocessing
+import os
 import random
 import re
 import shlex
@@ -261,6 +262,8 @@ def normalised(data: bytes, folder: Path) -> bytes:
 
 def run(tasks: list[tuple[Path, Path, str]]) -> None:
     """Run cases in one process a processor, and name the slowest."""
+    # With several threads the last digit of a sum depends on how it was divided among them.
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         seconds = list(pool.map(case, tasks))
     print(f"{len(tasks)} cases, {sum(seconds):.0f} s; the slowest:")
@@ -298,7 +301,9 @@ def compare(folder: Path) -> int:
         names = {path.relative_to(side) for side in (old, new) for path in side.rglob("*") if path.is_file()}
         changed = [name for name in sorted(names) if read(old / name) != read(new / name)]
         for name in changed[:SHOWN]:
-            lines = [read(side / name).decode("utf-8", "replace").splitlines() for side in (old, new)]
+            # JSON is one line: its keys are parted, so that the difference is seen.
+            texts = [read(side / name).decode("utf-8", "replace") for side in (old, new)]
+            lines = [re.sub(r", (?=[\"{])", ",\n", text).splitlines() for text in texts]
             difference = difflib.unified_diff(*lines, f"before: {name}", "after", n=1, lineterm="")
             print(*itertools.islice(difference, 20), "", sep="\n")
     print(f"{len(names)} files, {len(changed)} of them differ")
