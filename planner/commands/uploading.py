@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import given_system
+from reviewgraph.cli.command import option
+from reviewgraph.cli.options import given_system, with_options
 from reviewgraph.cli.output import Refusal, say, show, write_whole
 from reviewgraph.errors import InputError
 from reviewgraph.uploads.registry import CSV, UPLOADS
@@ -23,15 +24,17 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 OPTIONS = (
-    click.option(
+    option(
+        "Result",
         "--to",
+        everyday=True,
         type=click.Choice(list(UPLOADS)),
         help="Who takes the file of -o [default: the system REVIEWS are from, else csv]. "
         + "; ".join(f"{upload.name}: {upload.words}" for upload in UPLOADS.values())
         + ".",
     ),
-    click.option("--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
-    click.option("--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
+    option("Result", "--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
+    option("Result", "--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
 )
 
 #: Reviews that a message names.
@@ -176,9 +179,7 @@ def upload_options(command: Command) -> Command:
     >>> [option.name for option in hand_over.params]
     ['to', 'label', 'invitation']
     """
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(OPTIONS, command)
 
 
 def read_destination(to: str | None, output: str | None, label: str | None, invitation: str | None) -> Destination:
