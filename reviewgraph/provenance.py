@@ -56,7 +56,7 @@ class FileRead:
     sha256: str = ""
     system: str | None = None
     header: tuple[str, ...] = ()
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
 
     def with_rows(self, rows: int, left_out: Iterable[LeftOut] = (), scored: int | None = None) -> FileRead:
         """Return the same file, once its rows are read; what is left out for one reason is added up."""
@@ -82,7 +82,8 @@ class FileRead:
         """Return it as ``--json`` prints it."""
         left = [one._asdict() for one in self.left_out]
         counts = {"rows": self.rows, "scored": self.scored, "left_out": left}
-        options = {"options": dict(self.options)} if self.options else {}
+        taken = [{"option": option, "value": value} for option, value in self.options]
+        options = {"options": taken} if taken else {}
         return {"file": self.file, "sheets": list(self.sheets), **counts, "sha256": self.sha256, **options}
 
 

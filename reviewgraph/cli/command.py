@@ -135,7 +135,9 @@ class Command(click.Command):
             taken = taken_from_file(ctx).get(getattr(error.param, "name", None) or "")
             if taken is None:
                 raise
-            message = f"{taken.place}: {error.message}"
+            chosen = isinstance(getattr(error.param, "type", None), click.Choice) and not taken.own
+            hint = " For one command alone, write it under the name of the command, as in [assign]." if chosen else ""
+            message = f"{taken.place}: {error.message}{hint}"
             raise Refusal(message) from error
         self._expect_file_kept(ctx)
         for each in self.params:

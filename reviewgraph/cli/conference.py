@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
@@ -18,7 +18,6 @@ from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.refusal import Refusal
 from reviewgraph.cli.targets import writable
 from reviewgraph.provenance import FileRead
-from reviewgraph.words import listed
 
 #: The file that a command finds in the current folder, and what names no file.
 FOUND, NONE = "conference.toml", "none"
@@ -68,9 +67,10 @@ class Conference:
     @property
     def file(self) -> FileRead:
         """The record of the file: its bytes and the options taken from it."""
-        options = tuple((one.key, _hashable(one.written)) for one in self.taken.values())
+        options = tuple((one.key, _shown(one.written)) for one in self.taken.values())
         digest = hashlib.sha256(self.text.encode("utf-8")).hexdigest()
-        return FileRead(self.path, rows=len(options), sha256=digest, options=options)
+        keys = sum(len(section) for section in self.found.values())
+        return FileRead(self.path, rows=keys, sha256=digest, options=options)
 
     def is_within(self, sections: Sections) -> bool:
         """Whether there are no sections and keys but these."""
@@ -89,24 +89,15 @@ class Conference:
         """
         shared = {name for sections in commands.values() for name in sections} - set(commands) | {COLUMNS}
         for section, keys in self.found.items():
-            place = self.place(section)
-            if not isinstance(keys, dict) or section not in {*shared, *commands}:
+            if section not in {*shared, *commands} or not isinstance(keys, dict):
                 known = [f"[{name}]" for name in (*sorted(shared), *commands)]
-                home = [f"[{name}]" for name in _homes(section, commands)]
-                near = f"; did you mean {listed(home)}?" if home else _near(f"[{section}]", known)
-                what = f"section [{section}]" if isinstance(keys, dict) else f"key {section} outside sections"
-                message = f"{place}: expected one of {', '.join(known)}; found the {what}{near}"
-                raise Refusal(message)
-            if section == COLUMNS:
-                continue
+                found = f"the section [{section}]" if isinstance(keys, dict) else f"the key {section} outside sections"
+                name = f"[{section}]" if isinstance(keys, dict) else section
+                _refuse_unknown(self.place(section), known, found, _homes(section, commands), name)
             known = sorted({key for sections in commands.values() for key in sections.get(section, ())})
-            for key in keys:
+            for key in keys if section != COLUMNS else ():
                 if key not in known:
-                    home = [f"[{name}]" for name in _homes(key, commands)]
-                    near = f"; it belongs in {' or '.join(home)}" if home else _near(key, known)
-                    place = self.place(section, key)
-                    message = f"{place}: expected one of {', '.join(known)}; found {key!r}{near}"
-                    raise Refusal(message)
+                    _refuse_unknown(self.place(section, key), known, f"the key {key}", _homes(key, commands), key)
 
     def take(self, command: str, sections: Sections, columns: click.Parameter | None, typed: Collection[str]) -> None:
         """Take what a command knows and nobody typed; a section of the command's own comes before the others.
@@ -221,9 +212,23 @@ def _homes(key: str, commands: Mapping[str, Sections]) -> list[str]:
     return [name for name in homes if name not in commands] or list(homes)
 
 
-def _near(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), 1, 0.6)
-    return f"; did you mean {near[0]}?" if near else ""
+def _refuse_unknown(place: str, known: Collection[str], found: str, homes: Collection[str], name: str) -> NoReturn:
+    """Refuse a section or a key, and say where it may stand or what may be meant."""
+    if homes:
+        message = f"{place}: expected {name} in {' or '.join(f'[{home}]' for home in homes)}; move it there"
+    else:
+        message = f"{place}: expected one of {', '.join(known)}; found {found}{near(name, known)}"
+    raise Refusal(message)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return the question whether a known name was meant, where one is near.
+
+    >>> near("demnd", ["load", "demand"]), near("x", ["load"])
+    ('; did you mean demand?', '')
+    """
+    close = get_close_matches(name, list(known), 1, 0.7)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _of_kind(value: Any, kinds: type | tuple[type, ...], words: str, place: str) -> Any:
@@ -242,9 +247,10 @@ def _said(value: Any) -> str:
     return next((words for kind, words in kinds if isinstance(value, kind)), "") + repr(value)
 
 
-def _hashable(value: Any) -> Any:
+def _shown(value: Any) -> str:
+    """Return a value of TOML as an answer records it."""
     if isinstance(value, dict):
-        return tuple((key, _hashable(one)) for key, one in value.items())
+        return ", ".join(f"{key}={_shown(one)}" for key, one in value.items())
     if isinstance(value, list):
-        return tuple(map(_hashable, value))
-    return value.isoformat() if isinstance(value, date) else value
+        return ", ".join(map(_shown, value))
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from reviewgraph.cli.command import conference_words, given_conference, is_shared, is_typed, option, taken_from_file
+from reviewgraph.cli.conference import near
 from reviewgraph.cli.output import Refusal, print_json, refusing, say, show
 from reviewgraph.cli.targets import writable
 
@@ -70,7 +71,7 @@ def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[st
     for given in found:
         role = given.rpartition(FILE)[2]
         if role not in known:
-            message = f"expected one of {', '.join(known)} before '=', found {role!r}"
+            message = f"expected one of {', '.join(known)} before '=', found {role!r}{near(role, known)}"
             raise click.BadParameter(message, ctx, param)
 
 
