@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
 from reviewgraph.cli.command import GROUPS, OWN, Command, Option
+from reviewgraph.cli.conference import Conference
 
 CONTEXT = click.Context(main)
 COMMANDS: dict[str, Command] = {
@@ -157,6 +160,18 @@ def test_columns_are_named_by_role_and_other_files_may_have_them() -> None:
     assert run("check reviews.csv", section).exit_code == 0
     told = run("check reviews.csv --columns reviewer=Who,item=What,affinity=Fit --conference none")
     assert "no file that was read has a column 'Fit'" in told.stderr
+
+
+def test_the_template_and_the_sections_of_the_manual_are_those_that_are_read() -> None:
+    page = (Path(__file__).parents[3] / "docs/how-to/conference-file.md").read_text("utf-8")
+    template = page.partition("```toml\n")[2].partition("```")[0]
+    commands = {name: command.sections() for name, command in COMMANDS.items()}
+    Conference("conference.toml", template, tomllib.loads(template)).expect_known(commands)
+    for section, keys in re.findall(r"^\| `\[(\w+)\]` \| (.*) \|$", page, re.M):
+        known = {key for sections in commands.values() for key in sections.get(section, ())}
+        assert section == "columns" or set(re.findall(r"`([a-z-]+)`", keys)) <= known, section
+    for section in {name for sections in commands.values() for name in sections}:
+        assert f"`[{section}]`" in page
 
 
 def test_what_one_command_alone_reads_is_told_to_the_next() -> None:
