@@ -72,7 +72,9 @@ def run(words: str, conference: str | None = None) -> Result:
 
 def read(name: str, words: str = "") -> dict[str, Any]:
     """Return the parameters of a command line."""
-    with COMMANDS[name].make_context(name, shlex.split(words), parent=click.Context(main)) as context:
+    with COMMANDS[name].make_context(
+        name, shlex.split(words), parent=click.Context(main, **main.context_settings)
+    ) as context:
         return dict(context.params)
 
 
