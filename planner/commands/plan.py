@@ -103,7 +103,7 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
     everyday=True,
     type=click.IntRange(0),
     metavar="N",
-    help="Extra reviews that each reviewer can take  [default: unlimited; with --capacity 0 for those not in it].",
+    help="Extra reviews that each reviewer can take. [default: unlimited; with --capacity, 0 for those not in it]",
 )
 @option("Rules", "--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
 @option("Preferences", "--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
