@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from planner.plans.objectives import OBJECTIVES
-from planner.plans.objectives.level import Level
+from planner.plans.objectives.level import OnlyLevel
 from reviewgraph.levels import ALL_NAMES
 
 #: What ``--for`` takes.
@@ -32,10 +32,10 @@ def read_aims(ctx: click.Context, given: Sequence[str], target: str) -> Aims:
     """
     named = ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE
     levels = list(dict.fromkeys([*([target] if named else []), *(name for name in given if name in ALL_NAMES)]))
-    beside = list(dict.fromkeys(name for name in given if name not in ALL_NAMES and name != Level.name))
+    beside = list(dict.fromkeys(name for name in given if name not in ALL_NAMES and name != OnlyLevel.name))
     for found, what in ((levels, "level"), (beside, "objective beside it")):
         if len(found) > 1:
             message = f"expected one {what}, found {' and '.join(found)}"
             raise click.BadParameter(message, ctx, param_hint="--for")
-    first = levels[0] if levels else target if Level.name in given or not beside else None
-    return Aims(first, beside[0] if beside else Level.name)
+    first = levels[0] if levels else target if OnlyLevel.name in given or not beside else None
+    return Aims(first, beside[0] if beside else OnlyLevel.name)
