@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +68,9 @@ class Read(Level):
 
 
 @pytest.fixture(params=[Twice, CheckedTwice, Read], ids=lambda kind: kind.__name__)
-def toy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Level]:
+def toy(request: pytest.FixtureRequest, load_anew: Callable[..., None]) -> Iterator[Level]:
     level: Level = request.param()
-    # What lists the levels as it loads is loaded anew.
-    for name in COMMANDS:
-        module, (package, _, own) = importlib.import_module(name), name.rpartition(".")
-        monkeypatch.setattr(importlib.import_module(package), own, module)
-        monkeypatch.delitem(sys.modules, name)
+    load_anew(*COMMANDS)
     before = ALL.copy()
     ALL.insert(len(ALL) if level.shared == 1 else ALL.index(level_named("double")), level)
     yield level

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +17,6 @@ from reviewgraph import Reviews
 from reviewgraph.arrays import FloatArray, IntArray
 from reviewgraph.cli import main
 
-#: Modules that list the objectives when they are loaded.
-COMMANDS = ("planner.commands.aims", "planner.commands.plan")
 ROWS = [
     ("ann", "p", 1.0),
     ("ann", "q", 2.0),
@@ -53,14 +49,10 @@ class Best(Objective):
 
 
 @pytest.fixture(autouse=True)
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load_anew: Callable[..., None]) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     Path("reviews.csv").write_text("reviewer,item,score\n" + "".join(f"{j},{i},{y}\n" for j, i, y in ROWS))
-    # What lists the objectives as it loads is loaded anew.
-    for name in COMMANDS:
-        module, (package, _, own) = importlib.import_module(name), name.rpartition(".")
-        monkeypatch.setattr(importlib.import_module(package), own, module)
-        monkeypatch.delitem(sys.modules, name)
+    load_anew("planner.commands.aims", "planner.commands.plan")
     OBJECTIVES.append(Best)
     yield
     OBJECTIVES.remove(Best)
