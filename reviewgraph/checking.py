@@ -125,7 +125,7 @@ class Report(Pictured):
         asked = level_named(level)
         if not use_scores:
             return asked.holds(self.structure)
-        if not asked.goes_by_scores:
+        if asked.outlives:
             message = f"use_scores: expected a level that goes by scores, found {asked.name!r}; ask without use_scores"
             raise InputError(message)
         if self.scored is None:

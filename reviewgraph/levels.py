@@ -1,16 +1,20 @@
-"""The levels of connection: each one object, with its name, its words for people and its test.
+"""The levels of connection: one class a level, which says all there is of it, and one list of them, :data:`ALL`.
 
-A level lives here and nowhere else: the command's choices, the words of pages and the checks of arguments all come
-from :data:`LEVELS` and :data:`ROBUST`. What it takes to *reach* a level is the planner's business
-(``planner.plans.targets``), which holds one target a level and says so at import where one is missing.
+The choices of commands, the words of pages and the checks of arguments come from that list. What lies in other packages
+(whose loss lowers a level, how to plan and assign to it, the test of the verifier) a level names, see
+:meth:`Level.part`; where it names nothing, a general way by :meth:`Level.holds` is taken.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from reviewgraph.naming import named
+
+T = TypeVar("T")
 
 #: Where no review connects all items, a selection is made inside the largest connected component if it holds at least
 #: this part of the items with a score, and the others are set aside; where components are nearer in size it is refused.
@@ -19,6 +23,11 @@ LARGEST_SHARE = 0.9
 
 class Findings(Protocol):
     """What the levels ask of a check: one answer each (:class:`reviewgraph.checking.Structure` has them)."""
+
+    @property
+    def reviews(self) -> Any:
+        """The table."""
+        ...
 
     @property
     def recovery_resilient(self) -> bool:
@@ -47,7 +56,7 @@ class Findings(Protocol):
 
 
 class Level(ABC):
-    """What may be said of comparing items, given who reviews what.
+    """What may be said of comparing items, given who reviews what. More reviews never harm a level.
 
     Attributes
     ----------
@@ -63,8 +72,17 @@ class Level(ABC):
         Items that two groups of reviewers must share to become one.
     heeds_ties
         Whether tied scores count less than scores that differ.
-    goes_by_scores
-        Whether it may be asked of the scores themselves, not only of who reviews what.
+    outlives
+        Whether it is about what any one loss leaves; then it is asked of who reviews what alone, never of scores.
+    grouped
+        Whether groups of reviewers who share that many items are what a plan lets grow; false where only blocks tell.
+    finder, target, aim, verifier
+        Parts that lie elsewhere, as ``"module:name"`` or the object itself; None, by default, takes a general way.
+        ``finder`` has ``holds``, ``critical_reviewers`` and ``critical_reviews`` of a table of reviews; without it one
+        loss after the other is tried. ``target`` is a class derived from ``planner.plans.model.target.Target``, and
+        ``aim`` from ``planner.assignments.model.levels.Aim``; without them searches go by :meth:`holds`. ``verifier``
+        is a test of a :class:`reviewgraph.verify.tables.Table` that shares no code with :meth:`holds`; without it
+        ``reviewgraph verify`` takes the level on trust.
     """
 
     name: ClassVar[str]
@@ -73,7 +91,12 @@ class Level(ABC):
     differ: ClassVar[str]
     shared: ClassVar[int]
     heeds_ties: ClassVar[bool] = False
-    goes_by_scores: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    grouped: ClassVar[bool] = True
+    finder: ClassVar[Any] = None
+    target: ClassVar[Any] = None
+    aim: ClassVar[Any] = None
+    verifier: ClassVar[Any] = None
 
     @abstractmethod
     def holds(self, structure: Findings) -> bool:
@@ -93,6 +116,39 @@ class Level(ABC):
             How many links are missing.
         """
 
+    def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
+        """Whether the level holds as far as a table larger than memory tells; None, by default, where it does not.
+
+        Parameters
+        ----------
+        pieces
+            How many connected components there are.
+        missing
+            Links that are missing at least.
+        covered
+            Whether some doubly connected component is known to cover all items.
+        """
+        return None
+
+    def part(self, which: str) -> Any:
+        """Return ``finder``, ``target``, ``aim`` or ``verifier``; None where the class itself, not its base, has none.
+
+        >>> level_named("double").part("finder").__name__
+        'reviewgraph.fragility.double'
+        """
+        part = vars(type(self)).get(which)
+        if isinstance(part, str):
+            return resolve_name(part)
+        return part.__func__ if isinstance(part, staticmethod) else part
+
+    def implies(self, other: Level) -> bool:
+        """Whether a table at this level is at the other: it is the same, or stands before it in :data:`ALL`.
+
+        >>> level_named("double").implies(level_named("connected"))
+        True
+        """
+        return ALL.index(self) <= ALL.index(other)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return level_named, (self.name,)
 
@@ -109,6 +165,10 @@ class Double(Level):
     differ = "in severity and in how widely they spread their scores"
     shared = 2
     heeds_ties = True
+    finder = "reviewgraph.fragility.double"
+    target = "planner.plans.targets.double:DoubleTarget"
+    aim = "planner.assignments.model.levels:ToDouble"
+    verifier = "reviewgraph.verify.levels:is_double"
 
     def holds(self, structure: Findings) -> bool:
         """Look for a doubly connected component that covers all items."""
@@ -117,6 +177,10 @@ class Double(Level):
     def verdict(self, papers: str, groups: str, missing: str) -> str:
         """Say so."""
         return f"{papers} {self.words} (one doubly connected component covers them all)."
+
+    def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
+        """Say so where a component is seen to cover all items."""
+        return covered or None
 
 
 class Recoverable(Level):
@@ -127,6 +191,11 @@ class Recoverable(Level):
     words = "comparable unless qualities line up by coincidence"
     differ = "the same"
     shared = 2
+    grouped = False
+    finder = "reviewgraph.fragility.recoverable"
+    target = "planner.plans.targets.recoverable:RecoverableTarget"
+    aim = "planner.assignments.model.levels:ToRecoverable"
+    verifier = "reviewgraph.verify.levels:is_recoverable"
 
     def holds(self, structure: Findings) -> bool:
         """Ask the count matroid."""
@@ -135,6 +204,10 @@ class Recoverable(Level):
     def verdict(self, papers: str, groups: str, missing: str) -> str:
         """Say so, and what is short of certainty."""
         return f"{papers} {self.words} ({self.term}); not for certain: they fall into {groups}."
+
+    def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
+        """Deny it where links are seen to be missing."""
+        return False if missing else None
 
 
 class Connected(Level):
@@ -145,6 +218,10 @@ class Connected(Level):
     words = "comparable only if reviewers differ just in severity"
     differ = "in severity only"
     shared = 1
+    finder = "reviewgraph.fragility.connected"
+    target = "planner.plans.targets.connected:ConnectedTarget"
+    aim = "planner.assignments.model.levels:ToConnected"
+    verifier = "reviewgraph.verify.levels:is_connected"
 
     def holds(self, structure: Findings) -> bool:
         """Count the pieces."""
@@ -157,13 +234,17 @@ class Connected(Level):
             f"If they also stretch or compress the scale: {missing}; the papers fall into {groups}."
         )
 
+    def decided(self, *, pieces: int, missing: int, covered: bool) -> bool | None:
+        """Count the pieces."""
+        return pieces == 1
+
 
 class _Survives(Level):
     """Doubly connected, and still so after a loss."""
 
     differ = Double.differ
     shared = Double.shared
-    goes_by_scores = False
+    outlives = True
 
     def verdict(self, papers: str, groups: str, missing: str) -> str:
         """Say so."""
@@ -176,6 +257,9 @@ class SurvivesReviewer(_Survives):
     name = "survives-reviewer"
     term = "doubly connected without any one reviewer"
     words = "comparable for certain even if any one reviewer drops out"
+    target = "planner.plans.targets.robust:SurvivesReviewerTarget"
+    aim = "planner.assignments.model.levels:ToSurviveReviewer"
+    verifier = "reviewgraph.verify.levels:survives_reviewer"
 
     def holds(self, structure: Findings) -> bool:
         """Look for a reviewer whose loss lowers the level."""
@@ -188,26 +272,48 @@ class SurvivesReview(_Survives):
     name = "survives-review"
     term = "doubly connected without any one review"
     words = "comparable for certain even if any one review fails to arrive"
+    target = "planner.plans.targets.robust:SurvivesReviewTarget"
+    aim = "planner.assignments.model.levels:ToSurviveReview"
+    verifier = "reviewgraph.verify.levels:survives_review"
 
     def holds(self, structure: Findings) -> bool:
         """Look for a review whose loss lowers the level."""
         return structure.survives_any_review
 
 
-#: The levels of a table as it stands, the strongest first; each implies those after it.
-LEVELS: tuple[Level, ...] = (Double(), Recoverable(), Connected())
+#: The register: every level there is, the strongest first; each implies those after it.
+ALL: list[Level] = [
+    SurvivesReviewer(),
+    SurvivesReview(),
+    Double(),
+    Recoverable(),
+    Connected(),
+]
 
-#: Their names, in the same order.
-NAMES: tuple[str, ...] = tuple(level.name for level in LEVELS)
 
-#: The levels that outlive a loss, the strongest first; each implies those after it, and the strongest of the table.
-ROBUST: tuple[Level, ...] = (SurvivesReviewer(), SurvivesReview())
+class Derived(Sequence[T]):
+    """What follows from the register, as it is now."""
 
-#: Every level there is, the strongest first.
-ALL: tuple[Level, ...] = ROBUST + LEVELS
+    def __init__(self, make: Callable[[], list[T]]) -> None:
+        self._make = make
 
-#: Their names, in the same order.
-ALL_NAMES: tuple[str, ...] = tuple(level.name for level in ALL)
+    def __getitem__(self, place: Any) -> Any:
+        return self._make()[place]
+
+    def __len__(self) -> int:
+        return len(self._make())
+
+    def __repr__(self) -> str:
+        return repr(self._make())
+
+
+#: The levels of a table as it stands, and those that outlive a loss; the strongest first.
+LEVELS: Sequence[Level] = Derived(lambda: [level for level in ALL if not level.outlives])
+ROBUST: Sequence[Level] = Derived(lambda: [level for level in ALL if level.outlives])
+
+#: The names of the levels of a table as it stands, and of all levels, in the same order.
+NAMES: Sequence[str] = Derived(lambda: [level.name for level in LEVELS])
+ALL_NAMES: Sequence[str] = Derived(lambda: [level.name for level in ALL])
 
 
 def described() -> str:

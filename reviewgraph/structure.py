@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph.components import Components, connected_components, covers_all, doubly_connected_components
-from reviewgraph.fragility.double import critical_reviewers, critical_reviews
 from reviewgraph.framed import as_reviews
-from reviewgraph.levels import LEVELS
+from reviewgraph.levels import LEVELS, Double, level_named
 from reviewgraph.recoverable import Recoverability, recoverability
 from reviewgraph.results import Result
 from reviewgraph.words import counted
@@ -63,12 +62,12 @@ class Structure(Result):
     @cached_property
     def survives_any_reviewer(self) -> bool:
         """Level ``survives-reviewer``: comparable for certain without any one reviewer."""
-        return self.recovery_resilient and not critical_reviewers(self.reviews).size
+        return self.recovery_resilient and not _finder().critical_reviewers(self.reviews).size
 
     @cached_property
     def survives_any_review(self) -> bool:
         """Level ``survives-review``: comparable for certain without any one review."""
-        return self.recovery_resilient and not critical_reviews(self.reviews).size
+        return self.recovery_resilient and not _finder().critical_reviews(self.reviews).size
 
     @property
     def level(self) -> str | None:
@@ -122,6 +121,10 @@ class Structure(Result):
         n_items, missing = self.reviews.n_items, self.degrees_of_freedom
         lacking = f", {counted(missing, 'link')} missing" if missing else ""
         return f"{counted(n_items, 'item')}, {self.level or 'not connected'}{lacking}"
+
+
+def _finder() -> Any:
+    return level_named(Double.name).part("finder")
 
 
 def structure_of(reviews: ReviewsLike) -> Structure:

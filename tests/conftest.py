@@ -1,7 +1,10 @@
 """Hypothesis profiles: ``ci`` repeats examples every time, ``nightly`` draws many new ones; a wide terminal."""
 
+import importlib
 import os
 import signal
+import sys
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,3 +30,18 @@ def quiet_compiler() -> None:
     from reviewgraph.kernels import cache
 
     cache.announced = True
+
+
+@pytest.fixture
+def load_anew(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let modules that list a register as they load be loaded again when they are next used; the old ones come back."""
+
+    def forget(*names: str) -> None:
+        for name in names:
+            importlib.import_module(name)
+        for name in names:
+            package, _, own = name.rpartition(".")
+            monkeypatch.setattr(sys.modules[package], own, sys.modules[name])
+            monkeypatch.delitem(sys.modules, name)
+
+    return forget

@@ -44,8 +44,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "learned": "arrays labels errors reviews framed assumptions",
         "precision": f"{_GRAPHS} levels components recoverable assumptions learned normal chances structure",
         "designs": "arrays labels errors arguments reviews",
-        "fragility": f"{_GRAPHS} formats sides naming levels components recoverable clock",
-        "structure": f"{_GRAPHS} levels components recoverable fragility",
+        "fragility": f"{_GRAPHS} formats sides naming levels components recoverable clock structure",
+        "structure": f"{_GRAPHS} levels components recoverable",
         "violations": "arrays labels errors words arguments formats reviews framed sides",
         "pages": f"{_GRAPHS} levels components structure violations",
         "checking": (

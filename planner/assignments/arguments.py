@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from planner.assignments.model.levels import AIMS
+from planner.assignments.model.levels import aims
 from reviewgraph.arguments import check_magnitude
 from reviewgraph.errors import InputError
 
@@ -25,7 +25,7 @@ def check_level(aim: Aim, survive: int) -> None:
         message = f"survive: expected 0 or 1, found {survive!r}"
         raise InputError(message)
     if survive and not aim.may_survive:
-        able = " or ".join(repr(other.name) for other in AIMS if other.may_survive)
+        able = " or ".join(repr(other.name) for other in aims() if other.may_survive)
         message = f"survive: expected target {able} with it, found {aim.name!r}"
         raise InputError(message)
 

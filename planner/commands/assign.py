@@ -12,7 +12,7 @@ import click
 
 from planner.assignments.findings.exchanged import CONDITIONING
 from planner.assignments.model.designs import DESIGNS
-from planner.assignments.model.levels import AIMS, ToDouble
+from planner.assignments.model.levels import ToDouble, aims
 from planner.commands.authors import authors_options, read_who_wrote
 from planner.commands.fair import NAMES as FAIR_NAMES
 from planner.commands.fair import fair_options, read_fair, write_alternates
@@ -127,11 +127,11 @@ if TYPE_CHECKING:
 @option(
     "Level",
     "--target",
-    type=click.Choice([aim.name for aim in AIMS]),
+    type=click.Choice([aim.name for aim in aims()]),
     default=ToDouble.name,
     show_default=True,
     help="The level to reach; papers are then "
-    + "; ".join(f"{aim.level.words} ({aim.name})" for aim in AIMS if aim.level)
+    + "; ".join(f"{aim.level.words} ({aim.name})" for aim in aims() if aim.level)
     + ".",
 )
 @option(

@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.panels.rules import Reward
 from planner.plans.objectives import OBJECTIVES
-from planner.plans.objectives.level import Level
+from planner.plans.objectives.level import OnlyLevel
 from reviewgraph.errors import InputError
 from reviewgraph.levels import LEVELS
 
@@ -52,7 +52,7 @@ def check_target(target: Target, *, use_scores: bool) -> None:
         raise InputError(message)
 
 
-def check_objective(goal: Objective, select: int | None, *, needs: bool, asked: bool) -> None:
+def check_objective(goal: type[Objective], select: int | None, *, needs: bool, asked: bool) -> None:
     """Refuse what an objective would pass over in silence.
 
     Parameters
@@ -93,7 +93,7 @@ def check_rules(rules: Sequence[Rule]) -> None:
             raise InputError(message)
 
 
-def check_missing(target: Target, goal: Objective, missing: float, keep: float, *, use_scores: bool) -> None:
+def check_missing(target: Target, goal: type[Objective], missing: float, keep: float, *, use_scores: bool) -> None:
     """Refuse probabilities that are none, and levels and objectives for which losses are not drawn.
 
     Raises
@@ -107,7 +107,7 @@ def check_missing(target: Target, goal: Objective, missing: float, keep: float, 
             message = f"{name}: expected a probability between 0 and 1, found {value!r}"
             raise InputError(message)
     if not goal.needs_level:
-        message = f"missing: expected objective {Level.name!r}, found {goal.name!r}; drop one"
+        message = f"missing: expected objective {OnlyLevel.name!r}, found {goal.name!r}; drop one"
         raise InputError(message)
     if target.losses is not None or use_scores:
         found = f"target {target.name!r}" if target.losses is not None else "use_scores"

@@ -19,7 +19,7 @@ from planner.plans.model.tables import no_pairs, with_extra
 from planner.plans.model.task import new_task
 from planner.plans.objectives import objective_named
 from planner.plans.objectives.beliefs import beliefs_of
-from planner.plans.objectives.level import Level
+from planner.plans.objectives.level import OnlyLevel
 from planner.plans.plan import Plan, PlannedReview
 from planner.plans.pursuing import connecting, expect_an_end, priced, pursue
 from planner.plans.search.keeping import keep_level
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
-    from planner.plans.objectives.aim import Aim
     from planner.plans.objectives.objective import Objective
     from reviewgraph.arrays import FloatArray
     from reviewgraph.framed import ReviewsLike
@@ -90,7 +89,7 @@ def plan_extra_reviews(
     rules: Sequence[Rule] = (),
     min_reviews: int = 0,
     gone: Chosen | Pairs | None = None,
-    objective: str = Level.name,
+    objective: str = OnlyLevel.name,
     draws: FloatArray | None = None,
     select: int | None = None,
     best_effort: bool = False,
@@ -254,7 +253,7 @@ def plan_extra_reviews(
     )
     # What scores say of the items is no part of the search: it takes as long as a calibration does.
     with whole.paused():
-        aim = goal.aim(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
+        aim = goal.known(lambda: beliefs_of(known.reviews, known.fixed, draws), select)
     # A budget may end the search for a whole plan; time is kept for the best part of the way.
     with POLICY.within(whole.left):
         task = _task(known, whole, RESERVE * (time_limit or 0.0), use_scores=use_scores)
@@ -280,7 +279,7 @@ def plan_extra_reviews(
         if best_effort and ledger.infeasible:
             plan = _most_of_it(task, chosen, ledger, plan.explanation, whole, rng)
         elif aim is not None and plan.status.may_grow:
-            plan = _beyond(plan, goal, aim, task, ledger, whole, rng)
+            plan = _beyond(plan, aim, task, ledger, whole, rng)
         return _ended(plan, whole)
 
 
@@ -303,9 +302,7 @@ def _nothing_yet(task: Task, target: Target, ledger: Ledger) -> Plan:
     return _plan(task, target, ledger, PlanStatus.CHOSEN, no_pairs(), [])
 
 
-def _beyond(
-    plan: Plan, goal: Objective, aim: Aim, task: Task, ledger: Ledger, clock: Clock, rng: np.random.Generator
-) -> Plan:
+def _beyond(plan: Plan, aim: Objective, task: Task, ledger: Ledger, clock: Clock, rng: np.random.Generator) -> Plan:
     """Spend what a plan leaves of the budget on an objective, and say what all its reviews buy."""
     target, own = target_named(plan.target), plan.pairs[len(task.constraints.fixed) :]
     try:
@@ -318,7 +315,7 @@ def _beyond(
     found = _plan(task, target, ledger, status, own, list(plan.explanation), more)
     if not len(more):
         found = replace(found, prices=plan.prices, least_load=plan.least_load)
-    found = priced(found, goal, aim, connection, len(more))
+    found = priced(found, aim, connection, len(more))
     deal = found.purchase
     if ledger.report is not None and deal is not None:
         words = f"{counted(found.count, 'review')}: {deal.before:.2f} to {deal.after:.2f} {deal.unit}"

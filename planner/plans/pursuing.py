@@ -19,7 +19,6 @@ from reviewgraph.errors import InputError
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
-    from planner.plans.objectives.aim import Aim
     from planner.plans.objectives.objective import Objective
     from planner.plans.plan import Plan
     from reviewgraph.clock import Clock
@@ -31,7 +30,7 @@ FAVOURING = 0.5
 CONNECTING = 2.0
 
 
-def expect_an_end(aim: Aim, budget: int | None) -> None:
+def expect_an_end(aim: Objective, budget: int | None) -> None:
     """Refuse an objective without an end of its own where there is no budget.
 
     Raises
@@ -45,7 +44,7 @@ def expect_an_end(aim: Aim, budget: int | None) -> None:
 
 
 def pursue(
-    aim: Aim, target: Target, task: Task, pairs: IntArray, budget: int | None, clock: Clock
+    aim: Objective, target: Target, task: Task, pairs: IntArray, budget: int | None, clock: Clock
 ) -> tuple[IntArray, IntArray]:
     """Return the reviews that reach the level, exchanged for such as gain more, and those chosen beyond.
 
@@ -74,14 +73,14 @@ def connecting(target: Target, task: Task, clock: Clock, rng: np.random.Generato
     return no_pairs() if ledger.pairs is None else ledger.pairs[target.order(task, ledger.pairs, clock)]
 
 
-def priced(plan: Plan, objective: Objective, aim: Aim, connection: IntArray, beyond: int) -> Plan:
+def priced(plan: Plan, aim: Objective, connection: IntArray, beyond: int) -> Plan:
     """Return a plan that says what each review buys, and all of them.
 
     Parameters
     ----------
     plan
         Fixed reviews first.
-    objective, aim
+    aim
         What for.
     connection
         Shape (P, 2): what a plan for the level alone would ask for.
@@ -94,5 +93,5 @@ def priced(plan: Plan, objective: Objective, aim: Aim, connection: IntArray, bey
         replace(review, gain=gain, buys=words)
         for review, gain, words in zip(plan.reviews[fixed:], found.gains, found.words, strict=True)
     )
-    deal = purchase(objective, aim, found.after, plan.count - fixed, plan.count - beyond, connection)
+    deal = purchase(aim, found.after, plan.count - fixed, plan.count - beyond, connection)
     return replace(plan, reviews=reviews, purchase=deal, explanation=(*plan.explanation, *deal.sentences()))

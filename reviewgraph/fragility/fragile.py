@@ -8,20 +8,47 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reviewgraph.arguments import checked
-from reviewgraph.fragility import connected, double, recoverable
 from reviewgraph.framed import as_reviews
-from reviewgraph.levels import LEVELS, Connected, Double, Recoverable
+from reviewgraph.levels import LEVELS
 from reviewgraph.naming import named
 from reviewgraph.results import Result
+from reviewgraph.structure import structure_of
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
     from reviewgraph.framed import ReviewsLike
     from reviewgraph.labels import IntArray
+    from reviewgraph.levels import Level
     from reviewgraph.reviews import Reviews
 
-#: What finds the losses of each level, by its name.
-FINDERS: dict[str, Any] = {Double.name: double, Recoverable.name: recoverable, Connected.name: connected}
+
+class OneByOne:
+    """The finder of a level that has none of its own: its test without each reviewer, and without each review."""
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+
+    def holds(self, reviews: Reviews) -> bool:
+        """Whether a table is at the level."""
+        return self.level.holds(structure_of(reviews))
+
+    def critical_reviewers(self, reviews: Reviews) -> IntArray:
+        """Return the reviewers without whom it is not; the level holds."""
+        return self._critical(reviews, reviews.reviewer, np.flatnonzero(reviews.loads))
+
+    def critical_reviews(self, reviews: Reviews) -> IntArray:
+        """Return the reviews without which it is not; the level holds."""
+        every = np.arange(reviews.n_reviews)
+        return self._critical(reviews, every, every)
+
+    def _critical(self, reviews: Reviews, owner: IntArray, losses: IntArray) -> IntArray:
+        lowering = [loss for loss in losses.tolist() if not self.holds(reviews.subset(owner != loss))]
+        return np.array(lowering, np.int64)
+
+
+def finder_of(level: Level) -> Any:
+    """Return what finds the losses that lower a level: its own, or a trial of each loss."""
+    return level.part("finder") or OneByOne(level)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +134,7 @@ def fragile(reviews: ReviewsLike, level: str = "double") -> Fragile:
     [{'reviewer': 'ann', 'item': 3}]
     """
     reviews = as_reviews(reviews)
-    finder = FINDERS[named(LEVELS, level, "level").name]
+    finder = finder_of(named(LEVELS, level, "level"))
     holds = bool(finder.holds(reviews))
 
     nobody = np.empty(0, np.int64)

@@ -12,7 +12,7 @@ from reviewgraph.arguments import as_numbers, checked
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
 from reviewgraph.formats.side.reading import PROBABILITY
-from reviewgraph.fragility.fragile import FINDERS
+from reviewgraph.fragility.fragile import finder_of
 from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import POLICY
 from reviewgraph.levels import LEVELS
@@ -152,5 +152,5 @@ def _held(reviews: Reviews) -> list[bool]:
     """Whether each level holds, the strongest first; each implies those after it."""
     held: list[bool] = []
     for level in reversed(LEVELS):
-        held.insert(0, (not held or held[0]) and bool(FINDERS[level.name].holds(reviews)))
+        held.insert(0, (not held or held[0]) and bool(finder_of(level).holds(reviews)))
     return held

@@ -13,7 +13,7 @@ from reviewgraph.arguments import checked
 from reviewgraph.arrays import CodeArray, IntArray
 from reviewgraph.errors import InputError
 from reviewgraph.kernels.union_find import grow_cover, point_at_roots, union_chunk
-from reviewgraph.levels import LEVELS, level_named
+from reviewgraph.levels import LEVELS, NAMES, Double, Recoverable, level_named
 from reviewgraph.provenance import record_of
 from reviewgraph.results import Result
 from reviewgraph.streams.coding import Labels
@@ -55,11 +55,14 @@ class Connection(Result):
     @cached_property
     def known(self) -> dict[str, bool | None]:
         """Whether each level holds, by name, the strongest first; None where the passes taken do not decide it."""
-        connected = self.pieces == 1
-        if self.least_cover == self.stream.n_items:  # a doubly connected component that covers all
-            return dict.fromkeys((level.name for level in LEVELS), True)
-        above = None if connected and not self.least_degrees_of_freedom else False
-        return {level.name: above if level.shared > 1 else connected for level in LEVELS}
+        covered = self.least_cover == self.stream.n_items
+        missing = self.least_degrees_of_freedom
+        said = [level.decided(pieces=self.pieces, missing=missing, covered=covered) for level in LEVELS]
+        # Each level implies those after it.
+        return {
+            name: True if any(said[: place + 1]) else False if False in said[place:] else None
+            for place, name in enumerate(NAMES)
+        }
 
     @property
     def level(self) -> str | None:
@@ -91,7 +94,7 @@ class Connection(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of a check; what is not known is None, and ``at_least`` holds what is known of it."""
-        double, recoverable, _ = self.known.values()
+        double, recoverable = self.known[Double.name], self.known[Recoverable.name]
         stream = self.stream
         return {
             "reviewers": stream.n_reviewers,

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from reviewgraph.levels import ALL_NAMES, NAMES
 from reviewgraph.verify.answers import number_in
 from reviewgraph.verify.findings import Findings
 from reviewgraph.verify.flows import can_be_met, most_affinity, most_met
 from reviewgraph.verify.levels import (
-    HOLDS,
-    LASTING,
-    PLAIN,
     TooLarge,
     expect_small,
     holds,
     is_double,
+    test_of,
     without_each_reviewer,
 )
 from reviewgraph.verify.panels import check_panels, earned
@@ -124,7 +123,7 @@ def _respects(findings: Findings, market: Market, pairs: list[Pair], short: Mapp
 
 def _level(findings: Findings, answer: Answer, market: Market, target: str, status: str, pairs: list[Pair]) -> None:
     """Look whether the level is reached, and who is critical for it."""
-    if target not in HOLDS:
+    if target not in ALL_NAMES:
         findings.same("target", target, "none")
         words = f"status {status}: no level was asked for"
         findings.expect(status in REACHED | {"best_effort"} or market.asks_more, words)
@@ -145,7 +144,7 @@ def _level(findings: Findings, answer: Answer, market: Market, target: str, stat
     findings.check(f"whether the level {target}{lasting} is reached")
     critical = answer.names("critical", null=True)
     # Levels that outlive a loss are the level double without it.
-    still = HOLDS[target] if target in PLAIN else is_double
+    still = test_of(target) if target in NAMES else is_double
     if critical is not None and still(table):
         found = [who for who, rest in without_each_reviewer(table) if not still(rest)]
         findings.same_rows("critical", critical, found)
@@ -157,7 +156,7 @@ def _reached(target: str, table: Table, *, survive: bool) -> bool:
     """Whether a table is at a level, and stays there without any one reviewer; some levels are that already."""
     if not holds(target, table):
         return False
-    if not survive or target in LASTING:
+    if not survive or target not in NAMES:
         return True
     expect_small(table, len(table.reviewers))
     return all(holds(target, rest) for _, rest in without_each_reviewer(table))
@@ -292,7 +291,7 @@ def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) ->
         words = f"status {status}: demands cannot be met within loads, conflicts and fixed pairs, whatever the level"
         if findings.expect(status == "infeasible", words):
             findings.check("that demands cannot be met within loads, conflicts and fixed pairs")
-    elif status == "infeasible" and not market.asks_more and market.target not in HOLDS:
+    elif status == "infeasible" and not market.asks_more and market.target not in ALL_NAMES:
         findings.expect(False, f"status {status}: demands can be met within loads and conflicts")
     else:
         _searched(findings, market, status)
@@ -301,7 +300,7 @@ def _none(findings: Findings, market: Market, status: str, pairs: list[Pair]) ->
 def _searched(findings: Findings, market: Market, status: str) -> None:
     """Look for an assignment that obeys the rules and reaches the level, where there is said to be none."""
     words = f"status {status}: that none obeys the rules and reaches the level is not searched again"
-    aims = market.target in HOLDS
+    aims = market.target in ALL_NAMES
     try:
         if aims and not _reached(market.target, market.table(list(market.pairs())), survive=market.survive):
             findings.check("that even all pairs together do not reach the level")
@@ -322,7 +321,7 @@ def _searched(findings: Findings, market: Market, status: str) -> None:
 def _does(market: Market, pairs: list[Pair]) -> bool:
     """Whether the level that is asked for is reached."""
     table = market.table(pairs)
-    return market.target not in HOLDS or _reached(market.target, table, survive=market.survive)
+    return market.target not in ALL_NAMES or _reached(market.target, table, survive=market.survive)
 
 
 def _best(findings: Findings, market: Market, pairs: list[Pair], bound: float) -> None:
@@ -347,7 +346,7 @@ def _table(findings: Findings, answer: Answer, market: Market) -> None:
         value = number_in(answer.path, number, row["affinity"])
         findings.same(f"row {number}, affinity", value, market.affinity.get(pair, 0.0))
     _respects(findings, market, pairs, {})
-    if findings.wrong or market.target not in HOLDS:
+    if findings.wrong or market.target not in ALL_NAMES:
         return
     table = market.table(pairs)
     try:

@@ -8,7 +8,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from reviewgraph.formats.problems import cut
-from reviewgraph.levels import ALL_NAMES, Connected, Double, Recoverable, SurvivesReview
+from reviewgraph.levels import Connected, Double, Recoverable, SurvivesReview, level_named
 from reviewgraph.verify.graphs import missing_links, pieces
 from reviewgraph.verify.levels import expect_small, holds
 
@@ -47,9 +47,9 @@ class Case:
         short = any(self.rules.needs(self.rules.table.with_pairs((*self.rules.fixed, *pairs))).values())
         return not short and holds(self.target, table, use_scores=self.rules.use_scores)
 
-    def implies(self, weakest: str) -> bool:
-        """Whether the target implies a level."""
-        return ALL_NAMES.index(self.target) <= ALL_NAMES.index(weakest)
+    def implies(self, weakest: str | None) -> bool:
+        """Whether the target implies a level; every one implies none."""
+        return weakest is None or level_named(self.target).implies(level_named(weakest))
 
     def plans(self, most: int) -> Iterator[tuple[Pair, ...]]:
         """Yield all sets of at most so many new reviews that rules allow, large ones first.
@@ -142,11 +142,11 @@ def _after_losses(case: Case) -> Iterator[int]:
         yield _loads(Case(left, Double.name))
 
 
-#: How each kind of bound that can be counted is counted, and the weakest level for which it holds.
-COUNTED: dict[str, tuple[str, Callable[[Case], int]]] = {
-    "unfinished": (Connected.name, _unfinished),
+#: How each kind of bound that can be counted is counted, and the weakest level for which it holds; None is any.
+COUNTED: dict[str, tuple[str | None, Callable[[Case], int]]] = {
+    "unfinished": (None, _unfinished),
     "two a paper": (SurvivesReview.name, _two_each),
-    "coverage": (Connected.name, _coverage),
+    "coverage": (None, _coverage),
     "pieces": (Connected.name, _pieces),
     "degrees of freedom": (Recoverable.name, _links),
     "loads": (Recoverable.name, _loads),

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewgraph.levels import Connected, Double, Recoverable
+from reviewgraph.levels import NAMES, Connected, Double, Recoverable
 from reviewgraph.verify.findings import Findings
 from reviewgraph.verify.graphs import groups, missing_links, pieces
 from reviewgraph.verify.levels import (
-    HOLDS,
-    PLAIN,
+    NoTest,
     TooLarge,
     expect_small,
+    highest_level,
     holds,
+    is_connected,
     is_double,
     is_double_by_scores,
     is_recoverable,
     largest_cover,
+    test_of,
     without_each_review,
     without_each_reviewer,
 )
@@ -79,24 +81,32 @@ def _structure(findings: Findings, answer: Answer, said: Any, table: Table, pref
         ("recoverable", "true or false", recoverable),
     ):
         findings.same(prefix + key, answer.get(key, kind, within=said), found)
-    highest = next((name for name in PLAIN if HOLDS[name](table)), None)
-    findings.same(f"{prefix}level", answer.get("level", "a text", within=said, null=True), highest)
-    findings.check(f"{prefix}sizes, components, degrees of freedom and every level, by plain code of its own")
+    level, what = answer.get("level", "a text", within=said, null=True), "degrees of freedom and every level"
+    try:
+        findings.same(f"{prefix}level", level, highest_level(table))
+    except NoTest as error:
+        findings.trust(f"{prefix}level: {error}", decisive=True)
+        what = "degrees of freedom"
+    findings.check(f"{prefix}sizes, components, {what}, by plain code of its own")
 
 
 def _streamed(findings: Findings, answer: Answer, table: Table) -> None:
     """Compare what was found of a table larger than memory; what it leaves undecided says nothing that can be false."""
     rows, items = table.rows(), table.items
-    reached = {name: HOLDS[name](table) for name in PLAIN}
     open_ = answer.get("undecided", "a list")
     said = {name: answer.get(key, "true or false", null=True) for name, key in LEVEL_KEYS.items()}
-    said[Connected.name] = reached[Connected.name]
-    findings.same("undecided", open_, [name for name in PLAIN if said[name] is None])
+    said[Connected.name] = is_connected(table)
+    level = answer.get("level", "a text", null=True)
+    try:
+        # What an answer says of other levels is whether they are decided.
+        said = {name: said[name] if name in said else None if name in open_ else test_of(name)(table) for name in NAMES}
+        findings.same("level", level, next((name for name in NAMES if said[name]), None))
+    except NoTest as error:
+        findings.trust(f"level: {error}", decisive=True)
+    findings.same("undecided", [name for name in open_ if name in said], [name for name in said if said[name] is None])
     for name, key in LEVEL_KEYS.items():
         if said[name] is not None:
-            findings.same(key, said[name], reached[name])
-    level = answer.get("level", "a text", null=True)
-    findings.same("level", level, next((name for name in PLAIN if said[name]), None))
+            findings.same(key, said[name], test_of(name)(table))
     links = missing_links(rows, items)
     if answer.get("degrees_of_freedom", "a whole number", null=True) is not None:
         findings.same("degrees_of_freedom", answer.get("degrees_of_freedom", "a whole number"), links)
@@ -146,10 +156,15 @@ def _fragile(findings: Findings, answer: Answer, table: Table) -> None:
     if said is None:
         return
     level = answer.get("level", "a text", within=said)
-    highest = next((name for name in PLAIN if HOLDS[name](table)), PLAIN[-1])
-    held = holds(highest, table)
+    said_to_hold = answer.get("holds", "true or false", within=said)
+    try:
+        highest = highest_level(table) or NAMES[-1]
+        held = holds(highest, table)
+    except NoTest as error:
+        findings.trust(f"fragile: {error}", decisive=True)
+        return
     findings.same("fragile.level", level, highest)
-    findings.same("fragile.holds", answer.get("holds", "true or false", within=said), held)
+    findings.same("fragile.holds", said_to_hold, held)
     try:
         expect_small(table, len(table.reviewers) + len(table.score))
     except TooLarge as error:

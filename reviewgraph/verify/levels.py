@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph.errors import InputError
-from reviewgraph.levels import (
-    ALL_NAMES,
-    LEVELS,
-    ROBUST,
-    Connected,
-    Double,
-    Recoverable,
-    SurvivesReview,
-    SurvivesReviewer,
-)
+from reviewgraph.levels import NAMES, level_named
 from reviewgraph.verify.graphs import groups, missing_links, pieces, tie_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from reviewgraph.verify.graphs import Group
     from reviewgraph.verify.tables import Pair, Table
@@ -29,6 +20,10 @@ MOST_LOST = 5_000_000
 
 class TooLarge(InputError):
     """A question that the plain algorithms would take too long over."""
+
+
+class NoTest(TooLarge):
+    """A level for which there is no plain algorithm."""
 
 
 def is_connected(table: Table) -> bool:
@@ -88,28 +83,44 @@ def expect_small(table: Table, losses: int) -> None:
         raise TooLarge(message)
 
 
-def _survives_reviewer(table: Table) -> bool:
+def survives_reviewer(table: Table) -> bool:
+    """Whether a table is doubly connected, and without any one reviewer."""
     expect_small(table, len(table.reviewers))
     return is_double(table) and all(is_double(rest) for _, rest in without_each_reviewer(table))
 
 
-def _survives_review(table: Table) -> bool:
+def survives_review(table: Table) -> bool:
+    """Whether a table is doubly connected, and without any one review."""
     expect_small(table, len(table.score))
     return is_double(table) and all(is_double(rest) for _, rest in without_each_review(table))
 
 
-#: The test of each level, by its name.
-HOLDS: Mapping[str, Callable[[Table], bool]] = {
-    Double.name: is_double,
-    Recoverable.name: is_recoverable,
-    Connected.name: is_connected,
-    SurvivesReviewer.name: _survives_reviewer,
-    SurvivesReview.name: _survives_review,
-}
-#: The names of the levels of a table as it stands, the strongest first.
-PLAIN = tuple(level.name for level in LEVELS)
-#: The names of those that outlive a loss.
-LASTING = tuple(level.name for level in ROBUST)
+def test_of(name: str) -> Callable[[Table], bool]:
+    """Return the verifier's own test of a level.
+
+    Raises
+    ------
+    InputError
+        If no level bears the name.
+    NoTest
+        If the level has none.
+    """
+    found: Callable[[Table], bool] | None = level_named(name).part("verifier")
+    if found is None:
+        message = f"the level {name} has no test that shares no code with what made the answer"
+        raise NoTest(message)
+    return found
+
+
+def highest_level(table: Table) -> str | None:
+    """Return the name of the highest level that holds, or none.
+
+    Raises
+    ------
+    NoTest
+        If a level that may be the highest has no test.
+    """
+    return next((name for name in NAMES if test_of(name)(table)), None)
 
 
 def holds(level: Any, table: Table, *, use_scores: bool = False) -> bool:
@@ -122,7 +133,5 @@ def holds(level: Any, table: Table, *, use_scores: bool = False) -> bool:
     TooLarge
         If it cannot be told in reasonable time.
     """
-    if level not in HOLDS:
-        message = f"level: expected one of {', '.join(ALL_NAMES)}, found {level!r}"
-        raise InputError(message)
-    return is_double_by_scores(table) if use_scores else HOLDS[level](table)
+    test = test_of(level)
+    return is_double_by_scores(table) if use_scores else test(table)

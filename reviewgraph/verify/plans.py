@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph.errors import InputError
-from reviewgraph.levels import ALL_NAMES, Connected, Double, Recoverable
+from reviewgraph.levels import ALL_NAMES, Double, level_named
 from reviewgraph.verify.answers import number_in
 from reviewgraph.verify.bounds import Case, TooMany, check_bound
 from reviewgraph.verify.findings import Findings, is_same, shown
@@ -227,7 +227,7 @@ def _merges(findings: Findings, answer: Answer, case: Case, status: str, pairs: 
     wrong, covered = replayed(table.rows(), table.items, rows, table.score if case.rules.use_scores else None)
     if not findings.expect(wrong < 0, f"merges[{wrong}]: does not join two groups by two papers that both cover"):
         return
-    if status in REACHING and case.target in (Double.name,):
+    if status in REACHING and case.target == Double.name:
         words = f"merges: lead to a group of {len(covered)} of {len(table.items)} papers"
         findings.expect(len(covered) == len(table.items), words)
     if merges:
@@ -263,9 +263,10 @@ def reach(target: str, table: Table, *, use_scores: bool) -> tuple[int, int] | N
 
     None where only blocks could tell.
     """
-    if target in (Recoverable.name,):
+    level = level_named(target)
+    if not level.grouped:
         return None
-    if target in (Connected.name,):
+    if level.shared == 1:
         joined = pieces(table.rows(), table.items)
         sizes = list(Counter(joined.of((1, item)) for item in table.items).values())
     else:

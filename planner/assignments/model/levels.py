@@ -1,7 +1,7 @@
 """The levels as something to aim at: what assigning must know of each, in one object a level, ``none`` included.
 
-What a level means, and its words for people, is :mod:`reviewgraph.levels`. Nothing heavy is imported here, so that the
-command's choices and help come from :data:`AIMS`.
+What a level means, and its words for people, is :mod:`reviewgraph.levels`, where it names its aim, too. Nothing heavy
+is imported here, so that the command's choices and help come from :func:`aims`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from reviewgraph.levels import ALL, Level, level_named
+from reviewgraph.levels import ALL, Connected, Level, Recoverable, level_named
 from reviewgraph.naming import named
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class Aim(ABC):
         The level itself; None where none is asked for.
     shared
         Items that two groups of reviewers must share to become one.
+    core_suffices
+        Whether the level holds where one group of reviewers covers all items.
     core_decides
         Whether the level holds only if one group of reviewers covers all items: then the steps that look at this
         group (freeing pairs, critical reviewers, proofs that the level is out of reach) speak of the level itself.
@@ -45,6 +47,7 @@ class Aim(ABC):
     name: ClassVar[str]
     level: ClassVar[Level | None]
     shared: ClassVar[int]
+    core_suffices: ClassVar[bool] = True
     core_decides: ClassVar[bool]
     may_survive: ClassVar[bool]
     conditioned: ClassVar[bool]
@@ -82,6 +85,12 @@ class Aim(ABC):
     def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
         """Whether the level holds although no group covers all items; the table is made where it is looked at."""
         return False
+
+    @property
+    def counts_joins(self) -> bool:
+        """Whether the level needs all items joined, so that counting what reviewers join can rule it out."""
+        joined = level_named(Recoverable.name if self.shared > 1 else Connected.name)
+        return self.level is not None and self.level.implies(joined)
 
     @property
     def words(self) -> str:
@@ -207,20 +216,34 @@ class ToNothing(_SharingOne):
         return True
 
 
-#: What may be aimed at, the strongest level first.
-AIMS: tuple[Aim, ...] = (
-    ToSurviveReviewer(),
-    ToSurviveReview(),
-    ToDouble(),
-    ToRecoverable(),
-    ToConnected(),
-    ToNothing(),
-)
+class _ByTest(Aim):
+    """A level that names no aim: groups grow towards it, and its own test says whether it holds."""
 
-_LEFT_OUT = {level.name for level in ALL} - {aim.name for aim in AIMS}
-if _LEFT_OUT:
-    _message = f"planner.assignments.model.levels: no aim for the level {min(_LEFT_OUT)!r}; write one, and add it"
-    raise LookupError(_message)
+    core_suffices = core_decides = may_survive = conditioned = False
+
+    def holds_early(self, reviews: Callable[[], Reviews]) -> bool:
+        """Ask the level."""
+        from reviewgraph.structure import structure_of
+
+        return self.level is not None and self.level.holds(structure_of(reviews()))
+
+
+def aim_of(aimed: Level) -> Aim:
+    """Return the aim that a level names, or one that goes by its test."""
+    named_aim: type[Aim] | None = aimed.part("aim")
+    if named_aim is not None:
+        return named_aim()
+    base = _SharingOne if aimed.shared == 1 else _SharingTwo
+
+    class Found(_ByTest, base):  # type: ignore[misc, valid-type]
+        name, level = aimed.name, aimed
+
+    return Found()
+
+
+def aims() -> list[Aim]:
+    """Return what may be aimed at: the levels, the strongest first, and none."""
+    return [*map(aim_of, ALL), ToNothing()]
 
 
 def aim_named(name: str, argument: str = "target") -> Aim:
@@ -229,11 +252,11 @@ def aim_named(name: str, argument: str = "target") -> Aim:
     Raises
     ------
     InputError
-        If no aim bears the name.
+        If no level bears the name.
 
     Examples
     --------
     >>> aim_named("connected").joins
     'k - 1'
     """
-    return named(AIMS, name, argument)
+    return named(aims(), name, argument)

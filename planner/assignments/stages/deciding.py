@@ -127,7 +127,7 @@ class _Level:
         covers = [0] * problem.n_reviewers
         for j, i in zip(*map(np.ndarray.tolist, pairs), strict=True):
             covers[j] |= 1 << i
-        if not self._covered(covers):
+        if not (self.aim.core_suffices and self._covered(covers)):
             table = partial(Reviews.from_codes, *pairs, reviewers=problem.n_reviewers, items=problem.n_items)
             if not self.aim.holds_early(table):
                 return False

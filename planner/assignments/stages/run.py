@@ -217,7 +217,9 @@ class Run(Ends):
         linker.say = lambda count: self.say(f"{count} of {core.total} papers in the core", count / max(core.total, 1))
         if net.bonus.any():
             linker.rewards = lambda: int(whole(np.array([rewards(problem, net.assigned)]), self.scale)[0])
-        if settled and not held.any() and self.teams.by_flow and not core.at_level() and problem.concerns is None:
+        # A bound counts pairs that leave groups: where groups are not all there is to a level, none is known.
+        bounded = settled and not held.any() and self.teams.by_flow and self.aim.core_suffices
+        if bounded and not core.at_level() and problem.concerns is None:
             self.least_loss = least_loss(linker, problem, self.scale)
         near = (self.least_loss or 0.0) + NEAR * abs(self.unconstrained)
         linker.enough = near * self.scale * 2.0**TIE_BITS

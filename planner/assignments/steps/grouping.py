@@ -88,7 +88,7 @@ class Core:
 
     def at_level(self) -> bool:
         """Whether the level holds."""
-        return self.complete() or self.aim.holds_early(self.table)
+        return (self.aim.core_suffices and self.complete()) or self.aim.holds_early(self.table)
 
     def holds_with(self, more: IntArray) -> bool:
         """Whether the level would hold with further pairs beside those assigned, whatever demands and loads."""
@@ -97,7 +97,7 @@ class Core:
         assigned[more] = True
         pairs = np.flatnonzero(assigned)
         within = (self.required, net.n_held.size, self.aim.shared)
-        if largest_of(net.reviewer[pairs], net.item[pairs], *within) == self.total:
+        if self.aim.core_suffices and largest_of(net.reviewer[pairs], net.item[pairs], *within) == self.total:
             return True
         return self.aim.holds_early(lambda: self._table(pairs))
 

@@ -40,10 +40,17 @@ class Replacing:
     def __init__(self, core: Core) -> None:
         self.core, self.watch = core, Watch(core)
         self.least = core.total if core.at_level() else core.count
+        # Where groups are not all there is to a level, its own test is asked of every exchange.
+        self.tested = core.at_level() and not core.aim.core_suffices
         self.parts: dict[int, _Parts | None] = {}
 
     def keeps(self, gone: int, entering: int) -> bool:
         """Whether the level is kept when one pair takes the place of another."""
+        if self.tested:
+            flip(self.core.net, np.array([gone, entering]))
+            holds = self.core.at_level()
+            flip(self.core.net, np.array([gone, entering]))
+            return holds
         if gone not in self.parts:
             self.parts[gone] = self._without(gone)
         parts = self.parts[gone]

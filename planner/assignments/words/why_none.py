@@ -94,7 +94,7 @@ def why_unreachable(problem: Problem, aim: Aim) -> str:
     Everyone who reviews k papers adds k - 2 new ones to a component at most (k - 1 where one shared paper is enough),
     whoever starts it 2 more (1 more). Full loads for as few as possible make the most of it.
     """
-    if aim.level is None:
+    if not aim.counts_joins:
         return ""
     N = int(problem.required.sum())
     bare = np.flatnonzero(problem.required & (problem.demand == 0))
@@ -123,7 +123,7 @@ def nearly_all(problem: Problem, aim: Aim) -> str:
     """
     total, N = int(problem.demand.sum()), int(problem.required.sum())
     spare = _reach(problem, aim.shared, int(problem.load.max(initial=0))) - N
-    if aim.level is None or problem.old.any() or aim.shared >= N or not 0 <= spare <= NEARLY * total:
+    if not aim.counts_joins or problem.old.any() or aim.shared >= N or not 0 <= spare <= NEARLY * total:
         return ""
     return f"needs {total - spare} of the {total} reviews there are, even with full loads: nearly all"
 

@@ -12,7 +12,7 @@ import numpy as np
 from planner.plans.check import losing, routes, spread
 from planner.plans.check.replay import most_links, replay_parts
 from planner.plans.check.trying import TooMany, smallest_cost
-from reviewgraph.levels import ALL, Connected, Double, Recoverable, SurvivesReview, level_named
+from reviewgraph.levels import Connected, Double, Recoverable, SurvivesReview, level_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +26,9 @@ TRIED_UP_TO = 8
 
 
 class Kind(NamedTuple):
-    """A kind of bound: the weakest level it holds for, and what says whether a number beyond the fixed is right."""
+    """A kind of bound: the weakest level it holds for (None: any), and whether a number beyond the fixed is right."""
 
-    weakest: type[Level]
+    weakest: type[Level] | None
     holds: Callable[[Case, int, Bound], bool]
 
 
@@ -41,7 +41,8 @@ def check_bound(case: Case, bound: Bound) -> str | None:
         If a bound made of parts says of one of them what does not hold.
     """
     kind = KINDS.get(bound.kind)
-    if kind is None or not _implies(case.level, kind.weakest):
+    holds = kind is not None and (kind.weakest is None or case.level.implies(level_named(kind.weakest.name)))
+    if kind is None or not holds:
         return f"unknown kind {bound.kind!r} of bound for the target {case.level.name}"
     claimed = bound.value - len(case.rules.fixed)
     if claimed > 0 and not kind.holds(case, claimed, bound):
@@ -52,11 +53,6 @@ def check_bound(case: Case, bound: Bound) -> str | None:
 def check_parts(case: Case, bound: Bound) -> None:
     """Take the graph apart and list the groups again, see :func:`planner.plans.check.replay.replay_parts`."""
     replay_parts(case.table, bound, len(case.rules.fixed))
-
-
-def _implies(level: Level, weakest: type[Level]) -> bool:
-    """Whether a level is as strong as another, by their order."""
-    return ALL.index(level) <= ALL.index(level_named(weakest.name))
 
 
 def _unfinished(case: Case, claimed: int, bound: Bound) -> bool:
@@ -131,8 +127,8 @@ def _cuts(case: Case, claimed: int, bound: Bound) -> bool:
 
 
 KINDS = {
-    "unfinished": Kind(Connected, _unfinished),
-    "coverage": Kind(Connected, _coverage),
+    "unfinished": Kind(None, _unfinished),
+    "coverage": Kind(None, _coverage),
     "pieces": Kind(Connected, _pieces),
     "degrees of freedom": Kind(Recoverable, _links),
     "loads": Kind(Recoverable, _loads),
@@ -142,5 +138,5 @@ KINDS = {
     "a loss": Kind(SurvivesReview, _after_a_loss),
     "parts": Kind(Double, _listed),
     "groups": Kind(Double, _listed),
-    "cuts": Kind(Connected, _cuts),
+    "cuts": Kind(None, _cuts),
 }

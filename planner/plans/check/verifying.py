@@ -154,7 +154,7 @@ def _check_target(plan: Plan, case: Case) -> None:
     short = sum(number > 0 for number in shortest(plan.constraints, case.with_pairs(_new(plan))))
     if short:
         _fail(f"{short} items are short of reviews, or of people")
-    if not isinstance(case.level, Double):
+    if type(case.level) is not Double:
         if not case.reached(_new(plan)):
             _fail(f"the level {plan.target} is not reached")
         return
@@ -183,7 +183,7 @@ def _check_bounds(plan: Plan, case: Case) -> None:
 
 def _check_certificates(plan: Plan, case: Case) -> None:
     """Check prices and shortages, which say something of the level *recoverable* alone."""
-    if (plan.prices is not None or plan.short is not None) and not isinstance(case.level, Recoverable):
+    if (plan.prices is not None or plan.short is not None) and type(case.level) is not Recoverable:
         _fail(f"prices and shortages prove nothing for the target {plan.target}")
     wrong = None
     if plan.prices is not None:

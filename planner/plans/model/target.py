@@ -6,7 +6,6 @@ Search, proofs, words and the result are given a target and never ask for its na
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from inspect import isabstract
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -134,12 +133,3 @@ class Target(ABC):
 
     def __repr__(self) -> str:
         return f"<Target: {self.name}>"
-
-
-def unfinished_parts(target: type[Target]) -> list[str]:
-    """Names of the methods that a target lacks.
-
-    >>> unfinished_parts(Target)[:2]
-    ['fill', 'groups']
-    """
-    return sorted(target.__abstractmethods__) if isabstract(target) else []

@@ -21,7 +21,7 @@ from reviewgraph.arrays import starts
 if TYPE_CHECKING:
     from planner.plans.model.left import Left
     from planner.plans.model.task import Task
-    from planner.plans.objectives.aim import Aim
+    from planner.plans.objectives.objective import Objective
     from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 
 #: Reviews of one paper that are looked at together.
@@ -42,7 +42,7 @@ class Chosen(NamedTuple):
     after: FloatArray
 
 
-def choose(aim: Aim, task: Task, taken: IntArray, most: int) -> Chosen:
+def choose(aim: Objective, task: Task, taken: IntArray, most: int) -> Chosen:
     """Choose at most ``most`` reviews beside those taken already.
 
     Parameters
@@ -89,7 +89,7 @@ def choose(aim: Aim, task: Task, taken: IntArray, most: int) -> Chosen:
     return Chosen(as_pairs(pairs), np.array(before), np.array(after))
 
 
-def rates(aim: Aim, item: IntArray, extra: FloatArray, room: IntArray, most: int) -> FloatArray:
+def rates(aim: Objective, item: IntArray, extra: FloatArray, room: IntArray, most: int) -> FloatArray:
     """Return the best gain a review of the next few typical reviews of each item, shape (K,).
 
     Parameters

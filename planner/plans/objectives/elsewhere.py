@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from planner.plans.objectives.aim import Aim
+    from planner.plans.objectives.objective import Objective
     from reviewgraph.arrays import FloatArray, IntArray
 
 
-def at_random(aim: Aim, extra: FloatArray, count: int) -> float:
+def at_random(aim: Objective, extra: FloatArray, count: int) -> float:
     """Return the total after ``count`` reviews of papers drawn by lot, each with its share of a review.
 
     Parameters
@@ -35,7 +35,7 @@ def at_random(aim: Aim, extra: FloatArray, count: int) -> float:
     return aim.total(float(without + (with_one - without) * rest / extra.size))
 
 
-def at_the_border(aim: Aim, count: int) -> float | None:
+def at_the_border(aim: Objective, count: int) -> float | None:
     """Return the total after a review each of the papers whose averages lie nearest the cut; None without a cut."""
     order = aim.borderline()
     if order is None:
@@ -44,7 +44,7 @@ def at_the_border(aim: Aim, count: int) -> float | None:
     return aim.left(reviews * aim.beliefs.typical)
 
 
-def for_connection(aim: Aim, pairs: IntArray, count: int) -> float:
+def for_connection(aim: Objective, pairs: IntArray, count: int) -> float:
     """Return the total after reviews that connect, shape (P, 2), the first ``count`` of them, the rest by lot."""
     used = pairs[:count]
     return at_random(aim, aim.beliefs.brought_by(used), count - len(used))

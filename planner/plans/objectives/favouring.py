@@ -9,12 +9,12 @@ import numpy as np
 if TYPE_CHECKING:
     from planner.plans.model.target import Target
     from planner.plans.model.task import Task
-    from planner.plans.objectives.aim import Aim
+    from planner.plans.objectives.objective import Objective
     from reviewgraph.arrays import IntArray
     from reviewgraph.clock import Clock
 
 
-def favoured(aim: Aim, target: Target, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
+def favoured(aim: Objective, target: Target, task: Task, pairs: IntArray, clock: Clock) -> IntArray:
     """Exchange the reviews of a plan, one after another, for stand-ins that cost no more and gain more.
 
     Parameters
@@ -41,7 +41,9 @@ def favoured(aim: Aim, target: Target, task: Task, pairs: IntArray, clock: Clock
     return pairs
 
 
-def _best(aim: Aim, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock) -> tuple[int, int] | None:
+def _best(
+    aim: Objective, target: Target, task: Task, pairs: IntArray, place: int, clock: Clock
+) -> tuple[int, int] | None:
     """Return the stand-in of largest gain, the first of equals; None where the review itself gains as much."""
     own = (int(pairs[place, 0]), int(pairs[place, 1]))
     load = np.bincount(np.concatenate([pairs, task.constraints.fixed])[:, 0], minlength=task.spare.size)

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from planner.plans.objectives.beliefs import Beliefs
 
 
-class Level(Objective):
+class OnlyLevel(Objective):
     """A plan ends where its level is reached."""
 
     name: ClassVar[str] = "level"
     words: ClassVar[str] = "fewest reviews to the level of --target"
     needs_level: ClassVar[bool] = True
 
-    def aim(self, beliefs: Callable[[], Beliefs], select: int | None) -> None:
+    @classmethod
+    def known(cls, beliefs: Callable[[], Beliefs], select: int | None) -> None:
         """Return none: no review beyond the level is chosen."""

@@ -10,7 +10,6 @@ from planner.plans.model.purchase import Purchase
 from planner.plans.objectives.elsewhere import at_random, at_the_border, for_connection
 
 if TYPE_CHECKING:
-    from planner.plans.objectives.aim import Aim
     from planner.plans.objectives.objective import Objective
     from reviewgraph.arrays import IntArray
     from reviewgraph.reviews import Reviews
@@ -24,7 +23,7 @@ class Bought(NamedTuple):
     after: float
 
 
-def bought(aim: Aim, table: Reviews, pairs: IntArray) -> Bought:
+def bought(aim: Objective, table: Reviews, pairs: IntArray) -> Bought:
     """Let reviews, shape (P, 2), arrive one after another; their gains sum to what all of them gain.
 
     Notes
@@ -45,17 +44,17 @@ def bought(aim: Aim, table: Reviews, pairs: IntArray) -> Bought:
         losses[item] = then
         total = float(aim.total(sum_))
         gains.append(now - total)
-        words.append(aim.words(item, str(table.items[item]), before, float(extra[item])))
+        words.append(aim.effect(item, str(table.items[item]), before, float(extra[item])))
         now = total
     return Bought(gains, words, now)
 
 
-def purchase(objective: Objective, aim: Aim, after: float, count: int, first: int, connection: IntArray) -> Purchase:
+def purchase(aim: Objective, after: float, count: int, first: int, connection: IntArray) -> Purchase:
     """Put what a plan of ``count`` reviews buys beside what as many buy elsewhere.
 
     Parameters
     ----------
-    objective, aim
+    aim
         What for.
     after
         The total with the plan.
@@ -71,4 +70,4 @@ def purchase(objective: Objective, aim: Aim, after: float, count: int, first: in
         ("connection", "for connection only", for_connection(aim, connection, count)),
     )
     elsewhere = tuple((name, words, value) for name, words, value in found if value is not None)
-    return Purchase(objective.name, aim.unit, aim.left(nothing), after, elsewhere, first, objective.helps)
+    return Purchase(aim.name, aim.unit, aim.left(nothing), after, elsewhere, first, aim.helps)

@@ -14,10 +14,10 @@ from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
 from planner.plans.objectives.beliefs import Beliefs, beliefs_of
 from planner.plans.objectives.choosing import choose
+from planner.plans.objectives.decision import Decision
 from planner.plans.objectives.elsewhere import at_random, at_the_border
-from planner.plans.objectives.fewest_wrong import FewestWrong
 from planner.plans.objectives.kernels import misplaced, settled, variance_left
-from planner.plans.objectives.smallest_error import SmallestError
+from planner.plans.objectives.precision import Precision
 from reviewgraph import InputError, Reviews
 from reviewgraph.designs import random_assignment
 from tests.planner.plans.objectives import naive_objectives as naive
@@ -62,7 +62,7 @@ def test_settled_is_the_frequency_in_draws() -> None:
 
 def test_the_sum_of_losses_is_the_expected_number_of_wrong_selections() -> None:
     rng = np.random.default_rng(1)
-    aim = FewestWrong(beliefs(rng.standard_normal(30), rng.uniform(0.3, 1.0, 30)), 6)
+    aim = Decision(beliefs(rng.standard_normal(30), rng.uniform(0.3, 1.0, 30)), 6)
     wrong = 6 - np.sort(aim.chance)[-6:].sum()
     assert aim.left(np.zeros(30)) == pytest.approx(wrong, abs=1e-9)
 
@@ -72,7 +72,7 @@ def test_the_sum_of_losses_is_the_expected_number_of_wrong_selections() -> None:
 def test_precision_is_chosen_as_well_as_by_trying_everything(sds, most) -> None:
     """Every further review of a paper gains less, so one after another is best."""
     known = beliefs(np.zeros(len(sds)), 1.5 + np.array(sds), np.ones(6))
-    aim, every = SmallestError(known), np.arange(len(sds))
+    aim, every = Precision(known), np.arange(len(sds))
     empty = Reviews.from_codes([], [], reviewers=6, items=len(sds))
     task = new_task(constrain(empty), 100)
     chosen = choose(aim, task, no_pairs(), most)
@@ -83,7 +83,7 @@ def test_precision_is_chosen_as_well_as_by_trying_everything(sds, most) -> None:
 def test_a_decision_far_from_open_gets_several_reviews_together() -> None:
     """One review cannot change the mind on any of these; three can."""
     known = beliefs([2.0, 0.0], [0.9, 1e-6], np.full(5, 0.4))
-    aim = FewestWrong(known, 1)
+    aim = Decision(known, 1)
     one, three = (aim.left(np.array([count * 0.4, 0.0])) for count in (1, 3))
     before = aim.left(np.zeros(2))
     assert (before - three) / 3 > before - one
@@ -92,7 +92,7 @@ def test_a_decision_far_from_open_gets_several_reviews_together() -> None:
 
 
 def test_ties_go_to_the_first_and_loads_are_spread() -> None:
-    aim = SmallestError(beliefs(np.zeros(4), np.ones(4), np.ones(3)))
+    aim = Precision(beliefs(np.zeros(4), np.ones(4), np.ones(3)))
     task = new_task(constrain(Reviews.from_codes([], [], reviewers=3, items=4)), 100)
     pairs = choose(aim, task, no_pairs(), 6).pairs
     assert pairs.tolist() == [[0, 0], [1, 1], [2, 2], [0, 3], [1, 0], [2, 1]]
@@ -100,11 +100,11 @@ def test_ties_go_to_the_first_and_loads_are_spread() -> None:
 
 def test_elsewhere_is_the_mean_over_draws() -> None:
     rng = np.random.default_rng(2)
-    aim = FewestWrong(beliefs(rng.standard_normal(12), np.full(12, 0.7)), 3)
+    aim = Decision(beliefs(rng.standard_normal(12), np.full(12, 0.7)), 3)
     drawn = [aim.left(np.bincount(rng.permutation(12)[:5], minlength=12).astype(float)) for _ in range(2_000)]
     assert at_random(aim, np.zeros(12), 5) == pytest.approx(np.mean(drawn), abs=0.005)
     assert at_the_border(aim, 0) == aim.left(np.zeros(12))
-    assert at_the_border(SmallestError(aim.beliefs), 5) is None
+    assert at_the_border(Precision(aim.beliefs), 5) is None
 
 
 def test_a_plan_for_decisions_obeys_its_rules_and_says_what_it_buys() -> None:
@@ -144,7 +144,7 @@ def test_the_level_comes_first_and_stays() -> None:
     verify_plan(tight)
     assert tight.count == level.count
     plain = Beliefs.brought_by(known := beliefs_of(reviews, no_pairs(), None), level.pairs)
-    assert tight.purchase.after <= SmallestError(known).left(plain) + 1e-12
+    assert tight.purchase.after <= Precision(known).left(plain) + 1e-12
 
 
 def test_planned_and_fixed_reviews_count_as_coming() -> None:

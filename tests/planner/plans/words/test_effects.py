@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from planner import plan_extra_reviews
 from planner.plans.model.constraints import constrain
 from planner.plans.model.task import new_task
-from planner.plans.targets import TARGETS, target_named
+from planner.plans.targets import target_named
 from planner.plans.words.effects import joins
 from reviewgraph import Reviews
 from reviewgraph.clock import Clock
@@ -97,7 +97,7 @@ def test_first_papers_and_papers_inside(name: str) -> None:
     plan = plan_extra_reviews(table, name, capacity={"new": 4}, fixed=[])
     words = [review.joins for review in plan.reviews]
     task = new_task(constrain(table), 8)
-    inside, *_ = joins(task, TARGETS[name], np.array([[0, 2]]), Clock(None))
+    inside, *_ = joins(task, target_named(name), np.array([[0, 2]]), Clock(None))
     assert inside[0].words.endswith("it is in the reviewer's group already: a link in reserve")
     assert words[0].startswith("new reads paper")
     assert plan.reviews[-1].covers == 4
@@ -111,6 +111,7 @@ def test_order_of_arrival_decides_what_is_said_not_what_is_reached() -> None:
         plan = plan_extra_reviews(table, name, time_limit=5)
         task = new_task(plan.constraints, plan.count + 4)
         ends = {
-            joins(task, TARGETS[name], plan.pairs[rng.permutation(plan.count)], Clock(None))[1][-1] for _ in range(5)
+            joins(task, target_named(name), plan.pairs[rng.permutation(plan.count)], Clock(None))[1][-1]
+            for _ in range(5)
         }
         assert ends == {14}
