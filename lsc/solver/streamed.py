@@ -19,7 +19,7 @@ from reviewgraph.reviews import BoolArray, FloatArray
 from reviewgraph.streams.spill import Spill, ranges
 
 if TYPE_CHECKING:
-    from lsc.model.classes.hypothesis import Hypothesis
+    from lsc.model.hypotheses import Hypothesis
     from reviewgraph.streams.table import Chunk, Stream
 
 
