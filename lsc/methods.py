@@ -58,9 +58,9 @@ class Method:
         Takes reviews and, by keyword, :attr:`options`.
     variants
         How experiments compare it: as it is by default, not at all where there are none.
-    chances
-        Whether its result is a :class:`~lsc.posteriors.PosteriorEstimate`, whose probabilities ``--lottery``,
-        ``--explain`` and ``--sheet`` need.
+    probabilities
+        Whether its result is a :class:`~lsc.posteriors.PosteriorEstimate`, which ``--lottery``, ``--explain`` and
+        ``--sheet`` need.
     stream
         Estimates by passes over a table larger than memory, with options by keyword; None (default) where the method
         needs the table in memory.
@@ -79,7 +79,7 @@ class Method:
     words: str
     function: Callable[..., Estimate]
     variants: tuple[Variant, ...] | None = None
-    chances: bool = False
+    probabilities: bool = False
     stream: Callable[..., StreamedCalibration | StreamedPosterior] | None = None
 
     @property
@@ -200,7 +200,7 @@ METHODS: dict[str, Method] = {
             "Posterior",
             "severity, stretch and noise of reviewers, as far as scores show them",
             _posterior,
-            chances=True,
+            probabilities=True,
             stream=_posterior_stream,
         ),
         Method("average", "Average", "the mean score of each paper", _average),

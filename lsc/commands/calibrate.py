@@ -132,7 +132,7 @@ def calibrate(
     """
     from lsc.words.pages import Page, page_of
 
-    chosen = settle_method(method, options, of_chances={"lottery": lottery, "explain": explain, "sheet": sheet})
+    chosen = settle_method(method, options, of_probabilities={"lottery": lottery, "explain": explain, "sheet": sheet})
     expect_number_to_draw(lottery, select)
     if to and output is None:
         message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o tags.csv"
@@ -163,7 +163,7 @@ def calibrate(
     if as_json:
         for line in page.opening:
             say(line)
-        lists: dict[str, Any] = {"certain": [], "discuss": []} if chosen.chances else {}
+        lists: dict[str, Any] = {"certain": [], "discuss": []} if chosen.probabilities else {}
         for line in _aside(result, choice):
             say(line)
         found = {

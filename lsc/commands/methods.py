@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
 #: Whom a hypothesis is about.
 SCORED = "the reviews with a score"
-#: Options that a method may take or not, by the name of its parameter, with what they are called; those before the
-#: others choose the method where --method does not.
+#: Options that choose the first method that takes them where --method names none, by the name of their parameter.
 CHOOSING = {"hypothesis": "--hypothesis", "by_reviewer": "--hypotheses", "max_slope": "--max-slope", "ties": "--ties"}
-OPTIONS = {**CHOOSING, "weights": "--weights"}
 
 
-def settle_method(given: str | None, options: Mapping[str, Any], *, of_chances: Mapping[str, Any]) -> Method:
+def settle_method(given: str | None, options: Mapping[str, Any], *, of_probabilities: Mapping[str, Any]) -> Method:
     """Return the method: the one given, else the first that takes an option that chooses it, else the posterior.
 
     Parameters
@@ -32,7 +30,7 @@ def settle_method(given: str | None, options: Mapping[str, Any], *, of_chances: 
         Name of the method, where it is named.
     options
         What the command was called with.
-    of_chances
+    of_probabilities
         Options that need probabilities.
 
     Raises
@@ -40,14 +38,14 @@ def settle_method(given: str | None, options: Mapping[str, Any], *, of_chances: 
     InputError
         If an option belongs to another method than the one given.
     """
-    asked = [name for name in OPTIONS if options[name]]
-    chosen = next((_takers(name)[0] for name in asked if name in CHOOSING), METHODS[DEFAULT])
+    asked = [name for name in CHOOSING if options[name] is not None]
+    chosen = _takers(asked[0])[0] if asked else METHODS[DEFAULT]
     method = chosen if given is None else METHODS[given]
     # Each option with the methods that it belongs to, options of probabilities last.
-    needed = [(OPTIONS[name], _takers(name)) for name in asked]
-    needed += [
-        (f"--{name}", [one for one in METHODS.values() if one.chances]) for name, value in of_chances.items() if value
-    ]
+    needed = [(CHOOSING[name], _takers(name)) for name in asked]
+    needed += [("--weights", _takers("weights"))] if options["weights"] else []
+    sure = [one for one in METHODS.values() if one.probabilities]
+    needed += [(f"--{name}", sure) for name, value in of_probabilities.items() if value]
     foreign = [(option, takers) for option, takers in needed if method not in takers]
     if foreign:
         option, takers = foreign[0]

@@ -35,12 +35,12 @@ def calibrate_by_passes(stream: Stream, options: Mapping[str, Any], tell: Callab
     """Calibrate a table larger than memory."""
     from lsc.streams.posterior import StreamedPosterior
 
-    method = settle_method(options["method"], options, of_chances={"lottery": options["lottery"]})
+    method = settle_method(options["method"], options, of_probabilities={"lottery": options["lottery"]})
     if method.stream is None:
         able = " or ".join(one.name for one in METHODS.values() if one.stream is not None)
         message = f"stream: expected --method {able} with it, found {method.name!r}"
         raise InputError(message)
-    if method.chances:
+    if method.probabilities:
         expect_number_to_draw(options["lottery"], options["select"])
     else:
         expect_none_given(OF_POSTERIOR, f" and --method {method.name}")
