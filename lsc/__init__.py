@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from lsc.errors import UndeterminedWarning as UndeterminedWarning
     from lsc.estimate import Estimate as Estimate
     from lsc.evidence.scoring_functions import ScoringFunction as ScoringFunction
-    from lsc.model.classes.concave import Concave as Concave
-    from lsc.model.classes.convex import Convex as Convex
-    from lsc.model.classes.linear import Linear as Linear
-    from lsc.model.classes.monotone import Monotone as Monotone
-    from lsc.model.classes.offset import Offset as Offset
+    from lsc.model.hypotheses import Concave as Concave
+    from lsc.model.hypotheses import Convex as Convex
+    from lsc.model.hypotheses import Linear as Linear
+    from lsc.model.hypotheses import Monotone as Monotone
+    from lsc.model.hypotheses import Offset as Offset
     from lsc.posteriors import PosteriorEstimate as PosteriorEstimate
     from lsc.posteriors import posterior as posterior
     from lsc.streams.calibration import StreamedCalibration as StreamedCalibration
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _HOME = {
     "Calibration": "calibration",
     "CalibrationError": "errors",
-    "Concave": "model.classes.concave",
-    "Convex": "model.classes.convex",
+    "Concave": "model.hypotheses",
+    "Convex": "model.hypotheses",
     "Estimate": "estimate",
     "Incomparable": "errors",
-    "Linear": "model.classes.linear",
-    "Monotone": "model.classes.monotone",
-    "Offset": "model.classes.offset",
+    "Linear": "model.hypotheses",
+    "Monotone": "model.hypotheses",
+    "Offset": "model.hypotheses",
     "PosteriorEstimate": "posteriors",
     "ScoringFunction": "evidence.scoring_functions",
     "SolverFailed": "errors",
@@ -54,7 +54,7 @@ _HOME = {
 }
 #: Modules that are reached as lsc.programs and the like, without an import of their own.
 _MODULES = {
-    "baselines": "methods.baselines",
+    "baselines": "baselines",
     "habits": "words.habits",
     "metrics": "metrics",
     "optimality": "evidence.optimality",

@@ -17,9 +17,8 @@ from lsc.evidence.scoring_functions import ScoringFunction, fit_through
 from lsc.evidence.support import Support, groups_of, support_of
 from lsc.evidence.uniqueness import is_noiseless, is_unique
 from lsc.misfit import Misfit, misfit_of
-from lsc.model.classes.hypothesis import Hypothesis
 from lsc.model.formulation import References, Ties, formulate
-from lsc.model.hypotheses import CLASSES, HypothesisLike, level_of
+from lsc.model.hypotheses import Hypothesis, HypothesisLike, classes, level_of
 from lsc.model.programme import Minimiser, Programme
 from lsc.model.units import Balance, balance_of
 from lsc.solver.choosing import nearest_to_lines
@@ -134,7 +133,7 @@ class Calibration(Estimate):
         """The hypothesis classes of the reviewers with a score, each once, in the order of the list."""
         programme = self.solution.programme
         present = np.unique(programme.kind[np.diff(programme.start) > 0])
-        return tuple(CLASSES[code] for code in present.tolist())
+        return tuple(classes()[code] for code in present.tolist())
 
     @property
     def group(self) -> IntArray:
@@ -173,7 +172,7 @@ class Calibration(Estimate):
             raise InputError(message)
         known = row[mine]
         perceived = self.quality[self.reviews.item[known]] + self.noise[known]
-        return fit_through(perceived, programme.score[mine], linear=CLASSES[programme.kind[code]].straight)
+        return fit_through(perceived, programme.score[mine], linear=classes()[programme.kind[code]].straight)
 
     # How good the solution is
 
@@ -333,7 +332,7 @@ def calibrate(
         With scores, or a data frame of them; planned reviews are ignored.
     hypothesis
         How reviewers may differ: ``"linear"`` (default), ``"monotone"``, ``"convex"``, ``"concave"``, ``"offset"``, a
-        :class:`~lsc.model.classes.hypothesis.Hypothesis`, or a mapping from the label of each reviewer with a score to
+        :class:`~lsc.model.hypotheses.Hypothesis`, or a mapping from the label of each reviewer with a score to
         either.
     max_slope
         C, the steepest slope of a scoring function (10 by default), for hypotheses given by name; refused where
@@ -449,7 +448,7 @@ def _name(hypothesis: HypothesisLike) -> str:
 
 def _fixed_units(programme: Programme, group: IntArray) -> BoolArray:
     """Whether in each group a point of quality is a point of score, for every reviewer of two items or more."""
-    fixes = np.array([kind.fixes_unit for kind in CLASSES])[programme.kind]
+    fixes = np.array([kind.fixes_unit for kind in classes()])[programme.kind]
     several = np.diff(programme.start) > 1
     home = group[programme.item[programme.start[:-1][several]]] - 1
     groups = int(group.max(initial=0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from lsc.evidence.errorbars import LEAST_DIVISOR
 from lsc.evidence.uniqueness import is_noiseless
-from lsc.model.hypotheses import CLASSES
+from lsc.model.hypotheses import classes
 from lsc.model.programme import Programme
 from lsc.solver import newton
 from reviewgraph.labels import IntArray
@@ -93,7 +93,7 @@ def _on_lines(programme: Programme, quality: FloatArray, group: IntArray, fixed:
 
 def _freedom(programme: Programme) -> int:
     """Degrees of freedom that the scores leave: less items that are no references, and parameters of reviewers."""
-    known = np.array([kind.parameters or PARAMETERS for kind in CLASSES])
+    known = np.array([kind.parameters or PARAMETERS for kind in classes()])
     parameters = int(known[programme.kind[np.diff(programme.start) > 0]].sum())
     items = np.setdiff1d(programme.item, np.flatnonzero(programme.is_reference)).size
     return programme.item.size - items - parameters

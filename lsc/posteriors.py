@@ -13,8 +13,7 @@ from lsc.decisions.selecting import chances, select
 from lsc.decisions.selection import ERROR_RATE, Selection
 from lsc.estimate import Estimate, central_interval, or_none
 from lsc.evidence.support import groups_of
-from lsc.inference.account import Account
-from lsc.inference.accounts import account_of
+from lsc.inference.account import Account, account_of
 from lsc.inference.beliefs import Posterior, Status
 from lsc.inference.contradicting import Misfit, misfit_of
 from lsc.inference.inferring import infer

@@ -17,9 +17,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from lsc.baselines import average
 from lsc.calibration import calibrate
 from lsc.estimate import Estimate
-from lsc.methods.baselines import average
 from reviewgraph.framed import ReviewsLike, as_reviews
 from reviewgraph.reviews import FloatArray, Reviews
 

@@ -130,12 +130,13 @@ ROOMS: dict[str, dict[str, str]] = {
         "misfit": "model evidence solver",
         "calibration": "errors estimate model evidence programs solver misfit",
         "streams": "errors estimate model evidence solver inference decisions posteriors calibration",
-        "methods": "errors estimate model evidence solver calibration posteriors",
+        "baselines": "errors estimate evidence",
+        "methods": "estimate baselines calibration posteriors streams",
         "metrics": "",
         "words": "errors references estimate model evidence misfit calibration streams inference decisions posteriors",
         "report": "estimate inference decisions posteriors words",
-        "seriation": "errors estimate model calibration methods",
-        "simulation": "errors",
+        "seriation": "errors estimate model calibration baselines",
+        "simulation": "errors model",
         "experiments": "errors estimate model methods calibration metrics simulation",
         "commands": (
             "errors references estimate model methods calibration streams posteriors decisions metrics words report "

@@ -83,7 +83,7 @@ def unexplained(kind: type) -> list[str]:
             stands = any(base is thing for thing in EVERYTHING) or any(
                 name in vars(thing) and inspect.getdoc(vars(thing)[name])
                 for thing in EVERYTHING
-                if inspect.isclass(thing) and issubclass(kind, thing)
+                if inspect.isclass(thing) and thing in kind.__mro__
             )
             if is_method(member) and not (inspect.getdoc(member) and stands):
                 missing.append(f"{base.__qualname__}.{name}")

@@ -10,10 +10,10 @@ import click
 from lsc.commands.asking import Asked
 from lsc.commands.choosing import Choice, expect_number_to_draw
 from lsc.commands.extras import Extras, read_known
-from lsc.commands.methods import DEFAULT, options_of, settle_method
+from lsc.commands.methods import options_of, settle_method
 from lsc.commands.sheets import write_sheets
 from lsc.commands.streaming import HELP, KNOWN, OF_POSTERIOR, calibrate_by_passes
-from lsc.methods.registry import METHODS
+from lsc.methods import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.command import Command, option
 from reviewgraph.cli.folders import expect_folder
@@ -178,7 +178,7 @@ def calibrate(
     """
     from lsc.words.pages import Page, page_of
 
-    name = settle_method(method, options, only_posterior={"lottery": lottery, "explain": explain, "sheet": sheet})
+    chosen = settle_method(method, options, of_probabilities={"lottery": lottery, "explain": explain, "sheet": sheet})
     expect_number_to_draw(lottery, select)
     if to and output is None:
         message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o tags.csv"
@@ -191,7 +191,7 @@ def calibrate(
     known = None if on_scale_of is None else read_known(reviews, on_scale_of)
     with telling() as tell:
         clock = Clock(None)
-        result: Any = METHODS[name](reviews, **options_of(name, reviews, options, tell))
+        result: Any = chosen(reviews, **options_of(chosen, reviews, options, tell))
         asked = Asked(select, error_rate, by_group_average, lottery, seed, explain, known, bool(options["references"]))
         choice, extras = asked.of(result)
         tell(Progress(clock.elapsed(), "what the correction is worth, and the page"))
@@ -212,7 +212,7 @@ def calibrate(
     if as_json:
         for line in page.opening:
             say(line)
-        lists: dict[str, Any] = {"certain": [], "discuss": []} if name == DEFAULT else {}
+        lists: dict[str, Any] = {"certain": [], "discuss": []} if chosen.probabilities else {}
         for line in _aside(result, choice):
             say(line)
         found = {

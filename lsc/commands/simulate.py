@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
+from lsc.model.hypotheses import simulated
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import examples, keep_file, show_files
 from reviewgraph.cli.output import Refusal, offer, refusing, show
 
-PRESETS = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
+PRESETS = (*(kind.name for kind in simulated()), "mixture", "mixed", "doubly-connected", "realistic")
 #: What is there before any review.
 CONFERENCE = "conference"
 N_PAPERS, N_REVIEWERS = 100, 80
@@ -25,14 +26,19 @@ OFFERED = (
 )
 
 
-HELP = """Make up scores whose truth is known, or a conference before its reviews.
+#: What is simulated of hypothesis classes, by their name; of others their own words.
+SIMULATED = {
+    "linear": "score = slope * quality + offset for each reviewer",
+    "convex, concave": "sums of powers",
+    "monotone": "any scores, in the right order",
+}
+SIMULATED |= {kind.name: kind.words for kind in simulated() if kind.name not in ", ".join(SIMULATED)}
+HELP = f"""Make up scores whose truth is known, or a conference before its reviews.
 
 Scores go to reviews.csv, and what is true of papers and reviewers to truth.csv.
 
 \b
-linear            score = slope * quality + offset for each reviewer
-convex, concave   sums of powers
-monotone          any scores, in the right order
+{chr(10).join(f"{name:<17} {words}" for name, words in SIMULATED.items())}
 mixture           half linear, half monotone
 mixed             a third each convex, concave and monotone
 doubly-connected  linear; 350 reviewers who put all papers on one scale

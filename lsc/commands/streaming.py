@@ -8,7 +8,9 @@ import click
 
 from lsc.commands.choosing import Choice, expect_number_to_draw, with_chances
 from lsc.commands.extras import Extras
-from lsc.commands.methods import DEFAULT, LSC, settle_method
+from lsc.commands.methods import settle_method
+from lsc.methods import METHODS
+from lsc.model.hypotheses import Shape, classes
 from reviewgraph.cli.options import print_result, show_files
 from reviewgraph.cli.output import csv_parts, say, show, write_whole
 from reviewgraph.cli.streaming import expect_none_given
@@ -17,6 +19,7 @@ from reviewgraph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lsc.streams.calibration import StreamedCalibration
     from lsc.streams.posterior import StreamedPosterior
     from reviewgraph.results import Progress
     from reviewgraph.streams.table import Stream
@@ -24,27 +27,34 @@ if TYPE_CHECKING:
 #: Options that it knows; the second are the posterior's.
 KNOWN = ("method", "hypothesis", "max_slope", "output", "as_json")
 OF_POSTERIOR = ("select", "error_rate", "by_group_average", "lottery", "seed")
-HELP = "the posterior, or --method lsc with linear or offset reviewers"
+LINES = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
+HELP = f"the posterior, or --method lsc with {LINES} reviewers"
 
 
 def calibrate_by_passes(stream: Stream, options: Mapping[str, Any], tell: Callable[[Progress], None]) -> None:
     """Calibrate a table larger than memory."""
-    name = settle_method(options["method"], options, only_posterior={"lottery": options["lottery"]})
-    if name == DEFAULT:
-        _posterior(stream, options, tell)
-    elif name == LSC:
-        _lsc(stream, options, tell)
-    else:
-        message = f"stream: expected --method {DEFAULT} or {LSC} with it, found {name!r}"
+    from lsc.streams.posterior import StreamedPosterior
+
+    method = settle_method(options["method"], options, of_probabilities={"lottery": options["lottery"]})
+    if method.stream is None:
+        able = " or ".join(one.name for one in METHODS.values() if one.stream is not None)
+        message = f"stream: expected --method {able} with it, found {method.name!r}"
         raise InputError(message)
+    if method.probabilities:
+        expect_number_to_draw(options["lottery"], options["select"])
+    else:
+        expect_none_given(OF_POSTERIOR, f" and --method {method.name}")
+    given = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
+    result = method.stream(stream, **given, progress=tell)
+    if isinstance(result, StreamedPosterior):
+        _with_chances(result, options)
+    else:
+        _plain(result, options)
 
 
-def _posterior(stream: Stream, options: Mapping[str, Any], tell: Callable[[Progress], None]) -> None:
-    from lsc.streams.posterior import posterior_stream
+def _with_chances(result: StreamedPosterior, options: Mapping[str, Any]) -> None:
     from lsc.words.streams import posterior_lines
 
-    expect_number_to_draw(options["lottery"], options["select"])
-    result = posterior_stream(stream, progress=tell)
     choice, extras = _chosen(result, options), Extras()
     if options["lottery"]:
         extras.draw(choice, options["seed"])
@@ -73,13 +83,9 @@ def _chosen(result: StreamedPosterior, options: Mapping[str, Any]) -> Choice:
         return Choice(refused=str(refusal))
 
 
-def _lsc(stream: Stream, options: Mapping[str, Any], tell: Callable[[Progress], None]) -> None:
-    from lsc.streams.calibration import calibrate_stream
+def _plain(result: StreamedCalibration, options: Mapping[str, Any]) -> None:
     from lsc.words.streams import calibration_lines
 
-    expect_none_given(OF_POSTERIOR, f" and --method {LSC}")
-    given = {name: options[name] for name in ("hypothesis", "max_slope") if options[name] is not None}
-    result = calibrate_stream(stream, **given, progress=tell)
     if options["output"]:
         write_whole(options["output"], csv_parts(result.parts()))
     if options["as_json"]:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lsc.model.hypotheses import CONCAVE, CONVEX, LINEAR, MONOTONE
 from lsc.model.programme import Programme
-from lsc.model.shapes import CONCAVE, CONVEX, LINEAR, MONOTONE
 from reviewgraph.kernels.compiling import kernel
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsc.evidence.optimality import scale
-from lsc.model.constraints import equalities, free_ties, inequalities, pick
+from lsc.model.constraints import LevelRows, equalities, free_ties, inequalities, pick
+from lsc.model.hypotheses import Shape
 from lsc.model.programme import Programme
-from lsc.model.rows import LevelRows
-from lsc.model.shapes import Shape
 from reviewgraph.precision.conditioning import projections
 from reviewgraph.reviews import BoolArray, FloatArray
 

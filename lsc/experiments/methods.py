@@ -1,57 +1,31 @@
-"""The methods that experiments compare, by the names under which results are reported: methods with their options."""
+"""The methods that experiments compare: the variants of :data:`lsc.methods.METHODS`, by their names in results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from lsc.estimate import Estimate
-from lsc.methods.registry import METHODS
+from lsc.methods import DEFAULT, METHODS
 from reviewgraph.reviews import Reviews
 
+_LISTED = [(method, variant) for method in METHODS.values() for variant in method.compared]
 
-class Variant(NamedTuple):
-    """A method, by name, with fixed options, and what people read."""
+#: Methods with fixed options, by the names under which results are reported.
+VARIANTS = {variant.name: (method, variant.options) for method, variant in _LISTED}
 
-    method: str
-    options: Mapping[str, Any]
-    title: str
-
-
-def _plain(name: str) -> Variant:
-    return Variant(name, {}, METHODS[name].title)
-
-
-#: By the names under which results are reported. ``lsc-mixed`` is told each reviewer's kind.
-VARIANTS: Mapping[str, Variant] = {
-    "posterior": _plain("posterior"),
-    "average": _plain("average"),
-    "qp": Variant("qp", {"bounded": True}, "QP"),
-    "bayesian": _plain("bayesian"),
-    "lsc-monotone": Variant("lsc", {"hypothesis": "monotone"}, "LSC (mono)"),
-    "lsc-linear": Variant("lsc", {"hypothesis": "linear"}, "LSC (linear)"),
-    "lsc-mixed": Variant("lsc", {}, "LSC (mixed)"),
-    "lsc-offset": Variant("lsc", {"hypothesis": "offset"}, "LSC (offset)"),
-    "centring": _plain("centring"),
-    "z-score": _plain("z-score"),
-    "ridge": _plain("ridge"),
-    "additive": _plain("additive"),
-    "qp-unbounded": Variant("qp", {}, "QP (no bounds)"),
-}
+#: What people read.
+TITLES: Mapping[str, str] = {variant.name: variant.title for _, variant in _LISTED}
 
 #: The methods of the paper's tables, in their order.
 PAPER_METHODS = ("average", "qp", "bayesian", "lsc-monotone", "lsc-linear")
 
-#: The methods that are tried on real scores: those, what products ship, and QP as its authors state it.
-GRADED_METHODS = (
-    *("average", "centring", "z-score", "ridge", "qp", "qp-unbounded", "bayesian"),
-    *("lsc-monotone", "lsc-linear", "posterior"),
+#: The methods that are tried on real scores, the one we recommend last.
+GRADED_METHODS = tuple(
+    variant.name for method, variant in sorted(_LISTED, key=lambda listed: listed[0].name == DEFAULT) if variant.graded
 )
-
-#: What people read.
-TITLES: Mapping[str, str] = {name: variant.title for name, variant in VARIANTS.items()}
 
 
 def estimate_by(
@@ -62,10 +36,10 @@ def estimate_by(
     >>> estimate_by("average", Reviews.from_pairs([("ann", "p1", 1.0)]), 1, None, 0).quality.tolist()
     [1.0]
     """
-    variant = VARIANTS[name]
-    method = METHODS[variant.method]
+    method, fixed = VARIANTS[name]
     given: dict[str, Any] = {"n": n, "seed": seed}
-    if name == "lsc-mixed":
-        given["hypothesis"] = dict(zip(reviews.reviewers, kinds or (), strict=True))
+    if kinds is not None:
+        # What a variant does not fix, it takes from the truth: the class of each reviewer.
+        given["hypothesis"] = dict(zip(reviews.reviewers, kinds, strict=True))
     options = {option: value for option, value in given.items() if option in method.options}
-    return method(reviews, **{**options, **variant.options})
+    return method(reviews, **{**options, **fixed})

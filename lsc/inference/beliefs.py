@@ -105,7 +105,7 @@ class Beliefs:
         of messages, one paper at a time.
     loops
         Shape (N,): factor, at least 1, by which doubt that papers share raises the variance
-        (:mod:`lsc.inference.loops`).
+        (:mod:`lsc.inference.joint`).
     bend
         Shape (N,), internal scale: added variance of a paper's place on the scale from a bend that all reviewers might
         share, which no score can show. It moves all papers together and leaves their order alone: it belongs into the

@@ -10,9 +10,8 @@ import numpy as np
 from lsc.inference.assembling import from_averages, from_messages, with_unheard, without_scores
 from lsc.inference.averages import fit_averages
 from lsc.inference.beliefs import Posterior
-from lsc.inference.checking import check
-from lsc.inference.loops import loop_factors
-from lsc.inference.preparing import Rows, idle, prepare
+from lsc.inference.joint import loop_factors
+from lsc.inference.preparing import Rows, check, idle, prepare
 from lsc.inference.references import read_references
 from lsc.inference.sampling import counts, part_of
 from lsc.inference.stages import run_stages, settled_with

@@ -1,8 +1,19 @@
 """Joint draws of qualities and differences of two: papers that share a reviewer move together.
 
 Expectation propagation gives each paper's mean and variance. How papers move together is taken from the linear model
-around it (:mod:`lsc.inference.linear`), whose precision is ``Q = D - W W'``, D diagonal and W sparse. Its
-correlations, with the standard errors of the posterior, make the joint distribution.
+around it, whose precision is ``Q = D - W W'``, D diagonal and W sparse. Its correlations, with the standard errors of
+the posterior, make the joint distribution.
+
+With reviewer j's scores ``y = b + a x + e`` linearised in their slope, their papers have the precision ``a^2 V^-1``,
+``V = s^2 I + U diag(omega^2, sigma_a^2) U'``, U the columns 1 and ``x + g1``. Summed over reviewers and with the prior
+that is Q, the precision of all papers.
+
+Loops in the graph of reviews add to the variances of expectation propagation. Messages tell of one paper at a time.
+Where a doubt is common to many papers (how one community stands to the next, which a single reviewer tells), each
+takes the others' agreement for news of its own, and variances come out too small. In the linear model both are known:
+the variances that messages settle at, and the exact ones. Their ratio is due to loops alone, since the model is
+Gaussian (messages then find exact means, but variances that are off: Weiss and Freeman 2001), and by it the variances
+of the posterior are raised.
 """
 
 from __future__ import annotations
@@ -15,7 +26,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsc.inference.beliefs import Posterior
-from lsc.inference.linear import heard_reviews, parts_of, perturbation
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -30,6 +40,111 @@ DENSE = 2500
 ACCURACY, ROUGH, MOST_STEPS = 1e-6, 1e-3, 2000
 #: Columns solved at a time, which are also the probes for the variances of Q^-1.
 BATCH = 64
+#: Sweeps at most, and the part of its precision by which no paper's may still move.
+MOST_SWEEPS, STILL = 30, 1e-4
+#: Reviews up to which exact variances are sought: beyond, the probes that estimate them take longer than all else.
+UP_TO = 50_000
+
+
+class Parts(NamedTuple):
+    """The linear model, one row a review.
+
+    Parameters
+    ----------
+    precision
+        a^2 / s^2 of reviewers who use the scale, by the probability that they do.
+    diagonal
+        Precision of what is only told of single papers: the message, by the probability that she only orders.
+    likeness
+        kappa / dbar.
+    load
+        Reviews of the reviewer.
+    design
+        U, shape (E, 2): columns 1 and x + g1, times their prior standard deviations omega and sigma_a.
+    half
+        Shape (E, 2): U C^(1/2), C = (s^2 I + U'U)^-1 with this U.
+    noise
+        s^2.
+    """
+
+    precision: FloatArray
+    diagonal: FloatArray
+    likeness: FloatArray
+    load: FloatArray
+    design: FloatArray
+    half: FloatArray
+    noise: FloatArray
+
+
+def heard_reviews(posterior: Posterior) -> tuple[IntArray, IntArray]:
+    """Return reviewers and items of the reviews that say something."""
+    heard = posterior.precision > 0
+    return posterior.reviewer[heard], posterior.item[heard]
+
+
+def parts_of(posterior: Posterior) -> Parts:
+    """Linearise the model around a posterior, in time linear in reviews."""
+    who, what = heard_reviews(posterior)
+    hyper, n_reviewers = posterior.hyperparameters, posterior.slope.size
+    slope, noise = posterior.slope[who], posterior.noise_variance[who]
+    uses = 1.0 - posterior.reviewers.orders[who]
+    load = np.bincount(who, minlength=n_reviewers)[who].astype(np.float64)
+    design = np.zeros((who.size, 2))
+    if "omega" in hyper:
+        tau = np.sqrt(0.5 * (hyper["tau_left"].value ** 2 + hyper["tau_right"].value ** 2))
+        design[:, 0] = hyper["omega"].value
+        design[:, 1] = (posterior.mean[what] + hyper["g1"].value) * slope * tau
+    # C^(1/2) from the eigenvectors of s^2 I + U'U, 2 by 2 for each reviewer.
+    square = np.empty((n_reviewers, 2, 2))
+    for first in range(2):
+        for second in range(2):
+            square[:, first, second] = np.bincount(who, design[:, first] * design[:, second], n_reviewers)
+    level = np.where(np.isfinite(posterior.noise_variance), posterior.noise_variance, 1.0)
+    value, vector = np.linalg.eigh(square + level[:, None, None] * np.eye(2))
+    root = vector / np.sqrt(value)[:, None, :]
+    half = np.einsum("ep,epq->eq", design, root[who])
+    pairs = np.bincount(what, 1.0 - 1.0 / load, posterior.mean.size)
+    seen = pairs[np.isfinite(posterior.mean)]
+    likeness = np.full(who.size, posterior.kappa / seen.mean() if posterior.kappa else 0.0)
+    return Parts(
+        uses * slope**2 / noise,
+        (1 - uses) * posterior.precision[posterior.precision > 0],
+        likeness,
+        load,
+        design,
+        half,
+        noise,
+    )
+
+
+def perturbation(posterior: Posterior, item: IntArray, n: int, rng: np.random.Generator) -> FloatArray:
+    """Draw from N(0, Q), shape (items, n), as a sum of independent parts with the precisions that make up Q."""
+    import scipy.sparse
+
+    parts, (who, what) = parts_of(posterior), heard_reviews(posterior)
+    n_reviewers, n_reviews = posterior.slope.size, who.size
+    place = np.full(posterior.mean.size, -1)
+    place[item] = np.arange(item.size)
+    rows = np.arange(n_reviews)
+    to_item = scipy.sparse.csr_array((np.ones(n_reviews), (place[what], rows)), (item.size, n_reviews))
+    to_reviewer = scipy.sparse.csr_array((np.ones(n_reviews), (who, rows)), (n_reviewers, n_reviews))
+    # a V^-1 z with z ~ N(0, V): precision a^2 V^-1.
+    z = np.sqrt(parts.noise)[:, None] * rng.standard_normal((n_reviews, n))
+    for column in range(2):
+        z += parts.design[:, column, None] * rng.standard_normal((n_reviewers, n))[who]
+    inside = z.copy()
+    for column in range(2):
+        half = parts.half[:, column, None]
+        inside -= half * (to_reviewer @ (half * z))[who]
+    inside *= np.sqrt(parts.precision / parts.noise)[:, None]
+    inside += np.sqrt(parts.diagonal)[:, None] * rng.standard_normal((n_reviews, n))
+    if posterior.kappa:
+        z = rng.standard_normal((n_reviews, n))
+        z -= ((to_reviewer @ z) / np.maximum(to_reviewer.sum(axis=1), 1)[:, None])[who]
+        inside += np.sqrt(parts.likeness)[:, None] * z
+    alone = np.bincount(posterior.reference_item, posterior.reference_precision, posterior.mean.size)[item]
+    prior = np.sqrt(posterior.prior + alone)[:, None] * rng.standard_normal((item.size, n))
+    return np.asarray(to_item @ inside + prior)
 
 
 class Difference(NamedTuple):
@@ -232,3 +347,70 @@ def conjugate_gradients(
         before, inner = inner, (residual * scaled).sum(axis=0)
         direction = scaled + inner / np.maximum(before, 1e-300) * direction
     return x
+
+
+def loop_factors(posterior: Posterior) -> FloatArray:
+    """Return the factors, at least 1, by which loops raise the variances of the items, shape (N,).
+
+    All 1 where there are no reviewer effects, and in tables of more than 50,000 reviews.
+
+    Notes
+    -----
+    Up to 2,500 items the cube of their number; above, conjugate gradients for 64 probes, by which a factor is known to
+    a few hundredths.
+    """
+    factor = np.ones(posterior.mean.size)
+    if posterior.signal and posterior.item.size <= UP_TO:
+        told = joint(posterior)
+        factor[told.item] = np.maximum(told.variance / settled_variances(posterior)[told.item], 1.0)
+    return factor
+
+
+@dataclass(frozen=True, eq=False)
+class _Factors:
+    """The linear model by reviews: who, of what, how much."""
+
+    who: IntArray
+    what: IntArray
+    parts: Parts
+    n_reviewers: int
+
+    def told(self, variance: FloatArray) -> FloatArray:
+        """Precision of what each review says, shape (E,), given the variance of its cavity."""
+        parts = self.parts
+        part = 1 / (1 + parts.precision * variance)
+        outer = parts.design[:, :, None] * parts.design[:, None, :] * (part / parts.noise)[:, None, None]
+        square = np.zeros((self.n_reviewers, 2, 2)) + np.eye(2)
+        np.add.at(square, self.who, outer)
+        inverse = np.linalg.inv(square)[self.who]
+        shared = np.einsum("ep,epq,eq->e", parts.design, inverse, parts.design) / parts.noise
+        # [T^-1]_ii, T the covariance of what the reviewer's scores say of her papers, cavities included.
+        precision = parts.precision * part * (1 - part * shared)
+        return np.asarray(precision / (1 - variance * precision))
+
+    def alike(self, variance: FloatArray) -> FloatArray:
+        """Precision of what an item learns from the other items of its reviewer, shape (E,)."""
+        strength, load = self.parts.likeness, self.parts.load
+        total = 1 / variance + strength
+        sums = np.bincount(self.who, strength / load / total, self.n_reviewers)[self.who]
+        return np.asarray(1 / (1 / total + strength / load / total**2 / (1 - sums)) - 1 / variance)
+
+
+def settled_variances(posterior: Posterior) -> FloatArray:
+    """Return the variances at which messages of the linear model settle, shape (N,), started from the posterior's."""
+    who, what = heard_reviews(posterior)
+    factors = _Factors(who, what, parts_of(posterior), posterior.slope.size)
+    size, heard = posterior.mean.size, posterior.precision > 0
+    base = posterior.prior + np.bincount(what, factors.parts.diagonal, size)
+    base += np.bincount(posterior.reference_item, posterior.reference_precision, size)
+    told, alike = posterior.precision[heard], posterior.likeness_precision[heard]
+    for _ in range(MOST_SWEEPS):
+        total = base + np.bincount(what, told + alike, size)
+        new = factors.told(1 / (total[what] - told))
+        if posterior.kappa:
+            alike = factors.alike(1 / (total[what] - alike))
+        still = (np.abs(new - told) <= STILL * total[what]).all()
+        told = new
+        if still:
+            break
+    return np.asarray(1 / (base + np.bincount(what, told + alike, size)))

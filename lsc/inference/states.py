@@ -1,7 +1,7 @@
 """What is inferred from, part by part, and what is believed so far: reviews, messages, nodes, hyperparameters.
 
 A part is as many reviewers as are looked at together, with all their reviews. A table in memory is one part, held in a
-tuple, and its messages stand in a list; of a larger one both lie on disk (:mod:`lsc.inference.spilled`). Nobody holds
+tuple, and its messages stand in a list; of a larger one both lie on disk (:mod:`lsc.inference.streaming`). Nobody holds
 a part, or its messages, longer than for a step.
 """
 

@@ -12,9 +12,8 @@ from lsc.inference.halves import Threads, add_up, step_halves
 from lsc.inference.layout import Block, Layout
 from lsc.inference.learning import Gradient
 from lsc.inference.likeness import likeness_step
-from lsc.inference.mixture import Mixed, mixed_step, rows
 from lsc.inference.model import GAMMA, LOG_OWN, LOG_TAU_LEFT, LOG_TAU_RIGHT, MU, Extent, rescaled
-from lsc.inference.orders import LONGEST
+from lsc.inference.orders import LONGEST, Mixed, mixed_step, rows
 from lsc.inference.scale_users import FURTHEST, LEAST_PRECISION, Cavity, Message, Nodes, message, step
 from lsc.inference.states import Believed, Gauge, Messages, Part, Problem, State, beliefs, is_nothing, spoken
 from reviewgraph.reviews import BoolArray, FloatArray

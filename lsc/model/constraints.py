@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsc.model.hypotheses import CLASSES
+from lsc.model.hypotheses import Rows, classes
 from lsc.model.programme import Programme
-from lsc.model.rows import LevelRows, Rows
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 
@@ -17,13 +16,13 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
-#: By class: whether its lowest, its highest, or all levels of tied scores are loose where ties are free.
-_LOWEST = np.array([kind.loose_ties == "lowest" for kind in CLASSES])
-_HIGHEST = np.array([kind.loose_ties == "highest" for kind in CLASSES])
-_ALL = np.array([kind.loose_ties == "all" for kind in CLASSES])
+class LevelRows(NamedTuple):
+    """Constraints ``matrix @ perceived + on_level @ level >= low``, ``level`` a further variable."""
 
-#: By class: whether bounds on slopes say something beside what the class itself says.
-_BOUNDED = np.array([not kind.fixes_unit for kind in CLASSES])
+    name: str
+    matrix: sp.csr_array
+    on_level: sp.csr_array
+    low: FloatArray
 
 
 def equalities(programme: Programme) -> list[Rows]:
@@ -33,7 +32,7 @@ def equalities(programme: Programme) -> list[Rows]:
     tied = links.tied & ~links.free
     if tied.any():
         found.append(Rows("ties", differences(links, tied, programme.item.size), np.zeros(int(tied.sum()))))
-    for code, kind in enumerate(CLASSES):
+    for code, kind in enumerate(classes()):
         found += kind.equalities(Risen(links, programme, code))
     return [rows for rows in found if rows.low.size]
 
@@ -42,18 +41,20 @@ def inequalities(programme: Programme) -> list[Rows]:
     """Return bounds on slopes, and what classes state as inequalities."""
     links = Links.of(programme)
     found = []
-    rising = ~links.tied & ~links.free & _BOUNDED[programme.kind[links.reviewer]]
+    # Of a class that fixes the unit, bounds on slopes say nothing more.
+    bounded = np.array([not kind.fixes_unit for kind in classes()])[programme.kind]
+    rising = ~links.tied & ~links.free & bounded[links.reviewer]
     for name, bound, sign in (("max_slope", programme.lower, 1.0), ("min_slope", programme.upper, -1.0)):
         chosen = rising & np.isfinite(bound[links.reviewer])
         step = bound[links.reviewer[chosen]] * links.rise[chosen]
         found.append(Rows(name, sign * differences(links, chosen, programme.item.size), sign * step))
-    for code, kind in enumerate(CLASSES):
+    for code, kind in enumerate(classes()):
         found += kind.inequalities(Risen(links, programme, code))
     return [rows for rows in found if rows.low.size]
 
 
 class Risen(NamedTuple):
-    """The links between different scores of the reviewers of one class: its :class:`~lsc.model.rows.Steps`."""
+    """The links between different scores of the reviewers of one class: its :class:`~lsc.model.hypotheses.Steps`."""
 
     links: Links
     programme: Programme
@@ -130,12 +131,14 @@ class Links:
         free = np.zeros(later.size, np.bool_)
         if not programme.ties_equal:
             constant = np.bincount(reviewer, weights=~tied, minlength=reviewers) == 0
-            free = (constant | _ALL[programme.kind])[reviewer]
+            # Of each reviewer: whether the lowest, the highest, or all levels of tied scores are loose.
+            loose = np.array([kind.loose_ties for kind in classes()])[programme.kind]
+            free = (constant | (loose == "all"))[reviewer]
             first = np.flatnonzero(new_level)  # the first review of each level
             own_first, own_last = level[programme.start[reviewer]], level[programme.start[reviewer + 1] - 1]
-            flat = tied & ~free & _LOWEST[programme.kind[reviewer]] & (level[later] == own_first)
+            flat = tied & ~free & (loose[reviewer] == "lowest") & (level[later] == own_first)
             later = np.where(flat, first[np.minimum(level[later] + 1, first.size - 1)], later)
-            steep = tied & ~free & _HIGHEST[programme.kind[reviewer]] & (level[later] == own_last)
+            steep = tied & ~free & (loose[reviewer] == "highest") & (level[later] == own_last)
             earlier = np.where(steep, first[level[earlier]] - 1, earlier)
             tied = tied & ~flat & ~steep
         rise = programme.score[later] - programme.score[earlier]

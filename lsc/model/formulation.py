@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lsc.model.hypotheses import CODES, HypothesisLike, hypothesis_of
+from lsc.model.hypotheses import HypothesisLike, classes, hypothesis_of
 from lsc.model.programme import Programme
 from lsc.references import known_values
 from reviewgraph.errors import InputError
@@ -47,7 +47,7 @@ def formulate(
     reviews
         With scores.
     hypothesis
-        A name, a :class:`~lsc.model.classes.hypothesis.Hypothesis`, or a mapping from
+        A name, a :class:`~lsc.model.hypotheses.Hypothesis`, or a mapping from
         the label of every reviewer with a score to either.
     max_slope
         C, for hypotheses given by name (10 by default); refused where none is.
@@ -161,7 +161,7 @@ def _classes(
     if not isinstance(hypothesis, Mapping):
         one = hypothesis_of(hypothesis, max_slope=max_slope)
         lower, upper = one.bounds
-        return np.full(size, CODES[type(one)], np.int64), np.full(size, lower), np.full(size, upper)
+        return np.full(size, classes().index(type(one)), np.int64), np.full(size, lower), np.full(size, upper)
     code, names = reviews.reviewer_code, any(isinstance(given, str) for given in hypothesis.values())
     unknown = [label for label in hypothesis if label not in code]
     missing = [
@@ -179,7 +179,7 @@ def _classes(
         key = given if isinstance(given, str) else id(given)
         if key not in made:
             chosen = hypothesis_of(given, max_slope=max_slope if isinstance(given, str) or not names else None)
-            made[key] = CODES[type(chosen)], *chosen.bounds
+            made[key] = classes().index(type(chosen)), *chosen.bounds
         j = code[label]
         kind[j], low[j], high[j] = made[key]
     return kind, low, high

@@ -7,12 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.model.hypotheses import CLASSES
+from lsc.model.hypotheses import classes
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
-
-#: The shape of each class, by code.
-SHAPES = np.array([kind.shape for kind in CLASSES], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +39,7 @@ class Programme:
     item, score
         Shape (E,).
     kind
-        Shape (M,): the hypothesis class of each reviewer, int64 codes of :data:`~lsc.model.hypotheses.CLASSES`.
+        Shape (M,): the hypothesis class of each reviewer, int64 places in :func:`~lsc.model.hypotheses.classes`.
     lower, upper
         Shape (M,): bounds on the slope of the inverse, 1 / C > 0 and 1 / c (infinite by default).
     ties_equal
@@ -64,8 +61,8 @@ class Programme:
 
     @property
     def shape(self) -> IntArray:
-        """Shape (M,): codes of :class:`~lsc.model.shapes.Shape`, the form of set that each reviewer has."""
-        return np.asarray(SHAPES[self.kind])
+        """Shape (M,): codes of :class:`~lsc.model.hypotheses.Shape`, the form of set that each reviewer has."""
+        return np.asarray(np.array([kind.shape for kind in classes()], np.int64)[self.kind])
 
 
 class Minimiser(NamedTuple):

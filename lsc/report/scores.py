@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsc.inference.accounts import accounts_of
+from lsc.inference.account import accounts_of
 from lsc.posteriors import PosteriorEstimate
 from lsc.report.papers import intervals
 from lsc.words.accounts import MIDDLE, rounded, source_words

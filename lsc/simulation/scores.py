@@ -1,7 +1,6 @@
-"""Scoring functions drawn at random: linear, convex, concave and arbitrary monotone, or a kind for each reviewer.
+"""Scoring functions drawn at random: those of one hypothesis class, or of a class for each reviewer.
 
-All have the form ``(reviewer (E,), perceived (E,), rng) -> score (E,)`` and draw one function a reviewer, with the
-distributions of Appendix B of [Tan21]_; where its text leaves weights open, those of its code.
+All have the form ``(reviewer (E,), perceived (E,), rng) -> score (E,)`` and draw one function per reviewer.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from lsc.model.hypotheses import Concave, Convex, Linear, Monotone, simulated
 from reviewgraph.errors import InputError
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import FloatArray
@@ -18,69 +18,13 @@ from reviewgraph.reviews import FloatArray
 #: Draws a scoring function for every reviewer and applies it: ``(reviewer (E,), perceived (E,), rng) -> scores (E,)``.
 Scoring: TypeAlias = Callable[[IntArray, FloatArray, np.random.Generator], FloatArray]
 
-#: Exponents of the powers whose mixtures are the paper's convex and concave functions.
-CONVEX_POWERS = (2.0, 2.5, 3.0)
-CONCAVE_POWERS = (1 / 2, 1 / 3, 1 / 4)
-#: Range of an arbitrary monotone function.
-SCORE_RANGE = (0.0, 10.0)
+linear_scores: Scoring = Linear.draw_scores
+convex_scores: Scoring = Convex.draw_scores
+concave_scores: Scoring = Concave.draw_scores
+monotone_scores: Scoring = Monotone.draw_scores
 
-
-def linear_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Score linearly: slope U(0, 2) and offset N(0, 2) for each reviewer.
-
-    >>> scores = linear_scores(np.array([0, 0]), np.array([1.0, 2.0]), np.random.default_rng(0))
-    >>> bool(0 <= scores[1] - scores[0] <= 2)
-    True
-    """
-    size = _size(reviewer)
-    slope, offset = rng.uniform(0.0, 2.0, size), rng.normal(0.0, 2.0, size)
-    return slope[reviewer] * perceived + offset[reviewer]
-
-
-def convex_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Score by ``a c1 x^2 + b c2 x^2.5 + c c3 x^3``, c1..c3 ~ U(0, 1), the weights a, b, c as in the paper's code.
-
-    >>> scores = convex_scores(np.zeros(3, int), np.array([1.0, 2.0, 3.0]), np.random.default_rng(0))
-    >>> bool(0 < scores[1] - scores[0] < scores[2] - scores[1])
-    True
-    """
-    size = _size(reviewer)
-    height = rng.uniform(0.0, 1.0, (len(CONVEX_POWERS), size))
-    return _powers(reviewer, perceived, CONVEX_POWERS, height * _weights(size, rng))
-
-
-def concave_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Score by ``a p2 x^(1/2) + b p3 x^(1/3) + c p4 x^(1/4)``, p_q ~ U(1, 10 / 10^(1/q)), the weights as for convex.
-
-    >>> scores = concave_scores(np.zeros(3, int), np.array([1.0, 2.0, 3.0]), np.random.default_rng(0))
-    >>> bool(scores[1] - scores[0] > scores[2] - scores[1] > 0)
-    True
-    """
-    size = _size(reviewer)
-    most = 10.0 ** (1.0 - np.array(CONCAVE_POWERS))[:, None]
-    height = rng.uniform(1.0, most, (len(CONCAVE_POWERS), size))
-    return _powers(reviewer, perceived, CONCAVE_POWERS, height * _weights(size, rng))
-
-
-def monotone_scores(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Score by as many sorted U(0, 10) values as a reviewer has items, in the order of perceived quality, ties by row.
-
-    >>> scores = monotone_scores(np.zeros(3, int), np.array([3.0, 1.0, 2.0]), np.random.default_rng(0))
-    >>> bool(scores[1] < scores[2] < scores[0])
-    True
-    """
-    drawn = rng.uniform(*SCORE_RANGE, reviewer.size)
-    score = np.empty(reviewer.size)
-    score[np.lexsort((perceived, reviewer))] = drawn[np.lexsort((drawn, reviewer))]
-    return score
-
-
-SCORINGS: Mapping[str, Scoring] = {
-    "linear": linear_scores,
-    "convex": convex_scores,
-    "concave": concave_scores,
-    "monotone": monotone_scores,
-}
+#: By name of the hypothesis class.
+SCORINGS: Mapping[str, Scoring] = {kind.name: kind.draw_scores for kind in simulated()}
 
 
 def scores_by_kind(kinds: Sequence[str]) -> Scoring:
@@ -89,7 +33,8 @@ def scores_by_kind(kinds: Sequence[str]) -> Scoring:
     Parameters
     ----------
     kinds
-        For each reviewer ``"linear"``, ``"convex"``, ``"concave"`` or ``"monotone"``: names of hypotheses too.
+        For each reviewer the name of a hypothesis class, of those that can be simulated: ``"linear"``, ``"convex"``,
+        ``"concave"`` or ``"monotone"``.
 
     Raises
     ------
@@ -108,8 +53,9 @@ def scores_by_kind(kinds: Sequence[str]) -> Scoring:
         raise InputError(message)
 
     def scoring(reviewer: IntArray, perceived: FloatArray, rng: np.random.Generator) -> FloatArray:
-        if _size(reviewer) > len(kinds):
-            message = f"kinds: expected one for each of {_size(reviewer)} reviewers, found {len(kinds)}"
+        size = 1 + int(reviewer.max(initial=-1))
+        if size > len(kinds):
+            message = f"kinds: expected one for each of {size} reviewers, found {len(kinds)}"
             raise InputError(message)
         score = np.empty(reviewer.size)
         kind = np.array(kinds, dtype=object)[reviewer]
@@ -147,20 +93,3 @@ def draw_kinds(shares: Mapping[str, float], n_reviewers: int, seed: int | np.ran
     last = np.rint(np.cumsum(weight) / weight.sum() * n_reviewers).astype(np.int64)
     kinds = np.repeat(np.array(list(shares), dtype=object), np.diff(last, prepend=0))
     return [str(kind) for kind in np.random.default_rng(seed).permutation(kinds)]
-
-
-def _size(reviewer: IntArray) -> int:
-    return int(reviewer.max(initial=-1)) + 1
-
-
-def _weights(size: int, rng: np.random.Generator) -> FloatArray:
-    """Weights (a, b, c), shape (3, size): a ~ U(0, 1), a + b ~ U(a, 1), c the rest."""
-    first = rng.uniform(0.0, 1.0, size)
-    second = rng.uniform(first, 1.0)
-    return np.array([first, second - first, 1.0 - second])
-
-
-def _powers(reviewer: IntArray, perceived: FloatArray, powers: Sequence[float], coefficient: FloatArray) -> FloatArray:
-    terms = np.maximum(perceived, 0.0) ** np.array(powers)[:, None]
-    score: FloatArray = (coefficient[:, reviewer] * terms).sum(axis=0)
-    return score

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.model.shapes import IDLE
+from lsc.model.hypotheses import IDLE
 from lsc.solver.matrix import Pattern, assemble, multiply_heavy
 from lsc.solver.tables import ELEMENT, Common, Face, ItemArray, Table
 from reviewgraph.kernels.compiling import Kernel, kernel

@@ -12,16 +12,13 @@ import numpy as np
 
 from lsc.evidence.uniqueness import middle_levels
 from lsc.model.constraints import equalities, free_ties, inequalities, pick
-from lsc.model.hypotheses import CLASSES
+from lsc.model.hypotheses import classes
 from lsc.model.programme import Minimiser, Programme
 from lsc.model.units import in_units
 from reviewgraph.reviews import FloatArray
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
-
-#: By class: whether its scoring functions are straight lines.
-STRAIGHT = np.array([kind.straight for kind in CLASSES])
 #: Accuracies to ask for, one after the other where rounding forbids the tighter.
 TOLERANCES = (1e-13, 1e-11, 1e-9)
 MAX_ITERATIONS = 300
@@ -174,7 +171,7 @@ def _own_lines(programme: Programme, item: sp.csr_array) -> sp.csr_array | None:
     owner = np.repeat(np.arange(loads.size), loads)
     highest = np.full(loads.size, -np.inf)
     highest[owner] = programme.score  # ascending, so the last one stays
-    bent = ~STRAIGHT[programme.kind] & (loads > 0)
+    bent = ~np.array([kind.straight for kind in classes()])[programme.kind] & (loads > 0)
     bent[bent] &= highest[bent] > programme.score[programme.start[:-1][bent]]
     review = np.flatnonzero(bent[owner])
     if not review.size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.model.shapes import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE
+from lsc.model.hypotheses import CONCAVE, CONVEX, IDLE, LINEAR, MONOTONE
 from lsc.solver.projections import (
     BEGIN,
     BENT,

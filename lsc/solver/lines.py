@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.model.shapes import LINEAR
+from lsc.model.hypotheses import LINEAR
 from lsc.solver.tables import ELEMENT, Common, Table
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.reviews import BoolArray, FloatArray

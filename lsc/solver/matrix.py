@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsc.model.shapes import IDLE, LINEAR, MONOTONE
+from lsc.model.hypotheses import IDLE, LINEAR, MONOTONE
 from lsc.solver.tables import ELEMENT, SMALL, Common, Face, ItemArray, Table, pairs_of
 from reviewgraph.kernels.compiling import Kernel, kernel
 from reviewgraph.labels import IntArray

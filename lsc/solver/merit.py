@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from lsc.model.shapes import CONCAVE, CONVEX, MONOTONE
+from lsc.model.hypotheses import CONCAVE, CONVEX, MONOTONE
 from lsc.solver.blocks import clustered_direction, system_of
 from lsc.solver.faces import distances, project_bents, project_chains
 from lsc.solver.lines import common_line, lines_direction

@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from lsc.model.hypotheses import LINEAR
 from lsc.model.programme import Minimiser, Programme
-from lsc.model.shapes import LINEAR
 from lsc.solver.merit import Merit, Objective, inner
 from lsc.solver.passes import Passes, held, perceived_by
 from lsc.solver.singles import with_singles, without_singles

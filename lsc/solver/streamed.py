@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from lsc.model.formulation import order_by_score, tied_up_to_rounding
 from lsc.solver.newton import FAR, MAX_ITERATIONS, TOLERANCE, Listener, descend
-from lsc.solver.parts import Layout, Part, laid_out, slopes
-from lsc.solver.passes import Passes
+from lsc.solver.passes import Layout, Part, Passes, laid_out, slopes
 from lsc.solver.singles import kept, put_back
 from lsc.solver.tables import Common, ItemArray, centred
 from reviewgraph.labels import IntArray
@@ -19,7 +18,7 @@ from reviewgraph.reviews import BoolArray, FloatArray
 from reviewgraph.streams.spill import Spill, ranges
 
 if TYPE_CHECKING:
-    from lsc.model.classes.hypothesis import Hypothesis
+    from lsc.model.hypotheses import Hypothesis
     from reviewgraph.streams.table import Chunk, Stream
 
 
@@ -35,7 +34,7 @@ class Lines:
     floor, ceiling
         Shape (M,): bounds on slopes for unit scores, 0 where scores are constant.
     blocks, places
-        Where items of reviews are, as :class:`lsc.solver.parts.Part` has them; empty, and written here.
+        Where items of reviews are, as :class:`lsc.solver.passes.Part` has them; empty, and written here.
     longest
         Reviews of a part, unless one reviewer has more.
     """

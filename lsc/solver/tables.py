@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lsc.model.hypotheses import CONCAVE, CONVEX, IDLE, LINEAR
 from lsc.model.programme import Programme
-from lsc.model.shapes import CONCAVE, CONVEX, IDLE, LINEAR
 from reviewgraph.labels import IntArray
 from reviewgraph.reviews import BoolArray, FloatArray
 

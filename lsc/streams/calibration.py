@@ -10,9 +10,7 @@ import numpy as np
 
 from lsc.calibration import NEARLY, SHARP, Status
 from lsc.evidence.scale import reporting_scale
-from lsc.model.classes.hypothesis import Hypothesis
-from lsc.model.hypotheses import hypothesis_of
-from lsc.model.shapes import Shape
+from lsc.model.hypotheses import Hypothesis, Shape, classes, hypothesis_of
 from lsc.solver.newton import MAX_ITERATIONS
 from lsc.solver.streamed import Solved, minimise_streamed
 from lsc.streams.estimate import StreamedEstimate, expect_scores, scored_groups, totals_of
@@ -102,7 +100,8 @@ def calibrate_stream(
     """
     given = hypothesis_of(hypothesis, max_slope=max_slope)
     if given.shape is not Shape.LINEAR:
-        message = f"hypothesis: expected linear or offset for a table larger than memory, found {given.name!r}"
+        lines = " or ".join(kind.name for kind in classes() if kind.shape is Shape.LINEAR)
+        message = f"hypothesis: expected {lines} for a table larger than memory, found {given.name!r}"
         raise InputError(message)
     expect_scores(stream)
     lower = given.bounds[0]

@@ -18,7 +18,6 @@ from reviewgraph.sides.leaving import without_gone
 from reviewgraph.verify.assignments import verify_assignment
 from reviewgraph.verify.calibrations import LSC, POSTERIOR, verify_calibration
 from reviewgraph.verify.checks import Duties, verify_check
-from reviewgraph.verify.fits import CLASSES
 from reviewgraph.verify.markets import Market
 from reviewgraph.verify.panels import AT_LEAST, AT_MOST, REWARD, PanelRule, panel_rule
 from reviewgraph.verify.plans import verify_plan
@@ -284,9 +283,12 @@ def _calibrate(made: click.Context, answer: Answer) -> Findings:
     table = table_of(_read(params))
     of_lsc = any(params[name] is not None for name in ("hypothesis", "by_reviewer", "max_slope", "ties"))
     share = params["select"]
-    # What the answer names holds where nobody says otherwise.
+    # The class that the answer names holds where no option names one.
     said = answer.found.get("hypothesis")
-    usual = params["hypothesis"] or (said if said in CLASSES and not params["by_reviewer"] else "linear")
+    option = next(option for option in made.command.params if option.name == "hypothesis")
+    known = option.to_info_dict()["type"]["choices"]
+    named = said if said in known and not params["by_reviewer"] else None
+    usual = params["hypothesis"] or named or "linear"
     others = read_side(side.read_hypotheses, params["by_reviewer"]) if params["by_reviewer"] else {}
     wanted = Wanted(
         params["method"] or (LSC if of_lsc else POSTERIOR),

@@ -149,6 +149,10 @@ def check_least_squares(
     if any(isinstance(unit, bool) or not isinstance(unit, int | float) or unit < 0 for unit in units):
         findings.expect(False, "units: not all are numbers of 0 or more")
         return
+    if unknown := set(wanted.hypotheses.values()) - CLASSES.keys():
+        words = f"qualities: of {', '.join(sorted(unknown))} reviewers, which this verifier does not know"
+        findings.trust(words, decisive=True)
+        return
     _scales(findings, answer, quality, group, wanted)
     if status != "optimal":
         findings.trust("qualities: called inaccurate, they are not held to optimality", decisive=True)

@@ -21,7 +21,7 @@ import numpy as np
 
 import lsc
 from lsc.calibration import Calibration
-from lsc.methods.registry import METHODS
+from lsc.methods import METHODS
 from lsc.metrics import kendall, precision
 from lsc.simulation.draws import Noise, Simulation, simulate
 from lsc.simulation.scores import Scoring, linear_scores

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lsc.model.shapes import Shape
+from lsc.model.hypotheses import Shape
 from lsc.solver.newton import minimise
 from tests.lsc import programmes
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsc.model.hypotheses import CLASSES
+from lsc.model.hypotheses import Shape, classes
 from lsc.model.programme import Programme
-from lsc.model.shapes import Shape
 
 
 def assignment(n_items, n_reviewers, size, rng):
@@ -103,8 +102,8 @@ def small(seed):
         start.append(start[-1] + size)
     lower = np.full(m, 1 / rng.choice([1.0, 10.0, 100.0])) * (1.0 if rng.random() < 0.7 else rng.uniform(0.2, 3, m))
     bounded = (rng.random(m) < 0.7) & ties_equal & (rng.random() < 0.4)
-    kind = rng.choice(len(CLASSES), m).astype(np.int64)
-    given = np.array([each.fixes_unit for each in CLASSES])[kind]
+    kind = rng.choice(len(classes()), m).astype(np.int64)
+    given = np.array([each.fixes_unit for each in classes()])[kind]
     is_reference = (rng.random(n) < 0.3) & (rng.random() < 0.35)
     return Programme(
         n_items=n,

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import lsc
-from lsc.inference import sampling, scanning
+from lsc.inference import sampling, streaming
 from reviewgraph import InputError, read_reviews, stream_reviews
 from reviewgraph.cli import main
 from tests.lsc.inference.simulated_tables import ordering, table
@@ -114,8 +114,8 @@ def test_a_large_table_is_begun_with_the_same_part(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(sampling, "HEAVY", 3)
     monkeypatch.setattr("lsc.inference.likeness.EXACT", 10)
     monkeypatch.setattr("lsc.inference.streaming.UP_TO", 0)
-    monkeypatch.setattr("lsc.inference.loops.UP_TO", 0)
-    monkeypatch.setattr(scanning, "PIECE", 200)
+    monkeypatch.setattr("lsc.inference.joint.UP_TO", 0)
+    monkeypatch.setattr(streaming, "PIECE", 200)
     path, words = written(tmp_path, rows(table(3, 100, 80, 6))), []
     whole = lsc.posterior(read_reviews(path))
     with stream_reviews(path) as stream:
@@ -130,12 +130,12 @@ def test_what_is_known_of_scores_by_passes_is_what_sorting_tells(monkeypatch: py
         pieces = np.array_split(score, 4)
         ordered = np.sort(score)
         for rank in (0, 1, score.size // 2, score.size - 1):
-            assert scanning.order_statistic(lambda pieces=pieces: pieces, rank) == ordered[rank]
+            assert streaming.order_statistic(lambda pieces=pieces: pieces, rank) == ordered[rank]
         count = np.unique(score, return_counts=True)[1]
         equal = (count * (count - 1)).sum() / (score.size * (score.size - 1))
         for room in (1 << 20, 3):
-            monkeypatch.setattr(scanning, "ROOM", room)
-            found = scanning.equal_scores_by_passes(lambda pieces=pieces: pieces, score.size)
+            monkeypatch.setattr(streaming, "ROOM", room)
+            found = streaming.equal_scores_by_passes(lambda pieces=pieces: pieces, score.size)
             assert found == pytest.approx(equal, rel=1e-12)
 
 

@@ -274,7 +274,7 @@ def test_a_method_that_fails_does_not_end_the_run(monkeypatch: pytest.MonkeyPatc
 
 def test_a_method_can_be_added_by_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.benchmarks.harness.methods.METHODS", dict(METHODS))
-    register("centred=lsc.methods.baselines:centring")
+    register("centred=lsc.baselines:centring")
     from tests.benchmarks.harness import methods
 
     design = random_assignment(20, 20, 3, np.random.default_rng(0))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsc import calibrate
-from lsc.model.hypotheses import CLASSES
+from lsc.model.hypotheses import classes
 from lsc.model.programme import Minimiser, Programme
 from lsc.solver import newton
 from reviewgraph import Reviews
@@ -33,9 +33,9 @@ def programme(rng: np.random.Generator) -> Programme:
     found = programmes.small(int(rng.integers(2**31)))
     if rng.random() < 0.15:
         return found
-    one = int(rng.integers(len(CLASSES)))
+    one = int(rng.integers(len(classes())))
     kind = np.full(found.kind.size, one, np.int64)
-    upper = np.where(CLASSES[one].fixes_unit, found.lower, np.where(found.upper == found.lower, np.inf, found.upper))
+    upper = np.where(classes()[one].fixes_unit, found.lower, np.where(found.upper == found.lower, np.inf, found.upper))
     return replace(found, kind=kind, upper=upper)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import lsc
 from lsc.estimate import Estimate
-from lsc.methods.registry import METHODS as BY_NAME
+from lsc.methods import METHODS as BY_NAME
 from lsc.metrics import spearman
 from lsc.simulation.draws import Simulation, true_qualities
 from lsc.simulation.settings import MIXED, Realistic, Setting

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from lsc.inference import joint, validation
-from lsc.inference.bending import bend_variance
+from lsc.inference.assembling import bend_variance
 from lsc.inference.inferring import infer
-from lsc.inference.loops import loop_factors, settled_variances
+from lsc.inference.joint import loop_factors, settled_variances
 from lsc.inference.validation import held_out_gain
 from reviewgraph.chances import probability_in_top
 from reviewgraph.errors import InputError

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from lsc.methods.baselines import average, centring, ridge_offsets, z_score
-from lsc.methods.bayesian import Variances, bayesian, marginal_variances
+from lsc.baselines import Variances, average, bayesian, centring, marginal_variances, ridge_offsets, z_score
 from lsc.simulation.draws import simulate
 from reviewgraph import InputError, Reviews
 

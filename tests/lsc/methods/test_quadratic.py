@@ -7,8 +7,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from lsc import metrics
+from lsc.baselines import quadratic_programme
 from lsc.errors import SolverFailed
-from lsc.methods.quadratic import quadratic_programme
 from lsc.simulation.draws import simulate
 from reviewgraph import InputError, Reviews
 

@@ -8,7 +8,7 @@ import pytest
 
 from lsc.estimate import Estimate
 from lsc.experiments.methods import GRADED_METHODS, PAPER_METHODS, VARIANTS
-from lsc.methods.registry import METHODS, method_named
+from lsc.methods import METHODS, method_named
 from reviewgraph import InputError, Reviews
 from reviewgraph.results import Result
 
@@ -67,7 +67,7 @@ def test_randomness_comes_by_seed_alone() -> None:
 
 
 def test_experiments_compare_methods_that_exist() -> None:
-    assert {variant.method for variant in VARIANTS.values()} == set(METHODS)
+    assert {method.name for method, _ in VARIANTS.values()} == set(METHODS)
     assert {*PAPER_METHODS, *GRADED_METHODS} <= VARIANTS.keys()
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lsc.model.hypotheses import Shape
 from lsc.model.programme import Programme
-from lsc.model.shapes import Shape
 from lsc.solver import faces, newton, projections
 from lsc.solver.blocks import LARGEST, clustered_direction
 from lsc.solver.lines import common_line, lines_direction

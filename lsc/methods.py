@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph.errors import InputError
 from reviewgraph.naming import named
@@ -16,8 +16,30 @@ from reviewgraph.naming import named
 if TYPE_CHECKING:
     from lsc.calibration import Calibration
     from lsc.estimate import Estimate
+    from lsc.streams.calibration import StreamedCalibration
+    from lsc.streams.posterior import StreamedPosterior
     from reviewgraph.framed import ReviewsLike
     from reviewgraph.reviews import Reviews
+    from reviewgraph.streams.table import Stream
+
+
+class Variant(NamedTuple):
+    """A method with fixed options, as experiments compare it.
+
+    Parameters
+    ----------
+    name, title
+        What experiments call it: the name under which results are reported, and the title of tables.
+    options
+        Fixed options of the method.
+    graded
+        Whether it is tried on real scores too.
+    """
+
+    name: str
+    title: str
+    options: Mapping[str, Any] = {}
+    graded: bool = True
 
 
 @dataclass(frozen=True)
@@ -34,6 +56,14 @@ class Method:
         Its line in help: what it does.
     function
         Takes reviews and, by keyword, :attr:`options`.
+    variants
+        How experiments compare it: as it is by default, not at all where there are none.
+    probabilities
+        Whether its result is a :class:`~lsc.posteriors.PosteriorEstimate`, which ``--lottery``, ``--explain`` and
+        ``--sheet`` need.
+    stream
+        Estimates by passes over a table larger than memory, with options by keyword; None (default) where the method
+        needs the table in memory.
 
     Examples
     --------
@@ -48,6 +78,14 @@ class Method:
     title: str
     words: str
     function: Callable[..., Estimate]
+    variants: tuple[Variant, ...] | None = None
+    probabilities: bool = False
+    stream: Callable[..., StreamedCalibration | StreamedPosterior] | None = None
+
+    @property
+    def compared(self) -> tuple[Variant, ...]:
+        """The variants that experiments compare."""
+        return (Variant(self.name, self.title),) if self.variants is None else self.variants
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -80,44 +118,44 @@ def _posterior(
 
 
 def _average(reviews: Reviews) -> Estimate:
-    from lsc.methods.baselines import average
+    from lsc.baselines import average
 
     return average(reviews)
 
 
 def _centring(reviews: Reviews) -> Estimate:
-    from lsc.methods.baselines import centring
+    from lsc.baselines import centring
 
     return centring(reviews)
 
 
 def _z_score(reviews: Reviews) -> Estimate:
-    from lsc.methods.baselines import z_score
+    from lsc.baselines import z_score
 
     return z_score(reviews)
 
 
 def _ridge(reviews: Reviews, *, ridge: float = 1.0) -> Estimate:
-    from lsc.methods.baselines import ridge_offsets
+    from lsc.baselines import ridge_offsets
 
     return ridge_offsets(reviews, ridge)
 
 
 def _additive(reviews: Reviews, *, seed: Any = 0) -> Estimate:
-    from lsc.methods.additive import mixed_model
+    from lsc.baselines import mixed_model
 
     return mixed_model(reviews, seed=seed)
 
 
 def _qp(reviews: Reviews, *, bounded: bool = False) -> Estimate:
-    from lsc.methods.quadratic import quadratic_programme
+    from lsc.baselines import quadratic_programme
 
     return quadratic_programme(reviews, bounded=bounded)
 
 
 def _bayesian(reviews: Reviews, *, n: int | None = None, seed: Any = 0) -> Estimate:
     """Without ``n`` half of the items are taken to be selected."""
-    from lsc.methods.bayesian import bayesian
+    from lsc.baselines import bayesian
 
     return bayesian(reviews, reviews.n_items // 2 if n is None else n, seed=seed)
 
@@ -136,21 +174,67 @@ def _lsc(
     return calibrate(reviews, hypothesis, max_slope=max_slope, references=references, ties=ties, progress=progress)
 
 
+def _posterior_stream(stream: Stream, *, progress: Any = None) -> StreamedPosterior:
+    from lsc.streams.posterior import posterior_stream
+
+    return posterior_stream(stream, progress=progress)
+
+
+def _lsc_stream(
+    stream: Stream, *, hypothesis: Any = "linear", max_slope: float | None = None, progress: Any = None
+) -> StreamedCalibration:
+    from lsc.streams.calibration import calibrate_stream
+
+    return calibrate_stream(stream, hypothesis, max_slope=max_slope, progress=progress)
+
+
+#: The method of ``calibrate`` by default.
+DEFAULT = "posterior"
+
 #: All methods by name, in the order in which help lists them.
-METHODS: Mapping[str, Method] = {
+METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
-            "posterior", "Posterior", "severity, stretch and noise of reviewers, as far as scores show them", _posterior
+            DEFAULT,
+            "Posterior",
+            "severity, stretch and noise of reviewers, as far as scores show them",
+            _posterior,
+            probabilities=True,
+            stream=_posterior_stream,
         ),
         Method("average", "Average", "the mean score of each paper", _average),
         Method("centring", "Centring", "scores less the mean of their reviewer", _centring),
         Method("z-score", "z-score", "the same, in units of the reviewer's own standard deviation", _z_score),
         Method("ridge", "Ridge offsets", "scores less an offset a reviewer, shrunk towards none", _ridge),
-        Method("additive", "Additive model", "paper plus reviewer plus noise, all random, sizes learned", _additive),
-        Method("qp", "QP", "a scale and an offset a reviewer, by a quadratic programme", _qp),
+        Method(
+            "additive",
+            "Additive model",
+            "paper plus reviewer plus noise, all random, sizes learned",
+            _additive,
+            (Variant("additive", "Additive model", graded=False),),
+        ),
+        Method(
+            "qp",
+            "QP",
+            "a scale and an offset a reviewer, by a quadratic programme",
+            _qp,
+            (Variant("qp", "QP", {"bounded": True}), Variant("qp-unbounded", "QP (no bounds)")),
+        ),
         Method("bayesian", "Bayesian", "the probability of being among the best under the additive model", _bayesian),
-        Method("lsc", "LSC", "Least Square Calibration: the least noise that explains all scores", _lsc),
+        Method(
+            "lsc",
+            "LSC",
+            "Least Square Calibration: the least noise that explains all scores",
+            _lsc,
+            (
+                Variant("lsc-monotone", "LSC (mono)", {"hypothesis": "monotone"}),
+                Variant("lsc-linear", "LSC (linear)", {"hypothesis": "linear"}),
+                Variant("lsc-mixed", "LSC (mixed)", graded=False),
+                Variant("lsc-offset", "LSC (offset)", {"hypothesis": "offset"}, graded=False),
+            ),
+            stream=_lsc_stream,
+        ),
     )
 }
 

@@ -1,1 +1,0 @@
-"""Estimates other than Least Square Calibration."""

@@ -1,1 +1,0 @@
-"""The hypothesis classes of LSC, one module each; :mod:`lsc.model.hypotheses` lists them."""
