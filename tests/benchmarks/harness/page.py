@@ -185,7 +185,9 @@ def _of_uncertainty(run: Sequence[Regime], results: Results, ours: str) -> list[
             out = [f"{title} {_number(value)}" for title, value in known.items() if not least <= value.mean <= most]
             range_ = f"{least:g}-{most:g}" if window == "nominal" else f"at least {least:g}"
             where = (
-                "linear with noise, offsets, integers, realistic" if window == "nominal" else "nonlinear, mixed, noiseless"
+                "linear with noise, offsets, integers, realistic"
+                if window == "nominal"
+                else "nonlinear, mixed, noiseless"
             )
             if known:
                 found.append(Verdict(f"{goal:g} % intervals cover {range_} % ({where})", not out, "; ".join(out)))
