@@ -84,8 +84,8 @@ Goals of speed and size, and what `python -m tests.benchmarks.page` measured on 
 page; do not edit it.
 
 Each row runs in its own process. *Cold* is the first call in it, *warm* the fastest of the next ones; compiled kernels
-are cached on disk. *Speed-up* = one run of the rival / our fastest warm run (same process, same data, each to its own tolerance).
-Below 1, we are slower. *Peak* is the memory of the largest process of the row, including the
+are cached on disk. *Speed-up* = one run of the rival / our fastest warm run (same process, same data, each to its own
+tolerance). Below 1, we are slower. *Peak* is the memory of the largest process of the row, including the
 rival. A row is marked as not run if it was not requested, failed, or took longer than {limit:g} s.
 
 | work | goal | cold | warm | rival | speed-up | peak | verdict | result |
