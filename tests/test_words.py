@@ -46,7 +46,7 @@ FORBIDDEN = {
     r"\bmend(?:s|ed|ing)?\b": "repair, correct",
     r"\bsays? of\b|\btells? of\b|\bspeaks? of\b": "describes",
     r"\bis answered\b|\bare answered\b": "returns, raises",
-    r"(?:^|[.;:] )Who (?:has|gave|is|are|accepted|owes|may|survives)\b[^?]*?[.]": "a noun: Reviewers who ..., Authors with ...",
+    r"(?:^|[.;:] )Who (?:has|gave|is|are|accepted|owes|may|survives)\b[^?]*?[.]": "Reviewers who ...",
 }
 
 #: What a program prints, a name in code or a word of another meaning: not prose.
