@@ -79,22 +79,22 @@ def page(measured: dict[str, Measured | None], limit: float) -> str:
     table = "\n".join(line(row, measured.get(name)) for name, row in ROWS.items())
     return f"""# Benchmarks
 
-What this project set out to reach, and what `python -m tests.benchmarks.page` measured on {day}: {len(ran)} of
+Goals of speed and size, and what `python -m tests.benchmarks.page` measured on {day}: {len(ran)} of
 {len(ROWS)} rows ran, {len(ran) - len(missed)} reached their goal, {len(missed)} missed it. The command writes this
 page; do not edit it.
 
-Each row is a process of its own. *Cold* is the first call in it, *warm* the fastest of the next ones; compiled kernels
-are on disk. What we compare with runs once in the same process, on the same table, to its own accuracy, and *times* is
-its seconds over our warm ones: below 1 we lose. *Peak* is the memory of the largest process of the row, the one
-compared with included. A row was not run where it was not asked for, failed, or took longer than {limit:g} s.
+Each row runs in its own process. *Cold* is the first call in it, *warm* the fastest of the next ones; compiled kernels
+are cached on disk. *Speed-up* = one run of the rival / our fastest warm run (same process, same data, each to its own
+tolerance). Below 1, we are slower. *Peak* is the memory of the largest process of the row, including the
+rival. A row is marked as not run if it was not requested, failed, or took longer than {limit:g} s.
 
-| work | goal | cold | warm | compared with | times | peak | verdict | what came out |
+| work | goal | cold | warm | rival | speed-up | peak | verdict | result |
 |---|---|---|---|---|---|---|---|---|
 {table}
 
 Machine: {os.cpu_count()} processors ({platform.machine()}), load {os.getloadavg()[0]:.1f} at the end of the run, Python
 {platform.python_version()}, {packages}. A load above the number of
-processors says that other programs ran beside it, which slows all rows, and not all alike.
+processors means that other programs ran at the same time, which slows rows to different degrees.
 """
 
 

@@ -120,7 +120,7 @@ def report(chosen: list[Study], methods: list[str], store: Path, options: argpar
             "",
             *lines,
             "",
-            *[f"* {'held' if held else '**NOT HELD**'}: {claim}" for held, claim in judged],
+            *[f"* {'Holds' if held else '**Fails**'}: {claim}" for held, claim in judged],
         ]
     )
     options.output.mkdir(parents=True, exist_ok=True)

@@ -113,10 +113,11 @@ def report(chosen: list[Regime], methods: list[str], store: Path, options: argpa
     judged = page.verdicts(shown, results, methods, options.ours)
     text = "\n\n".join(
         [
-            f"Of the best 10 % found, in percent ({options.papers} papers, {options.draws} draws; ± standard error).",
+            f"Percentage of the best 10 % that is selected ({options.papers} papers, {options.draws} draws; "
+            "± standard error).",
             page.precision_table(shown, results, methods, options.ours),
             *([page.uncertainty_table(shown, results, options.ours)] if judged else []),
-            "Median seconds of one processor.",
+            "Median CPU seconds.",
             page.seconds_table(shown, results, methods),
             page.verdict_lines(judged),
         ]

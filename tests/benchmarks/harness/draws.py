@@ -156,8 +156,8 @@ def _conference(n: int) -> list[Regime]:
         Regime("tracks", "tracks of unequal quality, offsets, k = 3", lambda rng: tracks(n, rng), goal=72.8),
         Regime("matched", "like papers to like reviewers, offsets", lambda rng: matched(n, rng)),
         Regime("skewed", "skewed qualities, sigma = .5", lambda rng: shaped(n, skewed, rng)),
-        Regime("two-humped", "two-humped qualities, sigma = .5", lambda rng: shaped(n, two_humped, rng)),
-        Regime("own-noise", "each reviewer her own noise", lambda rng: own_noise(n, rng)),
+        Regime("two-humped", "bimodal qualities, sigma = .5", lambda rng: shaped(n, two_humped, rng)),
+        Regime("own-noise", "individual noise of each reviewer", lambda rng: own_noise(n, rng)),
     ]
 
 

@@ -158,8 +158,8 @@ def _of_precision(run: Sequence[Regime], results: Results, methods: Sequence[str
     reached = means(goals, results, [ours])[ours] if goals else float("nan")
     return [
         _least(f"minus average at least {TO_AVERAGE} everywhere", to_average, TO_AVERAGE, errors=0.0),
-        _least(f"minus exact at least {TO_EXACT} less two standard errors", to_exact, TO_EXACT),
-        _least(f"minus best other at least {TO_OTHER} less two standard errors", to_other, TO_OTHER),
+        _least(f"minus exact at least {TO_EXACT} minus two standard errors", to_exact, TO_EXACT),
+        _least(f"minus best other at least {TO_OTHER} minus two standard errors", to_other, TO_OTHER),
         _least(f"mean over regimes ({mean[ours]:.1f}) above every single method", ahead, 0.0, errors=0.0),
         Verdict(
             "mean as good as the first version's", not goals or reached >= goal, f"{reached:.1f} against {goal:.1f}"
@@ -185,7 +185,9 @@ def _of_uncertainty(run: Sequence[Regime], results: Results, ours: str) -> list[
             out = [f"{title} {_number(value)}" for title, value in known.items() if not least <= value.mean <= most]
             range_ = f"{least:g}-{most:g}" if window == "nominal" else f"at least {least:g}"
             where = (
-                "linear with noise, offsets, integers, realistic" if window == "nominal" else "bent, mixed, noiseless"
+                "linear with noise, offsets, integers, realistic"
+                if window == "nominal"
+                else "nonlinear, mixed, noiseless"
             )
             if known:
                 found.append(Verdict(f"{goal:g} % intervals cover {range_} % ({where})", not out, "; ".join(out)))
@@ -201,7 +203,7 @@ def _of_uncertainty(run: Sequence[Regime], results: Results, ours: str) -> list[
 
 def verdict_lines(found: Sequence[Verdict]) -> str:
     """One line a claim."""
-    return "\n".join(f"* {'held' if v.held else '**NOT HELD**'}: {v.claim}. {v.detail}".rstrip() for v in found)
+    return "\n".join(f"* {'Holds' if v.held else '**Fails**'}: {v.claim}. {v.detail}".rstrip() for v in found)
 
 
 def _row(*cells: str) -> str:
