@@ -39,6 +39,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "submitted": "arrays labels errors formats reviews",
         "exchange": "arrays labels errors arguments reviews framed",
         "kernels": "arrays labels errors",
+        "closure": "",
         "components": _GRAPHS,
         "recoverable": f"{_GRAPHS} components",
         "assumptions": "errors arguments",
@@ -52,7 +53,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "checking": (
             f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages provenance"
         ),
-        "verify": "arrays errors levels formats reviews",
+        "verify": "arrays errors arguments levels formats reviews framed closure",
         "streams": "arrays labels errors words arguments clock results kernels levels formats rows pages provenance",
         "report": "_version arrays labels words plots reviews",
         "report.check": (f"{_GRAPHS} levels components structure violations fragility precision pages checking report"),

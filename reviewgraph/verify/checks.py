@@ -24,8 +24,8 @@ from reviewgraph.verify.levels import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from reviewgraph.closure import Group
     from reviewgraph.verify.answers import Answer
-    from reviewgraph.verify.graphs import Group
     from reviewgraph.verify.tables import Pair, Table
 
 

@@ -21,9 +21,10 @@ from planner.plans.check.trying import TooMany, smallest_cost
 from planner.plans.model.status import PlanStatus
 from planner.plans.model.tables import no_pairs
 from reviewgraph.arguments import checked
-from reviewgraph.components import Components, covers_all, verify_merges
+from reviewgraph.components import Components, covers_all
 from reviewgraph.errors import CertificateError, InputError
 from reviewgraph.levels import Double, Recoverable
+from reviewgraph.verify.graphs import verify_merges
 
 if TYPE_CHECKING:
     from planner.plans.plan import Plan
