@@ -13,17 +13,17 @@ from reviewgraph.errors import CertificateError, InputError
 from reviewgraph.framed import as_reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
     from reviewgraph.arrays import IntArray
     from reviewgraph.closure import Group
     from reviewgraph.framed import ReviewsLike
 
-    Rows = Mapping[Any, set[Any]]
+    Rows = Mapping[Any, Set[Any]]
     Scores = Mapping[tuple[Any, Any], Any]
 
 
-def pieces(rows: Rows, items: Sequence[str]) -> Classes:
+def pieces(rows: Rows, items: Sequence[Any]) -> Classes:
     """Return the pieces of the graph of reviewers and items, each reviewer and item being a pair (kind, name).
 
     >>> len(pieces({"ann": {"p"}, "bob": {"q"}}, ["p", "q", "r"]))
@@ -36,7 +36,7 @@ def pieces(rows: Rows, items: Sequence[str]) -> Classes:
     return found
 
 
-def tie_classes(score: Scores, items: Sequence[str]) -> Classes:
+def tie_classes(score: Scores, items: Sequence[Any]) -> Classes:
     """Return classes of items that reviewers scored alike."""
     found, first = Classes(items), dict[tuple[str, Any], str]()
     for (reviewer, item), value in score.items():
@@ -44,7 +44,7 @@ def tie_classes(score: Scores, items: Sequence[str]) -> Classes:
     return found
 
 
-def groups(rows: Rows, items: Sequence[str], score: Scores | None = None) -> list[Group]:
+def groups(rows: Rows, items: Sequence[Any], score: Scores | None = None) -> list[Group]:
     """Return the doubly connected components: groups of reviewers merge while their items share two.
 
     Parameters
@@ -88,7 +88,7 @@ def _seen_apart(rows: Rows, score: Scores) -> Iterable[tuple[str, str]]:
 
 
 def replayed(
-    rows: Rows, items: Sequence[str], merges: Iterable[tuple[str, str, str, str]], score: Scores | None = None
+    rows: Rows, items: Sequence[Any], merges: Iterable[tuple[str, str, str, str]], score: Scores | None = None
 ) -> tuple[int, set[str]]:
     """Replay merges (a, b, u, v), by each of which the groups of a and b, which both cover u and v, become one.
 
@@ -161,7 +161,7 @@ def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = 
     return np.array([label[reviewer] for reviewer in range(size)], np.int64)
 
 
-def missing_links(rows: Rows, items: Sequence[str]) -> int:
+def missing_links(rows: Rows, items: Sequence[Any]) -> int:
     """Return the degrees of freedom: ``N + 2 M - min(N, 2) - rank``, M the reviewers of two items or more.
 
     The rank is that of the count matroid in which reviews are independent where no k of them lie on fewer than
@@ -181,7 +181,7 @@ def missing_links(rows: Rows, items: Sequence[str]) -> int:
 class _Pebbles:
     """The game: an accepted review is an arrow from the end that gave it a pebble."""
 
-    def __init__(self, items: Sequence[str]) -> None:
+    def __init__(self, items: Sequence[Any]) -> None:
         self._free: dict[Any, int] = dict.fromkeys(items, 1)
         self._out: dict[Any, list[Any]] = {item: [] for item in items}
 

@@ -311,7 +311,7 @@ def _none(findings: Findings, case: Case) -> None:
         if few and not rules.panels and rules.exceeded((*rules.fixed, *every)) is None and case.reached(every):
             findings.expect(False, f"status infeasible: all {len(every)} reviews that are allowed are a plan")
             return
-        found = next((pairs for pairs in case.plans(len(rules.table.items) ** 2) if case.reached(pairs)), None)
+        found = next(case.plans(len(rules.table.items) ** 2), None)
     except (TooMany, TooLarge):
         words = "status infeasible: that there is no plan takes a search that is not done again"
         findings.trust(words, decisive=True)
@@ -330,7 +330,7 @@ def _cheapest(findings: Findings, case: Case, new: tuple[Pair, ...]) -> None:
     try:
         for pairs in case.plans(len(new)):
             cost = sum(map(rules.cost_of, pairs))
-            if len(pairs) == len(new) and cost < own and not is_same(cost, own) and case.reached(pairs):
+            if len(pairs) == len(new) and cost < own and not is_same(cost, own):
                 findings.expect(False, f"status optimal: as many reviews cost {cost:.9g}, these {own:.9g}")
                 return
     except (TooMany, TooLarge):

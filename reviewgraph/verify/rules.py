@@ -86,6 +86,37 @@ class Rules:
                 if (reviewer, item) not in free.score and self.why_barred((reviewer, item), self.fixed) is None:
                     yield reviewer, item
 
+    def takes(self, reviewer: str) -> int:
+        """Return how many new reviews a reviewer can be given beside the fixed ones at most."""
+        fixed = self._fixed_loads[reviewer]
+        spare = self.spare.get(reviewer, len(self.table.items) + fixed) - fixed
+        if spare <= 0:
+            return 0
+        own = self._barred_items.get(reviewer, set())
+        free = [item for item in self._open_items if item not in own]
+        if self.allowed is not None or self.willing is not None or self.panels:
+            free = [item for item in free if self.why_barred((reviewer, item), self.fixed) is None]
+        return min(spare, len(free))
+
+    @cached_property
+    def _fixed_loads(self) -> Counter[str]:
+        return Counter(reviewer for reviewer, _ in self.fixed)
+
+    @cached_property
+    def _open_items(self) -> list[str]:
+        """Items that may be given a further review beside the fixed ones."""
+        count = Counter(item for _, item in self.fixed)
+        most = self.max_per_item
+        return [item for item in self.table.items if most is None or count[item] < most]
+
+    @cached_property
+    def _barred_items(self) -> dict[str, set[str]]:
+        """Items of each reviewer that are in conflict, reviewed or fixed."""
+        found: dict[str, set[str]] = {}
+        for reviewer, item in (*self.barred, *self.table.score, *self.fixed):
+            found.setdefault(reviewer, set()).add(item)
+        return found
+
     def why_barred(self, pair: Pair, beside: Iterable[Pair]) -> str | None:
         """Return why a pair that is not fixed may not be beside others, or None."""
         reviewer, item = pair
