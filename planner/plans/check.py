@@ -25,9 +25,8 @@ from reviewgraph.verify.bounds import WEAKEST, Case, TooMany, check_bound, wrong
 from reviewgraph.verify.flows import can_be_met
 from reviewgraph.verify.graphs import tie_classes, verify_merges
 from reviewgraph.verify.levels import TooLarge
-from reviewgraph.verify.panels import AT_LEAST, AT_MOST, PanelRule, panels_of
 from reviewgraph.verify.proofs import wrong_parts
-from reviewgraph.verify.rules import Rules
+from reviewgraph.verify.rules import AT_LEAST, AT_MOST, PanelRule, Rules, panels_of
 from reviewgraph.verify.tables import Table
 
 if TYPE_CHECKING:

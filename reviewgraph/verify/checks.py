@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph.levels import Connected, Double, Recoverable
-from reviewgraph.verify.findings import Findings
+from reviewgraph.verify.answers import Findings
 from reviewgraph.verify.graphs import groups, missing_links, pieces
 from reviewgraph.verify.levels import (
     HOLDS,

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, Connected, Double, Recoverable
-from reviewgraph.verify.answers import number_in
+from reviewgraph.verify.answers import Findings, is_same, number_in, shown
 from reviewgraph.verify.bounds import Case, TooMany, check_bound
-from reviewgraph.verify.findings import Findings, is_same, shown
 from reviewgraph.verify.flows import can_be_met, most_met
 from reviewgraph.verify.graphs import groups, pieces, replayed
 from reviewgraph.verify.levels import TooLarge, holds
-from reviewgraph.verify.panels import panels_of
-from reviewgraph.verify.rules import check_rules
+from reviewgraph.verify.rules import check_rules, panels_of
 
 if TYPE_CHECKING:
     from reviewgraph.verify.answers import Answer
