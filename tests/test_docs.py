@@ -59,6 +59,7 @@ INSTEAD = {
 every_command = pytest.mark.parametrize("name", COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if SHOWN[page]], ids=lambda page: page.relative_to(ROOT).as_posix()
 )
