@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from planner.panels.rules import AtLeast as AtLeast
     from planner.panels.rules import AtMost as AtMost
     from planner.panels.rules import Reward as Reward
-    from planner.plans.check.verifying import verify_plan as verify_plan
+    from planner.plans.check import verify_plan as verify_plan
     from planner.plans.model.ledger import PlanProgress as PlanProgress
     from planner.plans.plan import Plan as Plan
     from planner.plans.plan import PlannedReview as PlannedReview
@@ -34,7 +34,7 @@ _HOME = {
     "assign": "assignments.assigning",
     "merge_affinities": "assignments.wishes.merging",
     "plan_extra_reviews": "plans.planning",
-    "verify_plan": "plans.check.verifying",
+    "verify_plan": "plans.check",
 }
 
 __all__ = sorted(_HOME)

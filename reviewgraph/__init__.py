@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from reviewgraph.components import connected_components as connected_components
     from reviewgraph.components import doubly_connected_components as doubly_connected_components
     from reviewgraph.components import is_recovery_resilient as is_recovery_resilient
-    from reviewgraph.components import verify_merges as verify_merges
     from reviewgraph.designs import doubly_connected_assignment as doubly_connected_assignment
     from reviewgraph.designs import random_assignment as random_assignment
     from reviewgraph.errors import CertificateError as CertificateError
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from reviewgraph.streams.connection import check_stream as check_stream
     from reviewgraph.streams.table import Stream as Stream
     from reviewgraph.streams.table import stream_reviews as stream_reviews
+    from reviewgraph.verify.graphs import verify_merges as verify_merges
 
 _HOME = {
     "Assumptions": "assumptions",
@@ -87,7 +87,7 @@ _HOME = {
     "to_biadjacency": "exchange.to_matrices",
     "to_igraph": "exchange.to_graphs",
     "to_networkx": "exchange.to_graphs",
-    "verify_merges": "components",
+    "verify_merges": "verify.graphs",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -1,7 +1,8 @@
 """Connected and doubly connected components of reviewers, with certificates that anyone can replay.
 
 The level *connected* is Repeat-Union of the paper, *double* is Repeat-Union2 (Algorithm 1), both on covers: two
-sets of reviewers merge when the items they have reviewed between them share one item, or two.
+sets of reviewers merge when the items they have reviewed between them share one item, or two. The algorithm, written
+to be read, is :mod:`reviewgraph.closure`; here compiled kernels compute the same.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import numpy as np
 
 from reviewgraph.arguments import checked
 from reviewgraph.arrays import distinct
-from reviewgraph.errors import CertificateError, InputError
 from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import COPY, STEP, elements
 from reviewgraph.kernels.covers import merge_covers, single_covers
@@ -155,8 +155,9 @@ def connected_components(reviews: ReviewsLike) -> Components:
 def doubly_connected_components(reviews: ReviewsLike, *, use_scores: bool = False) -> Components:
     """Doubly connected components (Repeat-Union2, Algorithm 1 of the paper), with the merges as certificate.
 
-    Start with every reviewer alone; merge two components while their covers share two items. The result does not
-    depend on the order of merges. Takes time near-linear in the number of reviews unless many reviewers of many
+    Start with every reviewer alone; merge two components while their covers share two items, as
+    :func:`reviewgraph.closure.repeat_union` does step by step. The result does not depend on the order of merges. Takes
+    time near-linear in the number of reviews unless many reviewers of many
     items share single items pairwise; a hub item or a long chain of merges does no harm.
 
     Parameters
@@ -249,64 +250,6 @@ def tie_classes(reviews: Reviews) -> IntArray:
     parent = np.arange(reviews.n_items)
     union_pairs(parent, reviews.item, reviews.item[score_levels(reviews)])
     return np.unique(parent, return_inverse=True)[1]
-
-
-@checked
-def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = False) -> IntArray:
-    """Replay a certificate without the algorithm that made it; returns the labels it proves.
-
-    Every row (a, b, u, v) must join two different components by two witness items: both covers hold u and v
-    (and with ``use_scores`` the items are of different tie classes, or the reviewers a and b themselves scored
-    both, each differently). Takes time near-linear in the number of reviews.
-
-    Raises
-    ------
-    CertificateError
-        If a row does not prove its merge or names a reviewer who is not there; the message names the row.
-
-    Examples
-    --------
-    >>> from reviewgraph import Reviews
-    >>> pair = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)])
-    >>> verify_merges(pair, doubly_connected_components(pair).merges).tolist()
-    [0, 0]
-    """
-    reviews = as_reviews(reviews)
-    counted = reviews.only_scored() if use_scores else reviews
-    class_of = tie_classes(counted).tolist() if use_scores else range(counted.n_items)
-    score = dict(zip(zip(counted.reviewer.tolist(), counted.item.tolist(), strict=True), counted.score, strict=True))
-    # Every reviewer begins as a component of her own, which covers what she reviewed.
-    cover = [set(counted.items_of(j).tolist()) for j in range(counted.n_reviewers)]
-    members = [[j] for j in range(counted.n_reviewers)]
-    home = list(range(counted.n_reviewers))
-
-    def apart(reviewer: int, u: int, v: int) -> bool:
-        return (reviewer, u) in score and (reviewer, v) in score and bool(score[reviewer, u] != score[reviewer, v])
-
-    def differ(a: int, b: int, u: int, v: int) -> bool:
-        return class_of[u] != class_of[v] or (use_scores and apart(a, u, v) and apart(b, u, v))
-
-    if merges.ndim != 2 or merges.shape[1] != len(("a", "b", "u", "v")):
-        message = f"merges: expected rows (a, b, u, v), found an array of shape {merges.shape}"
-        raise InputError(message)
-    for row, (a, b, u, v) in enumerate(merges.tolist()):
-        if not (0 <= a < len(home) and 0 <= b < len(home)):
-            message = f"merges: row {row} names reviewers {a} and {b}, expected codes from 0 to {len(home) - 1}"
-            raise CertificateError(message)
-        # The witnesses are looked for in the covers as they stand before this row.
-        left, right = home[a], home[b]
-        shared = u in cover[left] and u in cover[right] and v in cover[left] and v in cover[right]
-        if left == right or not (shared and differ(a, b, u, v)):
-            message = f"merges: row {row} does not join the components of reviewers {a} and {b} by items {u} and {v}"
-            raise CertificateError(message)
-        # The smaller moves into the larger, so that each item and reviewer moves O(log) times.
-        if len(cover[left]) < len(cover[right]):
-            left, right = right, left
-        cover[left] |= cover[right]
-        for reviewer in members[right]:
-            home[reviewer] = left
-        members[left] += members[right]
-    return _numbered(np.array(home, np.int64))
 
 
 def _numbered(root: IntArray) -> IntArray:

@@ -38,6 +38,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "submitted": "arrays labels errors formats reviews",
         "exchange": "arrays labels errors arguments reviews framed",
         "kernels": "arrays labels errors",
+        "closure": "",
         "components": _GRAPHS,
         "recoverable": f"{_GRAPHS} components",
         "assumptions": "errors arguments",
@@ -51,7 +52,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "checking": (
             f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages provenance"
         ),
-        "verify": "arrays errors levels formats reviews",
+        "verify": "arrays errors arguments levels formats reviews framed closure",
         "streams": "arrays labels errors words arguments clock results kernels levels formats rows pages provenance",
         "report": "_version arrays labels words plots reviews",
         "report.check": (f"{_GRAPHS} levels components structure violations fragility precision pages checking report"),
@@ -74,7 +75,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "plans.pursuing": "errors plans.model plans.objectives plans.plan",
         "plans.plan": "errors recruiting plans.model plans.targets",
         "plans.words": "errors plans.model plans.plan",
-        "plans.check": "errors plans.model plans.plan",
+        "plans.check": "errors panels plans.model plans.plan",
         "plans.arguments": "errors panels plans.model plans.objectives",
         "plans.planning": (
             "errors panels plans.arguments plans.targets plans.search plans.proof plans.model plans.objectives "

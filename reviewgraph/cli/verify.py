@@ -10,8 +10,7 @@ from reviewgraph.cli.options import examples, given_files, print_result, show_fi
 from reviewgraph.cli.output import refusing, show
 
 if TYPE_CHECKING:
-    from reviewgraph.verify.answers import Answer
-    from reviewgraph.verify.findings import Findings
+    from reviewgraph.verify.answers import Answer, Findings
 
 #: Reasons that are listed before the rest is only counted.
 LISTED = 10
@@ -85,9 +84,7 @@ def _as_asked(
 def _findings(made: click.Context, answer: Answer) -> Findings:
     from reviewgraph.cli.again import asked_again
     from reviewgraph.cli.verifying import VERIFIERS, given_words, left_aside
-    from reviewgraph.verify.answers import compare_again
-    from reviewgraph.verify.files import verify_files
-    from reviewgraph.verify.findings import HOLDS
+    from reviewgraph.verify.answers import HOLDS, compare_again, verify_files
 
     verifier = VERIFIERS[answer.command]
     findings = verifier.run(made, answer)

@@ -18,12 +18,9 @@ from reviewgraph.sides.leaving import without_gone
 from reviewgraph.verify.assignments import verify_assignment
 from reviewgraph.verify.calibrations import LSC, POSTERIOR, verify_calibration
 from reviewgraph.verify.checks import Duties, verify_check
-from reviewgraph.verify.markets import Market
-from reviewgraph.verify.panels import AT_LEAST, AT_MOST, REWARD, PanelRule, panel_rule
 from reviewgraph.verify.plans import verify_plan
-from reviewgraph.verify.rules import Rules
+from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, Rules, Wanted, panel_rule
 from reviewgraph.verify.tables import table_of
-from reviewgraph.verify.wanted import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,8 +28,7 @@ if TYPE_CHECKING:
     from reviewgraph.columns import Columns
     from reviewgraph.reviews import Reviews
     from reviewgraph.sides.leaving import Gone
-    from reviewgraph.verify.answers import Answer
-    from reviewgraph.verify.findings import Findings
+    from reviewgraph.verify.answers import Answer, Findings
     from reviewgraph.verify.tables import Pair
 
 #: Parameters that say how tables are read.

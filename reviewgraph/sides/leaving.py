@@ -81,6 +81,8 @@ def without_gone(reviews: Reviews, given: Any) -> Reviews:
     >>> without_gone(table, ["ann", "bob"]).to_dict()
     {'reviewer': ['ann'], 'item': [1], 'score': [2.0]}
     """
+    if given is None:
+        return reviews
     gone = gone_of(given, reviews.spellings())
     lost = _lost(reviews, gone)
     if not lost.any():

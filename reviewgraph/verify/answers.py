@@ -6,20 +6,129 @@ import csv
 import io
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.opening import written_rows
 from reviewgraph.formats.problems import cut, quote
 from reviewgraph.formats.writing import unguarded
-from reviewgraph.verify.findings import is_same, shown
 from reviewgraph.verify.schemas import COLUMNS, KINDS, SCHEMAS, TEXT, UNSEEN, misfits, unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from reviewgraph.verify.findings import Findings
+
+# What a verification found: what does not hold, what was checked, what was taken on trust.
+
+
+#: Numbers are printed with all their digits, but sums are taken in another order: relative to the larger of the two.
+ROUNDING = 1e-9
+
+HOLDS, REFUTED, NOT_REFUTED = "holds", "refuted", "not_refuted"
+
+
+@dataclass
+class Findings:
+    """What a verification found, said in sentences.
+
+    Parameters
+    ----------
+    wrong
+        What does not hold, each naming a key or a row of the answer.
+    checked
+        What was looked at, and would have been found.
+    trusted
+        What was not, and why.
+    undecided
+        Those of ``trusted`` on which the answer rests: its ranking, that it is optimal, or that there is none.
+    """
+
+    wrong: list[str] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+    trusted: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+
+    @property
+    def outcome(self) -> str:
+        """One of ``holds``, ``refuted`` and ``not_refuted``.
+
+        >>> Findings().outcome, Findings(undecided=["the ranking"]).outcome, Findings(wrong=["p1, rank"]).outcome
+        ('holds', 'not_refuted', 'refuted')
+        """
+        return REFUTED if self.wrong else NOT_REFUTED if self.undecided else HOLDS
+
+    def expect(self, found: bool, wrong: str) -> bool:
+        """Note what is wrong unless it was found so; returns whether it was."""
+        if not found:
+            self.wrong.append(wrong)
+        return found
+
+    def same(self, key: str, said: Any, found: Any) -> bool:
+        """Compare what a key of the answer says with what was found."""
+        return self.expect(is_same(said, found), f"{key}: says {shown(said)}, found {shown(found)}")
+
+    def same_rows(self, key: str, said: Iterable[Any], found: Iterable[Any]) -> bool:
+        """Compare rows whose order says nothing; names the first that only one side has."""
+        left, right = list(said), list(found)
+        extra, missing = _without(left, right), _without(right, left)
+        if extra:
+            self.wrong.append(f"{key}: says {shown(extra[0])}, which was not found")
+        if missing:
+            self.wrong.append(f"{key}: lacks {shown(missing[0])}")
+        return not (extra or missing)
+
+    def check(self, words: str) -> None:
+        """Note what was looked at."""
+        self.checked.append(words)
+
+    def trust(self, words: str, *, decisive: bool = False) -> None:
+        """Note what was not, and whether the answer rests on it."""
+        self.trusted.append(words)
+        self.undecided += [words] if decisive else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as the command's ``--json`` prints it."""
+        return {"outcome": self.outcome, "holds": self.outcome == HOLDS, **vars(self)}
+
+
+def is_same(said: Any, found: Any, rounding: float = ROUNDING) -> bool:
+    """Whether two values are the same, numbers up to rounding.
+
+    >>> is_same(0.1 + 0.2, 0.3), is_same(None, 0.0), is_same(True, 1)
+    (True, False, False)
+    """
+    numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (said, found)]
+    if all(numbers):
+        return math.isclose(said, found, rel_tol=rounding, abs_tol=rounding * 1e-3)
+    return type(said) is type(found) and bool(said == found)
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message has it.
+
+    >>> shown(None), shown(("ann", "p1")), shown(0.30000000000000004)
+    ('null', 'ann, p1', '0.3')
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, tuple | list):
+        return ", ".join(map(shown, value)) or "nothing"
+    return f"{value:.12g}" if isinstance(value, float) else f"{value}"
+
+
+def _without(rows: list[Any], others: list[Any]) -> list[Any]:
+    """Return the rows that others lack, each as often as it is missing."""
+    left: dict[Any, int] = {}
+    for row in others:
+        left[row] = left.get(row, 0) + 1
+    found = []
+    for row in rows:
+        left[row] = left.get(row, 0) - 1
+        if left[row] < 0:
+            found.append(row)
+    return found
+
 
 #: Keys that only the JSON of one command has.
 KEYS = {
@@ -327,3 +436,74 @@ def number_in(path: str, row: int, cell: str) -> float | None:
         message = f"{path}, row {row}: expected a number, found {quote(cell)}"
         raise InputError(message)
     return value
+
+
+# The files that an answer says it was made from, beside those that were given to verify it.
+
+
+#: Digits of SHA-256 that a message has.
+DIGITS = 12
+
+
+def verify_files(findings: Findings, answer: Answer, read: Sequence[Mapping[str, Any]], words: Collection[str]) -> None:
+    """Compare the files that an answer names with those that were read to verify it.
+
+    An answer may be true of another file than it was made from. So a file of other bytes refutes nothing, but leaves
+    open what the answer says of its own.
+
+    Parameters
+    ----------
+    findings
+        Where it is noted.
+    answer
+        The answer; a CSV, and the JSON of earlier versions, names no files.
+    read
+        What was read, as answers have it under ``files``.
+    words
+        What was given to verify it, file names among other words.
+    """
+    said = answer.found.get("files")
+    if said is None:
+        findings.trust("that it was made from these files: it does not say from which")
+        return
+    names = answer.rows("files", {"file": "a text", "sha256": "a text"})
+    digests, here = {digest for _, digest in names}, {file["sha256"] for file in read}
+    changed = {_base(file["file"]) for file in read if file["sha256"] not in digests}
+    for file in read:
+        _compare(findings, file, said)
+    for name in dict.fromkeys(_base(name) for name, digest in names if digest not in here):
+        if name in changed:
+            continue
+        if any(_base(word) == name for word in words):
+            findings.trust(f"{name}: read for the answer, and not looked at here")
+        else:
+            findings.trust(f"{name}: read for the answer, and not given here", decisive=True)
+    findings.check("files: the bytes of those that were read here, and which of their rows count")
+
+
+def _compare(findings: Findings, file: Mapping[str, Any], said: Sequence[Mapping[str, Any]]) -> None:
+    """Compare a file with what the answer says of the one of its bytes."""
+    name, digest = file["file"], file["sha256"]
+    same = [one for one in said if one["sha256"] == digest]
+    alike = [one for one in said if _base(one["file"]) == _base(name)]
+    if not same and alike:
+        found, other = (one["sha256"][:DIGITS] for one in (file, alike[0]))
+        why = f"SHA-256 {other}..., here {found}..."
+        findings.trust(f"{name}: the answer was made from a file of other bytes ({why})", decisive=True)
+    elif not same:
+        findings.trust(f"{name}: not among the files that the answer was made from", decisive=True)
+    elif file not in same:
+        # The same bytes read in the same way have the same rows, whatever the file is called.
+        best = next((one for one in same if one in alike), same[0])
+        for key in ("sheets", "rows", "scored", "left_out"):
+            words = f"files: {name}: {key}: says {best.get(key, 'nothing')}, found {file[key]}"
+            findings.expect(key in best and best[key] == file[key], words)
+        if best.get("options") != file.get("options"):
+            findings.trust(f"{name}: other options of it were used where the answer was made", decisive=True)
+        if best not in alike:
+            findings.trust(f"{name}: called {best['file']} where the answer was made")
+
+
+def _base(name: str) -> str:
+    """Return the name of a file without its folder, without what is meant of it or how it is weighed."""
+    return name.replace("\\", "/").rpartition("/")[2].partition("#")[0].partition("=")[0]

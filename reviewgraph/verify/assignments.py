@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from reviewgraph.levels import ALL_NAMES, NAMES
-from reviewgraph.verify.answers import number_in
-from reviewgraph.verify.findings import Findings
-from reviewgraph.verify.flows import can_be_met, most_affinity, most_met
+from reviewgraph.verify.answers import Findings, number_in
+from reviewgraph.verify.flows import can_be_met, every_assignment, most_affinity, most_met
 from reviewgraph.verify.levels import (
     TooLarge,
     expect_small,
@@ -17,14 +16,13 @@ from reviewgraph.verify.levels import (
     test_of,
     without_each_reviewer,
 )
-from reviewgraph.verify.panels import check_panels, earned
-from reviewgraph.verify.trying import every_assignment
+from reviewgraph.verify.rules import check_panels, earned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reviewgraph.verify.answers import Answer
-    from reviewgraph.verify.markets import Market
+    from reviewgraph.verify.rules import Market
     from reviewgraph.verify.tables import Pair, Table
 
 REACHED = {"optimal", "feasible"}

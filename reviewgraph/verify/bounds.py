@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
-from math import comb
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from reviewgraph.formats.problems import cut
 from reviewgraph.levels import Connected, Double, Recoverable, SurvivesReview, level_named
-from reviewgraph.verify.graphs import missing_links, pieces
-from reviewgraph.verify.levels import expect_small, holds
+from reviewgraph.verify.graphs import groups, missing_links, pieces
+from reviewgraph.verify.levels import TooLarge, expect_small, holds
+from reviewgraph.verify.proofs import expansion_proves, flow_proves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from reviewgraph.verify.rules import Rules
     from reviewgraph.verify.tables import Pair
 
-#: Reviews of all plans that are tried, the table's included, before a bound is taken on trust.
-MOST_TRIED = 1_000_000
+#: Sets of reviews that are looked at, and reviews in all of them, the table's included, before the rest is trusted.
+MOST_SETS, MOST_TRIED = 5_000, 1_000_000
 
 
 class TooMany(Exception):
@@ -41,36 +42,68 @@ class Case:
         self.rules, self.target = rules, target
         self.base = rules.after(rules.fixed)
 
-    def reached(self, pairs: tuple[Pair, ...] = ()) -> bool:
+    def reached(self, pairs: Iterable[Pair] = ()) -> bool:
         """Whether new reviews beside the fixed ones reach the level, and give every item what it needs."""
-        table = self.rules.after((*self.rules.fixed, *pairs))
-        short = any(self.rules.needs(self.rules.table.with_pairs((*self.rules.fixed, *pairs))).values())
-        return not short and holds(self.target, table, use_scores=self.rules.use_scores)
+        everything = (*self.rules.fixed, *pairs)
+        short = any(self.rules.needs(self.rules.table.with_pairs(everything)).values())
+        return not short and holds(self.target, self.rules.after(everything), use_scores=self.rules.use_scores)
 
     def implies(self, weakest: str | None) -> bool:
         """Whether the target implies a level; every one implies none."""
         return weakest is None or level_named(self.target).implies(level_named(weakest))
 
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """The new pairs that may be, each taken alone beside the fixed ones."""
+        return [pair for pair in self.rules.open_pairs() if self.rules.exceeded((*self.rules.fixed, pair)) is None]
+
+    @cached_property
+    def links(self) -> int:
+        """Links that are missing with the fixed reviews."""
+        return missing_links(self.base.rows(), self.base.items)
+
+    def links_with(self, pairs: Iterable[Pair]) -> int:
+        """Return how many of them some more reviews make."""
+        return self.links - missing_links(self.base.with_pairs(pairs).rows(), self.base.items)
+
+    def covers(self) -> list[list[int]]:
+        """Return the covers of the doubly connected components, of items by number."""
+        number = {item: place for place, item in enumerate(self.base.items)}
+        found = groups(self.base.rows(), self.base.items)
+        return [sorted(number[item] for item in group.items) for group in found]
+
     def plans(self, most: int) -> Iterator[tuple[Pair, ...]]:
-        """Yield all sets of at most so many new reviews that rules allow, large ones first.
+        """Yield sets of at most so many new reviews that rules allow and that reach the level.
+
+        Each set is extended by later pairs only, and not where it reaches the level already: others are larger.
 
         Raises
         ------
         TooMany
-            If they are too many to be tried.
+            If more are to be looked at than :data:`MOST_SETS`, or :data:`MOST_TRIED` reviews in them.
         """
-        pairs = list(self.rules.open_pairs())
-        most = min(most, len(pairs))
-        if sum(comb(len(pairs), size) for size in range(most + 1)) * (len(self.base.score) + most + 1) > MOST_TRIED:
-            raise TooMany
-        for size in range(most, -1, -1):
-            yield from filter(self._allowed, combinations(pairs, size))
+        looked = size = 0
 
-    def _allowed(self, pairs: tuple[Pair, ...]) -> bool:
-        everything = (*self.rules.fixed, *pairs)
-        if self.rules.exceeded(everything) is not None:
-            return False
-        return all(self.rules.why_barred(pair, [one for one in everything if one != pair]) is None for pair in pairs)
+        def reached(pairs: tuple[Pair, ...]) -> bool:
+            nonlocal looked, size
+            looked, size = looked + 1, size + len(self.base.score) + len(pairs)
+            if looked > MOST_SETS or size > MOST_TRIED:
+                raise TooMany
+            return self.reached(pairs)
+
+        def extend(chosen: tuple[Pair, ...], first: int) -> Iterator[tuple[Pair, ...]]:
+            if reached(chosen):
+                yield chosen
+                return
+            # More reviews never harm: where all that may still come do not suffice, no part of them does.
+            if len(chosen) == most or first == len(self.pairs) or not reached((*chosen, *self.pairs[first:])):
+                return
+            for place, pair in enumerate(self.pairs[first:], first + 1):
+                everything = (*self.rules.fixed, *chosen, pair)
+                if self.rules.exceeded(everything) is None and self.rules.why_barred(pair, everything[:-1]) is None:
+                    yield from extend((*chosen, pair), place)
+
+        yield from extend((), 0)
 
 
 def _unfinished(case: Case) -> int:
@@ -90,28 +123,26 @@ def _coverage(case: Case) -> int:
 
 
 def _links(case: Case) -> int:
-    return missing_links(case.base.rows(), case.base.items)
+    return case.links
 
 
 def _loads(case: Case) -> int:
     """Links, and the reviews that are lost where reviewers of fewer than two must be asked: two less what they have."""
-    links, rows = _links(case), case.base.rows()
+    # What each reviewer can add at most, by how many of two reviews they have; the first of them make no links.
     useful: dict[int, list[int]] = {0: [], 1: [], 2: []}
-    for reviewer, own in rows.items():
-        fixed = sum(who == reviewer for who, _ in case.rules.fixed)
-        taken = {item for item in case.base.items if (reviewer, item) in case.rules.table.score}
-        barred = {item for item in case.base.items if case.rules.why_barred((reviewer, item), case.rules.fixed)}
-        room = len(case.base.items) - len(taken | barred | own)
-        spare = min(case.rules.spare.get(reviewer, room + fixed) - fixed, room)
+    for reviewer, own in case.base.rows().items():
         reviews = min(len(own), 2)
-        useful[reviews].append(max(spare - (2 - reviews), 0))
-    one, none = (sorted(useful[reviews], reverse=True) for reviews in (1, 0))
-    short, least = links - sum(useful[2]), None
-    for ones in range(len(one) + 1):
-        for zeros in range(len(none) + 1):
-            if sum(one[:ones]) + sum(none[:zeros]) >= short and (least is None or ones + 2 * zeros < least):
-                least = ones + 2 * zeros
-    return links if least is None else links + least
+        useful[reviews].append(max(case.rules.takes(reviewer) - (2 - reviews), 0))
+    short = case.links - sum(useful[2])
+    one, none = ([0, *accumulate(sorted(useful[reviews], reverse=True))] for reviews in (1, 0))
+    lost, ones = list[int](), len(one) - 1
+    for zeros, links in enumerate(none):
+        # The more reviewers of none are asked, the fewer of one are needed.
+        while ones > 0 and one[ones - 1] + links >= short:
+            ones -= 1
+        if one[ones] + links >= short:
+            lost.append(ones + 2 * zeros)
+    return case.links + min(lost, default=0)
 
 
 def _two_each(case: Case) -> int:
@@ -128,8 +159,7 @@ def _after_losses(case: Case) -> Iterator[int]:
         If there are too many losses.
     """
     single, rules = case.target == SurvivesReview.name, case.rules
-    links = _loads(case)
-    yield links + int(single and links > 0)
+    yield _loads(case) + int(single and case.links > 0)
     losses = [{pair} for pair in case.base.score] if single else []
     if not single:
         losses = [{(who, item) for item in own} for who, own in case.base.rows().items() if own]
@@ -153,15 +183,31 @@ COUNTED: dict[str, tuple[str | None, Callable[[Case], int]]] = {
 }
 
 
-#: Kinds whose proof takes a search, or a certificate that the answer does not hold.
-SEARCHED = {"expansion", "flow", "parts", "groups", "cuts"}
+def _expansion(case: Case, claimed: int, weights: Sequence[float]) -> bool:
+    return expansion_proves(case.covers(), len(case.base.items), claimed)
+
+
+def _flow(case: Case, claimed: int, weights: Sequence[float]) -> bool:
+    return flow_proves(case.covers(), len(case.base.items), claimed, weights)
+
+
+#: Kinds whose proof takes a search, or a certificate, and the weakest level for which they hold.
+SEARCHED = {**dict.fromkeys(("expansion", "flow", "parts", "groups"), Double.name), "cuts": None}
+#: How those are proved again that no search is needed for, where a plan holds its certificate.
+PROVED: dict[str, Callable[[Case, int, Sequence[float]], bool]] = {"expansion": _expansion, "flow": _flow}
 #: The kind that is about one loss of many.
 LOSS = "a loss"
+#: The weakest level for which each kind holds.
+WEAKEST = {kind: weakest for kind, (weakest, _) in COUNTED.items()} | SEARCHED | {LOSS: SurvivesReview.name}
 
 
-def check_bound(case: Case, value: int, kind: str) -> tuple[str | None, bool]:
-    """Return what is wrong with a bound on new and fixed reviews together, and whether it is taken on trust."""
-    if kind not in {*COUNTED, *SEARCHED, LOSS}:
+def check_bound(case: Case, value: int, kind: str, weights: Sequence[float] | None = None) -> tuple[str | None, bool]:
+    """Return what is wrong with a bound on new and fixed reviews together, and whether it is taken on trust.
+
+    With ``weights`` of its flow, empty for other kinds, the proof of its kind must prove it; without, any other
+    will do. Parts and groups are for :func:`reviewgraph.verify.proofs.wrong_parts`, the largest of such bounds for all.
+    """
+    if kind not in WEAKEST:
         return f"there is no kind of bound called {cut(repr(kind))}", False
     claimed, fixed = value - len(case.rules.fixed), len(case.rules.fixed)
     if claimed <= 0:
@@ -172,10 +218,57 @@ def check_bound(case: Case, value: int, kind: str) -> tuple[str | None, bool]:
         return (None if claimed <= found else f"says {value} ({kind}), found {found + fixed}"), False
     if kind == LOSS and case.implies(SurvivesReview.name) and any(found >= claimed for found in _after_losses(case)):
         return None, False
+    if weights is not None and kind in {*PROVED, LOSS}:
+        proved = kind in PROVED and PROVED[kind](case, claimed, weights)
+        return (None if proved else f"says {value} ({kind}), and that many are not needed by it"), False
     if claimed <= max(count(case) for weakest, count in COUNTED.values() if case.implies(weakest)):
         return None, False
     try:
-        smaller = next((pairs for pairs in case.plans(claimed - 1) if case.reached(pairs)), None)
-    except TooMany:
+        smaller = next(case.plans(claimed - 1), None)
+    except (TooMany, TooLarge):
         return None, True
     return (None if smaller is None else f"says {value} ({kind}), and {len(smaller) + fixed} reviews do"), False
+
+
+def wrong_prices(
+    case: Case, new: Collection[Pair], prices: Mapping[str, int], whole: Callable[[Pair], int]
+) -> str | None:
+    """Return what is wrong with prices of reviewers that are to prove a plan for *recoverable* cheapest, or None.
+
+    The plan is a base of least cost plus price if, at each of its prices, it spans what is cheaper; ``whole`` is the
+    cost of a pair in whole units.
+    """
+    load = dict.fromkeys(case.base.reviewers, 0)
+    for reviewer, _ in (*case.rules.fixed, *new):
+        load[reviewer] += 1
+    paid_for = {reviewer: price for reviewer, price in prices.items() if price}
+    if any(price < 0 or load[who] < case.rules.spare.get(who, load[who] + 1) for who, price in paid_for.items()):
+        return "a price is negative, or stands on a reviewer who has spare load left"
+    if case.links != len(new):
+        return f"{len(new)} reviews for {case.links} missing links: the prices prove nothing"
+
+    def price(pair: Pair) -> int:
+        return whole(pair) + prices.get(pair[0], 0)
+
+    paid, reviews = sorted(map(price, new)), case.base.loads()
+    offered = [(price(pair), pair) for pair in case.pairs if reviews[pair[0]] >= 2]
+    for value in sorted(set(paid)):
+        cheaper = case.links_with(pair for cost, pair in offered if cost < value)
+        if cheaper != sum(cost < value for cost in paid):
+            return "with the prices given, a cheaper plan exists"
+    return None
+
+
+def wrong_shortage(case: Case, short: Iterable[str]) -> str | None:
+    """Return why some reviewers do not prove that no plan for *recoverable* exists, or None.
+
+    Those of two reviews or more among them make no more links than all their reviews together; everybody else makes
+    one per review, but for the first ones of who has fewer than two.
+    """
+    reviews = case.base.loads()
+    few = {reviewer for reviewer in short if reviews[reviewer] >= 2}
+    links = case.links_with(pair for pair in case.pairs if pair[0] in few)
+    others = sum(max(case.rules.takes(who) - max(2 - count, 0), 0) for who, count in reviews.items() if who not in few)
+    if links + others >= case.links:
+        return f"{links} and {others} links suffice for the {case.links} missing ones: no proof that there is no plan"
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reviewgraph.levels import NAMES, Connected, Double, Recoverable
-from reviewgraph.verify.findings import Findings
+from reviewgraph.verify.answers import Findings
 from reviewgraph.verify.graphs import groups, missing_links, pieces
 from reviewgraph.verify.levels import (
     NoTest,
@@ -26,8 +26,8 @@ from reviewgraph.verify.levels import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from reviewgraph.closure import Group
     from reviewgraph.verify.answers import Answer
-    from reviewgraph.verify.graphs import Group
     from reviewgraph.verify.tables import Pair, Table
 
 

@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reviewgraph.arguments import checked
+from reviewgraph.closure import Classes, repeat_union, replay
+from reviewgraph.errors import CertificateError, InputError
+from reviewgraph.framed import as_reviews
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-    Rows = Mapping[str, set[str]]
-    Scores = Mapping[tuple[str, str], Any]
+    from reviewgraph.arrays import IntArray
+    from reviewgraph.closure import Group
+    from reviewgraph.framed import ReviewsLike
 
-
-class Group(NamedTuple):
-    """Reviewers who belong together, and the items that they cover."""
-
-    reviewers: frozenset[str]
-    items: frozenset[str]
+    Rows = Mapping[Any, Set[Any]]
+    Scores = Mapping[tuple[Any, Any], Any]
 
 
-class Classes:
-    """Names in classes, joined two by two."""
-
-    def __init__(self, names: Iterable[Hashable]) -> None:
-        self._up = {name: name for name in names}
-
-    def of(self, name: Hashable) -> Hashable:
-        """Return the name that stands for a class."""
-        path = []
-        while self._up[name] != name:
-            path.append(name)
-            name = self._up[name]
-        for passed in path:
-            self._up[passed] = name
-        return name
-
-    def join(self, one: Hashable, other: Hashable) -> None:
-        """Make one class of two."""
-        self._up[self.of(one)] = self.of(other)
-
-    def __len__(self) -> int:
-        """Return how many classes there are."""
-        return sum(name == up for name, up in self._up.items())
-
-
-def pieces(rows: Rows, items: Sequence[str]) -> Classes:
+def pieces(rows: Rows, items: Sequence[Any]) -> Classes:
     """Return the pieces of the graph of reviewers and items, each reviewer and item being a pair (kind, name).
 
     >>> len(pieces({"ann": {"p"}, "bob": {"q"}}, ["p", "q", "r"]))
@@ -57,7 +36,7 @@ def pieces(rows: Rows, items: Sequence[str]) -> Classes:
     return found
 
 
-def tie_classes(score: Scores, items: Sequence[str]) -> Classes:
+def tie_classes(score: Scores, items: Sequence[Any]) -> Classes:
     """Return classes of items that reviewers scored alike."""
     found, first = Classes(items), dict[tuple[str, Any], str]()
     for (reviewer, item), value in score.items():
@@ -65,7 +44,7 @@ def tie_classes(score: Scores, items: Sequence[str]) -> Classes:
     return found
 
 
-def groups(rows: Rows, items: Sequence[str], score: Scores | None = None) -> list[Group]:
+def groups(rows: Rows, items: Sequence[Any], score: Scores | None = None) -> list[Group]:
     """Return the doubly connected components: groups of reviewers merge while their items share two.
 
     Parameters
@@ -83,70 +62,12 @@ def groups(rows: Rows, items: Sequence[str], score: Scores | None = None) -> lis
     >>> sorted(len(group.items) for group in groups({"ann": {"p", "q"}, "bob": {"p", "q", "r"}, "cleo": {"r"}}, "pqr"))
     [1, 3]
     """
-    classes = tie_classes(score, items) if score is not None else Classes(items)
-    merging = _Merging(rows, classes)
-    for reviewer in rows:
-        merging.enter(reviewer)
-    if score is not None:
-        merging.join_all(_seen_apart(rows, score))
-    return merging.found()
-
-
-class _Merging:
-    """Groups that grow. Two of them that share one class of items remember which: a second one joins them."""
-
-    def __init__(self, rows: Rows, classes: Classes) -> None:
-        self._class = {item: classes.of(item) for own in rows.values() for item in own}
-        self._rows, self._home = rows, {reviewer: reviewer for reviewer in rows}
-        self._members = {reviewer: [reviewer] for reviewer in rows}
-        self._cover: dict[str, set[str]] = {reviewer: set() for reviewer in rows}
-        self._meets: dict[str, dict[str, Hashable]] = {reviewer: {} for reviewer in rows}
-        self._holders: dict[str, set[str]] = {item: set() for item in self._class}
-
-    def enter(self, reviewer: str) -> None:
-        """Let the items of a reviewer in, one by one."""
-        for item in self._rows[reviewer]:
-            self._cover_item(self._home[reviewer], item)
-
-    def join_all(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Join groups of two reviewers each, and what follows from that."""
-        for one, other in pairs:
-            self._join([(one, other)])
-
-    def found(self) -> list[Group]:
-        return [Group(frozenset(who), frozenset(self._cover[root])) for root, who in self._members.items()]
-
-    def _cover_item(self, root: str, item: str) -> None:
-        if item not in self._cover[root]:
-            self._cover[root].add(item)
-            meant = self._class[item]
-            twice = [other for other in self._holders[item] if self._meets[root].get(other, meant) != meant]
-            for other in self._holders[item]:
-                self._meets[root].setdefault(other, meant)
-                self._meets[other].setdefault(root, meant)
-            self._holders[item].add(root)
-            self._join([(root, other) for other in twice])
-
-    def _join(self, waiting: list[tuple[str, str]]) -> None:
-        while waiting:
-            large, small = (self._home[reviewer] for reviewer in waiting.pop())
-            if large == small:
-                continue
-            if len(self._cover[large]) + len(self._meets[large]) < len(self._cover[small]) + len(self._meets[small]):
-                large, small = small, large
-            for reviewer in self._members.pop(small):
-                self._home[reviewer] = large
-                self._members[large].append(reviewer)
-            for item in self._cover.pop(small):
-                self._holders[item].discard(small)
-                self._holders[item].add(large)
-                self._cover[large].add(item)
-            for other, meant in self._meets.pop(small).items():
-                del self._meets[other][small]
-                if other != large:
-                    if self._meets[large].setdefault(other, meant) != meant:
-                        waiting.append((large, other))
-                    self._meets[other].setdefault(large, meant)
+    if score is None:
+        return repeat_union(rows).components
+    classes = tie_classes(score, items)
+    return repeat_union(
+        rows, class_of={item: classes.of(item) for item in items}, joined=_seen_apart(rows, score)
+    ).components
 
 
 def _seen_apart(rows: Rows, score: Scores) -> Iterable[tuple[str, str]]:
@@ -167,7 +88,7 @@ def _seen_apart(rows: Rows, score: Scores) -> Iterable[tuple[str, str]]:
 
 
 def replayed(
-    rows: Rows, items: Sequence[str], merges: Iterable[tuple[str, str, str, str]], score: Scores | None = None
+    rows: Rows, items: Sequence[Any], merges: Iterable[tuple[str, str, str, str]], score: Scores | None = None
 ) -> tuple[int, set[str]]:
     """Replay merges (a, b, u, v), by each of which the groups of a and b, which both cover u and v, become one.
 
@@ -176,25 +97,71 @@ def replayed(
     >>> replayed({"ann": {"p", "q"}, "bob": {"p", "q", "r"}}, "pqr", [("ann", "bob", "p", "r")])[0]
     0
     """
-    classes = tie_classes(score, items) if score is not None else Classes(items)
-    cover, home = {reviewer: set(own) for reviewer, own in rows.items()}, Classes(rows)
+    wrong, found = replay(rows, merges, differ_by(rows, items, score))
+    return wrong, set() if wrong >= 0 else set(max((group.items for group in found), key=len, default=()))
 
-    def apart(reviewer: str, u: str, v: str) -> bool:
+
+def differ_by(
+    rows: Rows, items: Sequence[Any], score: Mapping[Any, Any] | None
+) -> Callable[[Any, Any, Any, Any], bool]:
+    """Return what tells whether two items carry a scale between the reviewers a and b of a merge.
+
+    With scores their tie classes must differ, or a and b themselves have scored both, each differently.
+    """
+    if score is None:
+        return lambda a, b, u, v: bool(u != v)
+    classes = tie_classes(score, items)
+
+    def apart(reviewer: Any, u: Any, v: Any) -> bool:
         own = rows[reviewer]
-        return score is not None and u in own and v in own and bool(score[reviewer, u] != score[reviewer, v])
+        return u in own and v in own and bool(score[reviewer, u] != score[reviewer, v])
 
-    for place, (a, b, u, v) in enumerate(merges):
-        left, right = home.of(a), home.of(b)
-        shared = cover[str(left)] & cover[str(right)]
-        differ = u != v and (classes.of(u) != classes.of(v) or (apart(a, u, v) and apart(b, u, v)))
-        if left == right or not differ or not {u, v} <= shared:
-            return place, set()
-        cover[str(right)] |= cover.pop(str(left))
-        home.join(left, right)
-    return -1, max(cover.values(), key=len, default=set())
+    return lambda a, b, u, v: classes.of(u) != classes.of(v) or (apart(a, u, v) and apart(b, u, v))
 
 
-def missing_links(rows: Rows, items: Sequence[str]) -> int:
+@checked
+def verify_merges(reviews: ReviewsLike, merges: IntArray, *, use_scores: bool = False) -> IntArray:
+    """Replay a certificate without the algorithm that made it; returns the labels it proves.
+
+    Every row (a, b, u, v) must join two different components by two witness items: both covers hold u and v
+    (and with ``use_scores`` the items are of different tie classes, or the reviewers a and b themselves scored
+    both, each differently). Takes time near-linear in the number of reviews.
+
+    Raises
+    ------
+    CertificateError
+        If a row does not prove its merge or names a reviewer who is not there; the message names the row.
+
+    Examples
+    --------
+    >>> from reviewgraph import Reviews, doubly_connected_components
+    >>> pair = Reviews.from_pairs([("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)])
+    >>> verify_merges(pair, doubly_connected_components(pair).merges).tolist()
+    [0, 0]
+    """
+    table = as_reviews(reviews)
+    counted = table.only_scored() if use_scores else table
+    if merges.ndim != 2 or merges.shape[1] != len(("a", "b", "u", "v")):
+        message = f"merges: expected rows (a, b, u, v), found an array of shape {merges.shape}"
+        raise InputError(message)
+    size, listed = counted.n_reviewers, merges.tolist()
+    for row, (a, b, _, _) in enumerate(listed):
+        if not (0 <= a < size and 0 <= b < size):
+            message = f"merges: row {row} names reviewers {a} and {b}, expected codes from 0 to {size - 1}"
+            raise CertificateError(message)
+    rows = {j: set(counted.items_of(j).tolist()) for j in range(size)}
+    pairs = zip(counted.reviewer.tolist(), counted.item.tolist(), strict=True)
+    score = dict(zip(pairs, counted.score.tolist(), strict=True)) if use_scores else None
+    wrong, found = replay(rows, listed, differ_by(rows, range(counted.n_items), score))
+    if wrong >= 0:
+        a, b, u, v = listed[wrong]
+        message = f"merges: row {wrong} does not join the components of reviewers {a} and {b} by items {u} and {v}"
+        raise CertificateError(message)
+    label = {reviewer: number for number, group in enumerate(found) for reviewer in group.reviewers}
+    return np.array([label[reviewer] for reviewer in range(size)], np.int64)
+
+
+def missing_links(rows: Rows, items: Sequence[Any]) -> int:
     """Return the degrees of freedom: ``N + 2 M - min(N, 2) - rank``, M the reviewers of two items or more.
 
     The rank is that of the count matroid in which reviews are independent where no k of them lie on fewer than
@@ -214,7 +181,7 @@ def missing_links(rows: Rows, items: Sequence[str]) -> int:
 class _Pebbles:
     """The game: an accepted review is an arrow from the end that gave it a pebble."""
 
-    def __init__(self, items: Sequence[str]) -> None:
+    def __init__(self, items: Sequence[Any]) -> None:
         self._free: dict[Any, int] = dict.fromkeys(items, 1)
         self._out: dict[Any, list[Any]] = {item: [] for item in items}
 

@@ -11,7 +11,7 @@ from reviewgraph.verify.graphs import groups, missing_links, pieces, tie_classes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from reviewgraph.verify.graphs import Group
+    from reviewgraph.closure import Group
     from reviewgraph.verify.tables import Pair, Table
 
 #: Reviews that are looked at in all, over all losses, before the levels that outlive a loss are taken on trust.

@@ -1,4 +1,4 @@
-"""One pass of expectation propagation, written once more: what each reviewer's scores say of the papers.
+"""One pass of expectation propagation, written once more, and the state from which it starts and where it ends.
 
 The model is that of the page on it (``docs``): ``y = b + a x + e``, a reviewer's log slope two-piece normal, the offset
 normal given the slope, the noise as steep as the slope by ``rho``, and its own for each reviewer by ``log_own``. Slopes
@@ -8,16 +8,90 @@ axes (paper, node, reviewer). Messages that settled come out of a pass as they w
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reviewgraph.verify.orders import MOST, order_of
+from reviewgraph.verify.answers import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reviewgraph.arrays import BoolArray, FloatArray, IntArray
+    from reviewgraph.verify.answers import Answer, Findings
+    from reviewgraph.verify.tables import Pair, Table
+
+
+# How likely normal variables come in a given order, and where each then is, by sums over a grid.
+
+
+#: Papers of a reviewer up to which an order is looked at; points of the grid, and standard deviations that it reaches.
+MOST_PAPERS, POINTS, REACH = 200, 48, 4.0
+#: What counts as nothing of a probability, and as no rise of a logarithm.
+NOTHING, STRAIGHT = 1e-250, 1e-6
+
+
+class Order(NamedTuple):
+    """Log probability, shape (m,), and mean and mean square of papers less their means without it, shapes (k, m)."""
+
+    log_probability: FloatArray
+    mean: FloatArray
+    square: FloatArray
+
+
+def order_of(score: FloatArray, mean: FloatArray, variance: FloatArray, noise: float) -> Order:
+    """Return what the order of scores says of papers, each perceived with some noise; arrays of shape (k, m).
+
+    Equal scores stand in the order of the means, and all arrangements of them count.
+    """
+    order = np.lexsort((mean, score), axis=0)
+    m, v = np.take_along_axis(mean, order, 0), np.take_along_axis(variance, order, 0)
+    sd = np.sqrt(v + noise)
+    low, high = (m - REACH * sd).min(axis=0), (m + REACH * sd).max(axis=0)
+    grid = low + np.linspace(0, 1, POINTS)[:, None] * (high - low)
+    log = -(((grid - m[:, None]) / sd[:, None]) ** 2) / 2
+    log -= np.log(np.array([_masses(row).sum(axis=0) for row in log]))[:, None]
+    below, total = _passed(log)
+    above = _passed(log[::-1, ::-1])[0][::-1, ::-1]
+    share = np.exp((joint := log + below + above) - joint.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    off = grid - m[:, None]
+    first, square = (share * off).sum(axis=1), (share * off**2).sum(axis=1)
+    part, back = v / (v + noise), np.argsort(order, axis=0)
+    moved, spread = (np.take_along_axis(value, back, 0) for value in (part * first, part**2 * square + part * noise))
+    return Order(total + _arrangements(np.take_along_axis(score, order, 0)), moved, spread)
+
+
+def _masses(log: FloatArray) -> FloatArray:
+    """Integrate between neighbours of the grid what is exponential between them, shape (points - 1, m)."""
+    value = np.exp(log)
+    rise = np.diff(log, axis=0)
+    flat = np.abs(rise) <= STRAIGHT
+    return np.where(flat, (value[1:] + value[:-1]) / 2, np.diff(value, axis=0) / np.where(flat, 1.0, rise))
+
+
+def _passed(log: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return logs of the probability that all before are in order and at most here, and the log of it for all."""
+    so_far, total = np.zeros_like(log), np.zeros(log.shape[2])
+    for place in range(len(log)):
+        mass = _masses(log[place] + so_far[place])
+        part = np.maximum(mass.sum(axis=0), NOTHING)
+        total += np.log(part)
+        if place + 1 < len(log):
+            so_far[place + 1, 0] = np.log(NOTHING)
+            so_far[place + 1, 1:] = np.log(np.maximum(np.cumsum(mass, axis=0) / part, NOTHING))
+    return so_far, total
+
+
+def _arrangements(ranked: FloatArray) -> FloatArray:
+    """Return log k! / prod t!, t how many scores are equal."""
+    alike, found = np.ones(ranked.shape[1]), np.zeros(ranked.shape[1])
+    for place in range(1, len(ranked)):
+        alike = np.where(ranked[place] == ranked[place - 1], alike + 1, 1.0)
+        found += np.log(place + 1) - np.log(alike)
+    return found
+
 
 #: Nodes of a log slope and of the log of own noise, in standard deviations, and the area of each beside a density.
 LINE, AREA = np.linspace(-4.2, 4.2, 15)[:, None], 0.6
@@ -197,7 +271,7 @@ def reviewer_step(
     """Do the step of some reviewers of k papers each; mixed with that of reviewers who only order, where these are."""
     noise = np.exp(-model.theta["gamma"] * problem.log_noise[rows])
     uses = _uses_scale(problem, model, nodes[:4], problem.score[rows], noise, *cavity)
-    if not model.orders or len(rows) > MOST:
+    if not model.orders or len(rows) > MOST_PAPERS:
         return uses._replace(nodes=np.concatenate([uses.nodes, nodes[4:]]))
     fresh = _uses_scale(problem, model, nodes[4:], problem.score[rows], noise, 0 * noise, 1 + 0 * noise)
     order = order_of(problem.score[rows], *cavity, float(np.exp(2 * model.theta["log_s_r"])))
@@ -306,3 +380,403 @@ def rescaled(problem: Problem, model: Model, before: Pass, state: State) -> Stat
     nodes = state.nodes.copy()
     nodes[[0, 4]] += np.log(size)
     return State(np.array(moved), nodes)
+
+
+# Whether the state in which a posterior ended moves: by one pass, and by steps of the hyperparameters.
+
+
+#: Where hyperparameters may be.
+BOUNDS = {
+    "mu": (-6.0, 4.0),
+    "log_tau_left": (np.log(0.04), np.log(3.0)),
+    "log_tau_right": (np.log(0.04), np.log(3.0)),
+    "g0": (-9.0, 9.0),
+    "g1": (-9.0, 9.0),
+    "log_omega": (np.log(0.05), np.log(9.0)),
+    "nu": (-4.0, 3.0),
+    "rho": (-1.0, 2.0),
+    "gamma": (-3.0, 3.0),
+    "log_own": (np.log(0.05), np.log(2.0)),
+    "logit_w": (-6.0, 4.0),
+    "log_s_r": (np.log(0.1), np.log(3.0)),
+}
+#: Centres and scales of priors that are normal, and scales of those of exponentials that are half-normal.
+NORMAL = {
+    "g1": (0.0, 5.0),
+    "rho": (0.5, 0.5),
+    "gamma": (0.0, 1.0),
+    "log_own": (np.log(0.63), 0.5),
+    "logit_w": (-2.0, 2.0),
+    "log_s_r": (np.log(0.5), 1.0),
+}
+HALF_NORMAL = {"log_tau_left": 1.0, "log_tau_right": 1.0, "log_omega": 2.0}
+#: Messages rest where no mean moves further in a sweep, in standard errors, one in a thousand 25 times as far.
+STILL, ONE_IN, FURTHER = 2e-3, 1_000, 25.0
+#: Sweeps: at most, before they count, and until messages go half of the way.
+MOST, WARM_UP, PATIENCE = 150, 2, 20
+#: Passes after which a model that was refused has answered to its last step.
+SETTLING = 5
+#: A step by which derivatives are taken, and the part of the information's diagonal that is added to it.
+DIFFERENCE, RIDGE = 1e-5, 0.02
+
+
+class Moves(NamedTuple):
+    """What a pass would move: means in standard errors, messages in what they do to these, and nodes.
+
+    Each is the most, or a 25th of it where only one in a thousand moves further.
+    """
+
+    mean: float
+    message: float
+    node: float
+
+
+def _most(moved: FloatArray) -> float:
+    return max(float(np.sort(moved, axis=None)[-1 - moved.size // ONE_IN]), float(moved.max()) / FURTHER)
+
+
+def moves(problem: Problem, model: Model, state: State, found: Pass) -> Moves:
+    """Return what a pass moved, but for the scale of qualities, which scores do not tell."""
+    new = rescaled(problem, model, found, found.state)
+    seen, sd = problem.counts > 0, np.sqrt(found.variance)
+    mean = np.abs(beliefs(problem, model, new)[0] - found.mean) / sd
+    change = new.messages - state.messages
+    said = np.abs(change[:2] - np.array([0 * change[0], change[0] * found.mean[problem.what]]))
+    scaled = said * np.array([sd[problem.what] ** 2, sd[problem.what]])
+    heard = problem.load > 0
+    kinds = [row for row in (0, 2, 4, 6) if (row % 4 == 0 or model.own) and (row < 4 or model.orders)]
+    moved = [np.abs(new.nodes[row] - state.nodes[row]) / state.nodes[row + 1] for row in kinds]
+    wider = [np.abs(np.log(new.nodes[row + 1] / state.nodes[row + 1])) for row in kinds]
+    return Moves(_most(mean[seen]), _most(scaled), _most(np.array(moved + wider)[:, heard]))
+
+
+def settled_with(problem: Problem, model: Model, state: State) -> State:
+    """Sweep until messages have answered to references, as the posterior does."""
+    before, rested = None, 0
+    for count in range(1, MOST + 1):
+        found, damping = one_pass(problem, model, state), rested
+        rested += count > WARM_UP
+        far = None if before is None else np.abs(found.mean - before) / np.sqrt(found.variance)
+        if count == MOST or (far is not None and rested and rests(far)):
+            break
+        damped = state.nodes + (found.state.nodes - state.nodes) / (1 + damping)
+        told = (found.state.messages + state.messages) / 2 if damping > PATIENCE else found.state.messages
+        before, state = found.mean, State(told, damped)
+    return state
+
+
+def rests(far: FloatArray) -> bool:
+    """Whether means rest that moved so far."""
+    return bool(np.count_nonzero(far > STILL) * ONE_IN <= far.size + 1 and far.max() <= FURTHER * STILL)
+
+
+def swept(problem: Problem, model: Model, sweeps: int) -> FloatArray:
+    """Return the means of the items, shape (N,), after so many sweeps from silence."""
+    state = start(problem, model)
+    for _ in range(sweeps):
+        state = one_pass(problem, model, state).state
+    return beliefs(problem, model, state)[0]
+
+
+def log_prior(theta: Mapping[str, float]) -> float:
+    """Return the log prior density of hyperparameters, up to a constant."""
+    value = -2 * (theta["log_tau_left"] - theta["log_tau_right"]) ** 2
+    value -= sum(np.exp(2 * theta[name]) / scale**2 for name, scale in HALF_NORMAL.items()) / 2
+    value -= sum(((theta[name] - at) / scale) ** 2 for name, (at, scale) in NORMAL.items() if name in theta) / 2
+    return float(value)
+
+
+def gain_left(problem: Problem, model: Model, state: State, names: list[str]) -> float:
+    """Return the log probability that a Newton step of the hyperparameters would gain, but for the scale of qualities.
+
+    Derivatives are differences of each reviewer's log evidence, messages as they are: at rest these do not matter.
+    """
+    base, heard = evidences(problem, model, state), problem.load > 1
+    each, prior, curvature = [], [], []
+    for name in names:
+        there, back = ({**model.theta, name: model.theta[name] + step} for step in (DIFFERENCE, -DIFFERENCE))
+        each.append((evidences(problem, model._replace(theta=there), state) - base)[heard] / DIFFERENCE)
+        prior.append((log_prior(there) - log_prior(back)) / (2 * DIFFERENCE))
+        curvature.append(_curvature(model.theta, name))
+    slopes = np.array(each)
+    total = slopes.sum(axis=1)
+    slope = total + prior
+    information = slopes @ slopes.T - 0.9 * np.outer(total, total) / max(problem.sizes[0], 1) + np.diag(curvature)
+    information += np.diag(RIDGE * np.diag(information) + 1e-3)
+    outwards = [
+        (model.theta[name] <= BOUNDS[name][0] and push < 0) or (model.theta[name] >= BOUNDS[name][1] and push > 0)
+        for name, push in zip(names, slope, strict=True)
+    ]
+    free = np.flatnonzero(~np.array(outwards))
+    # A change of the scale of qualities and all that goes with it, and a shift.
+    along = np.zeros((len(names), 2))
+    for column, change in enumerate(({"mu": 1.0, "log_s_r": -1.0, "g1": -model.theta["g1"]}, {"g1": 1.0})):
+        along[[names.index(name) for name in change if name in names], column] = [
+            value for name, value in change.items() if name in names
+        ]
+    inner, slope, along = information[np.ix_(free, free)], slope[free], along[free]
+    whole = float(slope @ np.linalg.solve(inner, slope))
+    of_scale = along.T @ slope
+    return (whole - float(of_scale @ np.linalg.pinv(along.T @ inner @ along, hermitian=True) @ of_scale)) / 2
+
+
+def refused(problem: Problem, model: Model, state: State, names: list[str]) -> tuple[float, float]:
+    """Return the highest log evidence of a few passes, and what a step of the hyperparameters would then gain."""
+    most = -math.inf
+    for _ in range(SETTLING):
+        found = one_pass(problem, model, state)
+        most, state = max(most, found.evidence), found.state
+    return most, gain_left(problem, model, state, names)
+
+
+def _curvature(theta: Mapping[str, float], name: str) -> float:
+    if name in NORMAL:
+        return 1.0 / NORMAL[name][1] ** 2
+    if name in HALF_NORMAL:
+        return 2 * float(np.exp(2 * theta[name])) / HALF_NORMAL[name] ** 2 + 4.0 * (name != "log_omega")
+    return 0.0
+
+
+# The scores that a posterior hears, as arrays, and the model without differences between reviewers.
+
+
+#: The least noise variance of standardised scores.
+LEAST_NOISE = 1e-4
+#: Who gives equal scores that by chance were rarer than that is not heard, where at most one in so many is like that.
+BY_CHANCE, IDLE_ONE_IN = 0.01, 10
+
+
+class Heard(NamedTuple):
+    """All scores, higher is better, with codes of reviewers and items, shapes (E,), who is heard, and the problem."""
+
+    who: IntArray
+    what: IntArray
+    score: FloatArray
+    kept: BoolArray
+    problem: Problem
+
+
+def heard_scores(scored: Table, weights: Mapping[Pair, float] | None) -> Heard:
+    """Return the scores of a table that is not empty, with the weights of some reviews, 1 of the others."""
+    people, papers = ({name: place for place, name in enumerate(names)} for names in (scored.reviewers, scored.items))
+    who = np.array([people[reviewer] for reviewer, _ in scored.score])
+    what = np.array([papers[item] for _, item in scored.score])
+    sign = -1.0 if scored.lower_is_better else 1.0
+    score = sign * np.array(list(scored.score.values()), np.float64)
+    load = np.bincount(who, minlength=len(people))
+    low, high = np.full(len(people), np.inf), np.full(len(people), -np.inf)
+    np.minimum.at(low, who, score)
+    np.maximum.at(high, who, score)
+    idle = (load > 1) & (low == high) & (_equal(score) ** np.maximum(load - 1.0, 0.0) < BY_CHANCE)
+    kept = ~(idle if idle.sum() * IDLE_ONE_IN <= (load > 0).sum() else np.zeros_like(idle))[who]
+    logs = np.zeros(who.size) if weights is None else np.log([weights.get(pair, 1.0) for pair in scored.score])
+    own = score[kept]
+    spread = float(own.std())
+    unit = float(own.mean()), 1.0 if spread <= 1e-12 * np.abs(own).max() else spread
+    rounding = np.pi / 3 * _equal(own) ** 2 + LEAST_NOISE
+    sizes = len(people), len(papers)
+    everything = np.ones(len(own), np.bool_)
+    problem = Problem(
+        who[kept], what[kept], (own - unit[0]) / unit[1], logs[kept], unit, rounding, sizes, _silent(sizes)
+    )
+    return Heard(who, what, score, kept, problem.only(everything))
+
+
+def _silent(sizes: tuple[int, int]) -> FloatArray:
+    return np.zeros((2, sizes[1]))
+
+
+def _equal(score: FloatArray) -> float:
+    """Return the probability that two scores are equal."""
+    count = np.unique(score, return_counts=True)[1]
+    return float((count * (count - 1.0)).sum()) / max(score.size * (score.size - 1.0), 1.0)
+
+
+class Averages(NamedTuple):
+    """``y = mean + slope x + e``, e of a variance ``noise``: the best of these, and its log evidence."""
+
+    mean: float
+    slope: float
+    noise: float
+    evidence: float
+
+
+def fit_averages(what: IntArray, score: FloatArray, least_noise: float) -> Averages:
+    """Fit the model in which reviewers do not differ, along the ratio of both variances."""
+    total, count = np.bincount(what, score), np.bincount(what)
+    count, average = count[count > 0], (total / np.maximum(count, 1))[count > 0]
+    within = float((score**2).sum() - (count * average**2).sum())
+    # Items of equally many scores go together.
+    sizes, kind = np.unique(count, return_inverse=True)
+    number, first, second = np.bincount(kind), np.bincount(kind, average), np.bincount(kind, average**2)
+
+    def at(ratio: FloatArray) -> FloatArray:
+        precision = sizes / (1 + sizes * ratio[:, None])
+        mean = (precision * first).sum(axis=1) / (precision * number).sum(axis=1)
+        square = second - 2 * mean[:, None] * first + mean[:, None] ** 2 * number
+        squares = within + (precision * square).sum(axis=1)
+        noise = np.maximum(squares / score.size, least_noise)
+        log = (
+            score.size * np.log(2 * np.pi * noise)
+            + squares / noise
+            + (number * np.log1p(sizes * ratio[:, None])).sum(axis=1)
+        )
+        return np.array([-log / 2, mean, noise])
+
+    ratio = np.geomspace(1e-4, 1e4, 81)
+    for _ in range(6):
+        best = int(np.argmax(at(ratio)[0] - (np.log(ratio) / 2) ** 2 / 2))
+        ratio = np.geomspace(ratio[max(best - 1, 0)], ratio[min(best + 1, ratio.size - 1)], 9)
+    evidence, mean, noise = at(ratio)[:, 4].tolist()
+    return Averages(mean, float(np.sqrt(ratio[4] * noise)), noise, evidence)
+
+
+# The state in which the inference of a posterior ended: read from an answer, and held to being at rest.
+
+
+CONVERGED, NO_SIGNAL, EXHAUSTED = "converged", "no_signal", "sweeps_exhausted"
+#: Where there are scores.
+STATUSES = {CONVERGED, NO_SIGNAL, EXHAUSTED}
+#: Hyperparameters that every model has, and assortments that are tried.
+ALWAYS = ("mu", "log_tau_left", "log_tau_right", "g0", "g1", "log_omega", "nu", "rho")
+KAPPAS = (0.0, 0.5, 0.75, 0.9, 0.96, 0.985)
+#: Those that move with the scale of qualities, and how far that may take them beyond their bounds.
+OF_SCALE, BEYOND = {"mu", "g1", "log_s_r"}, 2.0
+#: How far a pass may move a mean, in standard errors; what it may change of a message, in what it does to the paper; by
+#: what part of their spread nodes may move, one in a thousand of each 25 times as far; nats that a step may gain. What
+#: moves so many times further never was at rest.
+MEAN, MESSAGE, NODE, GAIN, FALSE = 0.03, 0.03, 1.0, 0.1, 10.0
+#: Nats by which differences between reviewers must explain the scores better.
+SIGNAL = 5.0
+#: What evidences may differ by, relative to themselves: sums in another order.
+EVIDENCE = 1e-10
+#: Papers up to which the determinant is exact.
+FEW = 400
+
+
+class StateOf:
+    """The state of an answer as arrays, if it fits the scores."""
+
+    def __init__(self, findings: Findings, answer: Answer, scored: Table, heard: Heard) -> None:
+        model = answer.get("model", "an object")
+        listed = answer.get("hyperparameters", "an object", within=model)
+        theta = {name: answer.get(name, "a number", within=listed) for name in listed}
+        own, orders = "log_own" in theta, "logit_w" in theta
+        kappa, half = (answer.get(key, "a number", within=model) for key in ("kappa", "half_log_determinant"))
+        expected = {*ALWAYS, *(["log_own"] * own), *(["logit_w", "log_s_r"] * orders)}
+        self.names = sorted(theta)
+        weighted = bool(heard.problem.log_noise.any())
+        findings.expect(
+            expected <= set(theta) <= expected | {"gamma"}, "model.hyperparameters: some lack, or are too many"
+        )
+        findings.expect(("gamma" in theta) >= weighted, "model.hyperparameters: lack gamma")
+        findings.expect(kappa in KAPPAS, "model.kappa: none of those that are tried")
+        findings.expect(weighted or not theta.get("gamma"), "model.hyperparameters.gamma: there are no weights")
+        if not weighted:
+            self.names = [name for name in self.names if name != "gamma"]
+        for name, value in theta.items():
+            low, high = BOUNDS[name]
+            beyond = BEYOND if name in OF_SCALE else ROUNDING
+            findings.expect(low - beyond <= value <= high + beyond, f"model.hyperparameters.{name}: out of its bounds")
+        self.model = Model({"gamma": 0.0, "log_own": 0.0, **theta}, own, orders, kappa, _strength(heard, kappa), half)
+        self.state = State(np.zeros((4, heard.problem.who.size)), np.ones((8, heard.problem.sizes[0])))
+        _fill(findings, answer, scored, heard, self)
+
+
+def _strength(heard: Heard, kappa: float) -> float:
+    """Return how strongly the papers of a reviewer are drawn to their middle."""
+    load, count = heard.problem.load, heard.problem.counts
+    pairs = count.sum() - np.count_nonzero(load)
+    return float(kappa / (pairs / np.count_nonzero(count))) if kappa and pairs else 0.0
+
+
+def _fill(findings: Findings, answer: Answer, scored: Table, heard: Heard, read: StateOf) -> None:
+    """Write messages and nodes of an answer to a state."""
+    model, state = read.model, read.state
+    listed = answer.get("model", "an object")
+    pairs = [(scored.reviewers[j], scored.items[i]) for j, i in zip(heard.problem.who, heard.problem.what, strict=True)]
+    places = {pair: place for place, pair in enumerate(pairs)}
+    said = answer.rows("reviews", {"reviewer": "a name", "item": "a name"}, within=listed)
+    if findings.same_rows("model.reviews", said, pairs):
+        size = 4 if model.kappa else 2
+        for pair, row in zip(said, answer.get("reviews", "a list", within=listed), strict=True):
+            state.messages[:size, places[pair]] = answer.numbers("messages", size, within=row)
+    people = {scored.reviewers[j]: j for j in np.unique(heard.problem.who).tolist()}
+    named = [who for (who,) in answer.rows("reviewers", {"reviewer": "a name"}, within=listed)]
+    if findings.same_rows("model.reviewers", named, people):
+        kinds = np.arange(8).reshape(2, 2, 2)[: 1 + model.orders, : 1 + model.own].ravel()
+        for who, row in zip(named, answer.get("reviewers", "a list", within=listed), strict=True):
+            state.nodes[kinds, people[who]] = answer.numbers("nodes", kinds.size, within=row)
+        narrow = state.nodes[1::2].min() <= 0
+        findings.expect(not narrow, "model.reviewers: nodes without a spread")
+    if findings.wrong:
+        return
+    least = min(float(state.messages[::2].min()), 0.0) >= 0
+    findings.expect(least, "model.reviews: messages of a precision below 0")
+
+
+def check_rest(findings: Findings, answer: Answer, heard: Heard, read: StateOf, found: Pass, null: float) -> bool:
+    """Hold the evidence to that of the state, and see by a pass and by slopes of the evidence whether it moves.
+
+    Returns whether the evidence is that of the state, without which nothing follows from it.
+    """
+    problem, model, status = heard.problem, read.model, answer.get("status", "a text")
+    for key, value in (("evidence", found.evidence), ("null_evidence", null)):
+        said = answer.get(f"model.{key}", "a number")
+        words = f"model.{key}: says {said:.13g}, found {value:.13g}"
+        if not findings.expect(abs(said - value) <= EVIDENCE * max(1.0, abs(value)), words):
+            return False
+    determinant = _half_log_determinant(problem, model)
+    if determinant is None:
+        findings.trust("model.half_log_determinant: of so many papers it is not computed again")
+    else:
+        findings.same("model.half_log_determinant", round(model.log_determinant, 6), round(determinant, 6))
+    signal = found.evidence >= null + SIGNAL
+    if not findings.expect(signal == (status != NO_SIGNAL), f"status: {status}, and the evidence says otherwise"):
+        return True
+    words = "model: that no other kind of it (own noise, order alone, likeness) has more evidence is not tried again"
+    findings.trust(words)
+    if status == EXHAUSTED:
+        findings.trust("quality, rank: the inference ended before it came to rest", decisive=True)
+        return True
+    if status == NO_SIGNAL:
+        most, left = refused(problem, model, read.state, read.names)
+        if left <= GAIN * FALSE and most + left < null + SIGNAL:
+            findings.check("status: differences between reviewers explain the scores no better, nor would after a step")
+        else:
+            words = f"status: after a step, differences between reviewers may explain the scores {left:.3g} nats better"
+            findings.trust(words, decisive=True)
+        return True
+    moved, left = moves(problem, model, read.state, found), gain_left(problem, model, read.state, read.names)
+    # Hyperparameters may end on a plateau, which steps would leave only by and by.
+    for size, still, false, why in (
+        (moved.mean, MEAN, FALSE, "a pass moves means by {:.3g} standard errors"),
+        (moved.message, MESSAGE, FALSE, "a pass changes what a review says by {:.3g}"),
+        (moved.node, NODE, FALSE, "a pass moves what is known of a reviewer by {:.3g} of its spread"),
+        (left, GAIN, np.inf, "other hyperparameters would gain {:.3g} nats"),
+    ):
+        if size > still * false:
+            findings.expect(False, f"model: it is not at rest: {why.format(size)}")
+        elif size > still:
+            findings.trust(f"quality, rank: the model may not be at rest: {why.format(size)}", decisive=True)
+    findings.check(
+        "model: its evidence, that a pass moves nothing, and that no hyperparameter would rather be elsewhere"
+    )
+    return True
+
+
+def _half_log_determinant(problem: Problem, model: Model) -> float | None:
+    """Return half the log determinant of the precision of the papers before any score; None of too many."""
+    known = np.flatnonzero(problem.counts)
+    if not model.strength:
+        return 0.0
+    if known.size > FEW:
+        return None
+    place = np.zeros(problem.sizes[1], np.int64)
+    place[known] = np.arange(known.size)
+    shared = np.zeros((known.size, problem.sizes[0]))
+    shared[place[problem.what], problem.who] = problem.load[problem.who] ** -0.5
+    laplacian = np.diag(problem.counts[known].astype(np.float64)) - shared @ shared.T
+    mean = float(np.diag(laplacian).mean())
+    matrix = (1 - model.kappa) * np.eye(known.size) + model.kappa * laplacian / mean
+    return float(np.linalg.slogdet(matrix)[1]) / 2

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from reviewgraph.errors import InputError
 from reviewgraph.levels import ALL_NAMES, Double, level_named
-from reviewgraph.verify.answers import number_in
+from reviewgraph.verify.answers import Findings, is_same, number_in, shown
 from reviewgraph.verify.bounds import Case, TooMany, check_bound
-from reviewgraph.verify.findings import Findings, is_same, shown
 from reviewgraph.verify.flows import can_be_met, most_met
 from reviewgraph.verify.graphs import groups, pieces, replayed
 from reviewgraph.verify.levels import TooLarge, holds
-from reviewgraph.verify.panels import panels_of
-from reviewgraph.verify.rules import check_rules
+from reviewgraph.verify.rules import check_rules, panels_of
 
 if TYPE_CHECKING:
     from reviewgraph.verify.answers import Answer
@@ -312,7 +310,7 @@ def _none(findings: Findings, case: Case) -> None:
         if few and not rules.panels and rules.exceeded((*rules.fixed, *every)) is None and case.reached(every):
             findings.expect(False, f"status infeasible: all {len(every)} reviews that are allowed are a plan")
             return
-        found = next((pairs for pairs in case.plans(len(rules.table.items) ** 2) if case.reached(pairs)), None)
+        found = next(case.plans(len(rules.table.items) ** 2), None)
     except (TooMany, TooLarge):
         words = "status infeasible: that there is no plan takes a search that is not done again"
         findings.trust(words, decisive=True)
@@ -331,7 +329,7 @@ def _cheapest(findings: Findings, case: Case, new: tuple[Pair, ...]) -> None:
     try:
         for pairs in case.plans(len(new)):
             cost = sum(map(rules.cost_of, pairs))
-            if len(pairs) == len(new) and cost < own and not is_same(cost, own) and case.reached(pairs):
+            if len(pairs) == len(new) and cost < own and not is_same(cost, own):
                 findings.expect(False, f"status optimal: as many reviews cost {cost:.9g}, these {own:.9g}")
                 return
     except (TooMany, TooLarge):

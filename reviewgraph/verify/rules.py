@@ -1,20 +1,149 @@
-"""What a plan was to respect, and whether its reviews do."""
+"""What a plan, an assignment or a calibration was asked for, and whether the reviews of a plan respect it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reviewgraph.verify.panels import missing, panels_of
+from reviewgraph.verify.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from reviewgraph.verify.findings import Findings
-    from reviewgraph.verify.panels import PanelRule
+    from reviewgraph.verify.answers import Findings
     from reviewgraph.verify.tables import Pair, Table
+
+
+# Rules on who reviews a paper together, as options of ``assign`` say them.
+
+
+AT_MOST, AT_LEAST, REWARD = "--at-most", "--at-least", "--reward"
+
+
+class PanelRule(NamedTuple):
+    """A rule: the option and what it says, the attribute, its values by reviewer, and what the rule asks for.
+
+    ``values`` are those of each reviewer, only a yes where it is a matter of yes or no. ``wanted`` is the
+    value that is counted; None where different values are, or each by itself.
+    """
+
+    option: str
+    text: str
+    attribute: str
+    values: Mapping[str, tuple[Any, ...]]
+    number: float
+    wanted: Any = None
+
+    def held(self, who: Iterable[str]) -> dict[Any, int]:
+        """Return how many of some reviewers have each value."""
+        return Counter(value for reviewer in who for value in self.values.get(reviewer, ()))
+
+    def broken(self, who: Iterable[str]) -> bool:
+        """Whether some reviewers of a paper lack somebody, or are more than there may be."""
+        panel = list(who)
+        return bool(self.lacks(panel)) or (
+            self.option == AT_MOST and max(self.held(panel).values(), default=0) > self.number
+        )
+
+    def full(self, reviewer: str, others: Iterable[str]) -> bool:
+        """Whether others leave no place for a reviewer under a rule on how many there may be."""
+        held = self.held(others) if self.option == AT_MOST else {}
+        return any(held.get(value, 0) >= self.number for value in self.values.get(reviewer, ()))
+
+    def lacks(self, who: Iterable[str]) -> int:
+        """Return how many reviewers with the value, or how many different values, some reviewers lack."""
+        if self.option != AT_LEAST:
+            return 0
+        held = self.held(who)
+        return max(int(self.number) - (len(held) if self.wanted is None else held.get(self.wanted, 0)), 0)
+
+
+def panel_rule(option: str, text: str, attributes: Mapping[str, Mapping[str, Any]]) -> PanelRule:
+    """Return a rule from the words of an option.
+
+    >>> rule = panel_rule("--at-least", "senior=1", {"ann": {"senior": True}, "bob": {"senior": False}})
+    >>> rule.wanted, rule.values["ann"], rule.values["bob"]
+    (True, (True,), ())
+    """
+    name, _, number = text.rpartition("=")
+    name, _, wanted = name.partition(":") if option == AT_LEAST else (name, "", "")
+    raw = {reviewer: own.get(name.strip()) for reviewer, own in attributes.items()}
+    flag = all(value is None or isinstance(value, bool) for value in raw.values())
+    values = {reviewer: _values(value) for reviewer, value in raw.items()}
+    asked: Any = wanted.strip() or (True if flag and option == AT_LEAST else None)
+    return PanelRule(option, f"{option} {text}", name.strip(), values, float(number), asked)
+
+
+def _values(value: Any) -> tuple[Any, ...]:
+    if value is None or value is False:
+        return ()
+    return tuple(dict.fromkeys(value)) if isinstance(value, list | tuple) else (value,)
+
+
+def missing(rules: Iterable[PanelRule], who: Iterable[str]) -> int:
+    """Return how many more reviewers a paper takes at least for all rules, beside those that it has.
+
+    A reviewer may serve rules on several attributes, and of one attribute as many as anybody has values of it. Where
+    nobody has two, those for different values of it add up.
+
+    >>> homes = {"ann": {"region": "Asia"}, "bob": {"region": "Europe"}}
+    >>> rules = [panel_rule("--at-least", text, homes) for text in ("region:Asia=2", "region:Europe=1", "region=2")]
+    >>> missing(rules, ["ann"])
+    2
+    """
+    panel, asked = list(who), dict[str, list[PanelRule]]()
+    for rule in rules:
+        asked.setdefault(rule.attribute, []).append(rule)
+    least = 0
+    for same in asked.values():
+        members: dict[Any, int] = {}
+        for rule in same:
+            members[rule.wanted] = max(members.get(rule.wanted, 0), rule.lacks(panel))
+        different = members.pop(None, None)
+        counted = [sum(value in members or different is not None for value in own) for own in same[0].values.values()]
+        each = max(1, *counted, 1)
+        together = sum(members.values()) if each == 1 else max(members.values(), default=0)
+        least = max(least, together, -(-(different or 0) // each))
+    return least
+
+
+def panels_of(pairs: Iterable[Pair]) -> dict[str, list[str]]:
+    """Return who reviews each paper that somebody reviews."""
+    found: dict[str, list[str]] = {}
+    for reviewer, item in pairs:
+        found.setdefault(item, []).append(reviewer)
+    return found
+
+
+def check_panels(
+    findings: Findings,
+    rules: Iterable[PanelRule],
+    pairs: list[Pair],
+    demand: Mapping[str, int],
+    before: Collection[Pair] = (),
+) -> None:
+    """Hold the reviewers of each paper that gets any to the rules.
+
+    Those of a phase ``before`` count, and what they break themselves stands.
+    """
+    panels, new = panels_of([*before, *pairs]), panels_of(pairs)
+    for rule in rules:
+        for item in [item for item, need in demand.items() if need]:
+            panel = panels.get(item, ())
+            beyond = [value for value, found in rule.held(panel).items() if found > rule.number]
+            crowded = rule.option == AT_MOST and any(rule.held(new.get(item, ())).get(value, 0) for value in beyond)
+            words = f"{rule.text}: paper {item} has {', '.join(sorted(panel)) or 'nobody'}"
+            findings.expect(not crowded and not rule.lacks(panel), words)
+
+
+def earned(rules: Iterable[PanelRule], pairs: list[Pair], before: Collection[Pair] = ()) -> float:
+    """Return what different values on papers earn, those of a phase before included on papers that get reviews."""
+    panels, new = panels_of([*before, *pairs]), panels_of(pairs)
+    return sum(
+        rule.number * sum(len(rule.held(panels[item])) for item in new) for rule in rules if rule.option == REWARD
+    )
 
 
 @dataclass(frozen=True)
@@ -86,6 +215,37 @@ class Rules:
                 if (reviewer, item) not in free.score and self.why_barred((reviewer, item), self.fixed) is None:
                     yield reviewer, item
 
+    def takes(self, reviewer: str) -> int:
+        """Return how many new reviews a reviewer can be given beside the fixed ones at most."""
+        fixed = self._fixed_loads[reviewer]
+        spare = self.spare.get(reviewer, len(self.table.items) + fixed) - fixed
+        if spare <= 0:
+            return 0
+        own = self._barred_items.get(reviewer, set())
+        free = [item for item in self._open_items if item not in own]
+        if self.allowed is not None or self.willing is not None or self.panels:
+            free = [item for item in free if self.why_barred((reviewer, item), self.fixed) is None]
+        return min(spare, len(free))
+
+    @cached_property
+    def _fixed_loads(self) -> Counter[str]:
+        return Counter(reviewer for reviewer, _ in self.fixed)
+
+    @cached_property
+    def _open_items(self) -> list[str]:
+        """Items that may be given a further review beside the fixed ones."""
+        count = Counter(item for _, item in self.fixed)
+        most = self.max_per_item
+        return [item for item in self.table.items if most is None or count[item] < most]
+
+    @cached_property
+    def _barred_items(self) -> dict[str, set[str]]:
+        """Items of each reviewer that are in conflict, reviewed or fixed."""
+        found: dict[str, set[str]] = {}
+        for reviewer, item in (*self.barred, *self.table.score, *self.fixed):
+            found.setdefault(reviewer, set()).add(item)
+        return found
+
     def why_barred(self, pair: Pair, beside: Iterable[Pair]) -> str | None:
         """Return why a pair that is not fixed may not be beside others, or None."""
         reviewer, item = pair
@@ -139,3 +299,127 @@ def check_rules(findings: Findings, rules: Rules, pairs: list[Pair]) -> None:
     for pair in rules.fixed:
         findings.expect(pair in pairs, f"reviews: lacks {pair[0]} on {pair[1]}, which is fixed")
     findings.check(f"{len(pairs)} reviews: each is new and allowed, and loads and limits are kept")
+
+
+# What an assignment was to respect.
+
+
+@dataclass(frozen=True)
+class Market:
+    """What an assignment was to respect.
+
+    Parameters
+    ----------
+    demand
+        Reviews of each paper.
+    loads
+        Fewest and most reviews of each reviewer.
+    affinity
+        Of each pair that has one.
+    any_pair
+        Whether pairs without affinity may be assigned, for 0.
+    barred, fixed
+        Pairs that may not be, and that must be.
+    phase_one
+        Reviews that link, beyond demands and loads; they may not be assigned again.
+    target
+        The level; ``none`` where none is asked for.
+    survive
+        Whether it shall hold without any one reviewer.
+    panels
+        Rules on who reviews a paper together.
+    previous
+        The assignment before; None without one.
+    min_affinity, floor, floor_best
+        Thresholds of pairs and of papers; None without.
+    plain
+        Whether demands, loads and pairs are all that the most affinity without a level depends on.
+    named
+        Whether somebody asked for the target.
+    """
+
+    demand: Mapping[str, int]
+    loads: Mapping[str, tuple[int, int]]
+    affinity: Mapping[Pair, float] = field(default_factory=dict)
+    any_pair: bool = True
+    barred: frozenset[Pair] = frozenset()
+    fixed: tuple[Pair, ...] = ()
+    phase_one: frozenset[Pair] = frozenset()
+    target: str = "none"
+    survive: bool = False
+    panels: tuple[PanelRule, ...] = ()
+    previous: frozenset[Pair] | None = None
+    min_affinity: float | None = None
+    floor: float | None = None
+    floor_best: float | None = None
+    plain: bool = True
+    named: bool = False
+
+    @property
+    def asks_more(self) -> bool:
+        """Whether there is more to respect than demands, loads, pairs and a level."""
+        floors = self.floor is not None or self.floor_best is not None
+        return bool(self.panels) or floors or not self.plain
+
+    def may(self, pair: Pair) -> bool:
+        """Whether a pair may be assigned."""
+        if pair in self.fixed:
+            return True
+        return pair not in self.barred | self.phase_one and (self.any_pair or pair in self.affinity)
+
+    def pairs(self) -> dict[Pair, float]:
+        """Return all pairs that may be assigned, with their affinities."""
+        every = ((reviewer, item) for item in self.demand for reviewer in self.loads)
+        return {pair: self.affinity.get(pair, 0.0) for pair in every if self.may(pair)}
+
+    def table(self, pairs: list[Pair]) -> Table:
+        """Return the reviews that link."""
+        linked = [pair for pair in (*self.phase_one, *pairs) if pair[1] in self.demand]
+        reviewers = dict.fromkeys([*self.loads, *(reviewer for reviewer, _ in linked)])
+        return Table(tuple(reviewers), tuple(self.demand), dict.fromkeys(linked))
+
+
+# How a calibration was asked for.
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a calibration was asked for.
+
+    Parameters
+    ----------
+    method
+        Its name.
+    named
+        Whether somebody asked for the method.
+    select
+        How many papers of so many with a score; None where none are to be selected.
+    error_rate, across_groups
+        Of the selection.
+    hypotheses
+        ``lsc``: the name of the class by reviewer.
+    max_slope, ties_equal
+        ``lsc``: the steepest slope, and whether tied scores are seen alike.
+    references
+        Papers of known quality.
+    on_scale_of
+        Papers of known quality through which a line leads afterwards.
+    weights
+        What reviews may be worth; None where nothing was said.
+    lottery, explained
+        The seed of the lots, None where none were to be drawn, and the papers to be explained.
+    """
+
+    method: str
+    named: bool = False
+    select: Callable[[int], int] | None = None
+    error_rate: float = 0.1
+    across_groups: bool = False
+    hypotheses: Mapping[str, str] = field(default_factory=dict)
+    max_slope: float = 10.0
+    ties_equal: bool = True
+    references: Mapping[str, float] = field(default_factory=dict)
+    on_scale_of: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[tuple[str, str], float] | None = None
+    lottery: int | None = None
+    explained: tuple[str, ...] = ()

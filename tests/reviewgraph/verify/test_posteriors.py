@@ -22,8 +22,7 @@ from lsc.inference.sweeps import sweep
 from reviewgraph import Reviews
 from reviewgraph.cli import main
 from reviewgraph.cli.verify import verify
-from reviewgraph.verify.fits import CLASSES
-from reviewgraph.verify.optima import Curve, is_only
+from reviewgraph.verify.fits import CLASSES, Curve, is_only
 from reviewgraph.verify.passes import Model, Problem, State, one_pass
 from tests.lsc.inference.simulated_tables import ordering, table
 from tests.verifying.calibrations import calibration, changes

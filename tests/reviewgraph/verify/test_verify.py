@@ -217,13 +217,13 @@ def test_a_plan_of_28_for_27_is_refuted() -> None:
         assert reason in told.stdout
 
 
-@pytest.mark.parametrize(("limits", "status"), [((), 1), (("--spare", "5"), 4)])
-def test_no_plan_where_one_of_27_is_never_holds(limits: tuple[str, ...], status: int) -> None:
+@pytest.mark.parametrize("limits", [(), ("--spare", "5")])
+def test_no_plan_where_one_of_27_is_is_refuted(limits: tuple[str, ...]) -> None:
     plan = _long_chain()
     plan |= {"status": "infeasible", "count": 0, "cost": 0.0, "lower_bound": 0, "largest_load": 0, "bounds": []}
     plan |= {"reviews": [], "mail": [], "merges": [], "largest_load_lower_bound": None}
     told = verified("answer.json", "reviews.csv", *limits, answer=plan)
-    assert told.exit_code == status
+    assert told.exit_code == 1
     assert "status infeasible: " in told.stdout
 
 

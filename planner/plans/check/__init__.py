@@ -1,1 +1,0 @@
-"""Plans and their bounds computed again, with code of their own."""

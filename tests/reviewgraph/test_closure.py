@@ -1,0 +1,115 @@
+"""The reference implementation of the closure, held to the loop of the paper; and the kernels, held to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewgraph import Reviews, connected_components, doubly_connected_components
+from reviewgraph.closure import Group, repeat_union, replay
+from reviewgraph.components import Components
+from reviewgraph.designs import random_assignment
+from reviewgraph.verify.graphs import groups
+from tests import naive
+from tests.strategies import Rows, fano, tables, to_reviews
+
+
+def parts(found: list[Group]) -> list[list[int]]:
+    return sorted(sorted(group.reviewers) for group in found)
+
+
+def of_kernels(found: Components) -> list[tuple[list[int], list[int]]]:
+    """Reviewers and items of each component."""
+    members = [np.flatnonzero(found.labels == label).tolist() for label in range(len(found.covers))]
+    covers = [cover.tolist() for cover in found.covers]
+    return sorted((who, what) for who, what in zip(members, covers, strict=True) if who)
+
+
+def of_reference(found: list[Group]) -> list[tuple[list[int], list[int]]]:
+    return sorted((sorted(group.reviewers), sorted(group.items)) for group in found)
+
+
+@given(tables(), st.sampled_from([1, 2, 3]))
+def test_the_reference_is_the_loop_of_the_paper(table: tuple[Rows, int], shared: int) -> None:
+    rows, _ = table
+    assert parts(repeat_union(dict(enumerate(rows)), shared).components) == naive.repeat_union(rows, shared)
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_the_order_of_reviewers_and_items_does_not_matter(table: tuple[Rows, int], random: Any) -> None:
+    rows, _ = table
+    own = {reviewer: list(row) for reviewer, row in enumerate(rows)}
+    mixed = list(own.items())
+    random.shuffle(mixed)
+    for _, row in mixed:
+        random.shuffle(row)
+    assert parts(repeat_union(own).components) == parts(repeat_union(dict(mixed)).components)
+
+
+@given(tables(12))
+def test_kernels_return_the_components_of_the_reference(table: tuple[Rows, int]) -> None:
+    rows, n_items = table
+    reviews, own = to_reviews(rows, n_items), dict(enumerate(rows))
+    assert of_kernels(doubly_connected_components(reviews)) == of_reference(repeat_union(own).components)
+    assert of_kernels(connected_components(reviews)) == of_reference(repeat_union(own, 1).components)
+    scores = {(j, i): score for j, row in enumerate(rows) for i, score in row.items()}
+    scored = groups({j: set(row) for j, row in own.items()}, range(n_items), scores)
+    assert of_kernels(doubly_connected_components(reviews, use_scores=True)) == of_reference(scored)
+
+
+@given(tables())
+def test_merges_of_the_reference_replay_and_lead_to_its_components(table: tuple[Rows, int]) -> None:
+    own = dict(enumerate(table[0]))
+    found, merges = repeat_union(own)
+    wrong, replayed = replay(own, merges)
+    assert wrong == -1
+    assert of_reference(replayed) == of_reference(found)
+    assert len(merges) == len(own) - len(found)
+
+
+@given(tables(), st.integers(0, 20), st.integers(0, 3))
+def test_a_merge_with_one_code_changed_leads_to_no_other_components(
+    table: tuple[Rows, int], place: int, column: int
+) -> None:
+    """A replay accepts what is true, whatever the row says, so that nothing it accepts joins too much."""
+    own = dict(enumerate(table[0]))
+    found, merges = repeat_union(own)
+    if not merges:
+        return
+    row = list(merges[place % len(merges)])
+    row[column] = (row[column] + 1) % (len(own) if column < 2 else table[1])
+    merges[place % len(merges)] = tuple(row)
+    wrong, replayed = replay(own, merges)
+    if wrong == -1:
+        assert of_reference(replayed) == of_reference(found)
+    for group in replayed:
+        assert any(group.reviewers <= whole.reviewers for whole in found)
+
+
+@pytest.mark.parametrize(
+    "reviews",
+    [
+        Reviews.from_pairs([(j, i) for j in range(300) for i in (-1, j // 2)]),
+        Reviews.from_pairs([(0, 0), (0, 1), *((j, i) for j in range(400) for i in (j, j + 2, j + 3))]),
+        Reviews.from_pairs([(j, 2 * j + k) for j in range(200) for k in range(2)]),
+        random_assignment(400, 400, 4, np.random.default_rng(1)),
+        random_assignment(300, 300, 5, np.random.default_rng(2)),
+        fano(),
+    ],
+    ids=["hub", "chain", "alone", "sparse", "dense", "fano"],
+)
+def test_kernels_return_the_components_of_the_reference_on_larger_tables(reviews: Reviews) -> None:
+    own = {j: reviews.items_of(j).tolist() for j in range(reviews.n_reviewers)}
+    assert of_kernels(doubly_connected_components(reviews)) == of_reference(repeat_union(own).components)
+    assert of_kernels(connected_components(reviews)) == of_reference(repeat_union(own, 1).components)
+
+
+def test_the_reference_shares_no_code_with_the_kernels() -> None:
+    text = (Path(__file__).parents[2] / "reviewgraph/closure.py").read_text("utf-8")
+    assert "import reviewgraph" not in text
+    assert "from reviewgraph" not in text
