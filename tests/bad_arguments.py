@@ -25,7 +25,7 @@ import lsc
 import planner
 import reviewgraph
 from planner.assignments.assigning import HEEDED as ASSIGNED
-from planner.plans.planning import HEEDED as PLANNED
+from planner.plans.model.constraints import HEEDED as PLANNED
 from reviewgraph import ReviewGraphError, Reviews
 from reviewgraph.checking import HEEDED as CHECKED
 from reviewgraph.columns import Columns

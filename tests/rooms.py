@@ -77,7 +77,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "plans.pursuing": "errors plans.model plans.objectives plans.plan",
         "plans.plan": "errors recruiting plans.model plans.targets",
         "plans.words": "errors plans.model plans.plan",
-        "plans.check": "errors plans.model plans.plan",
+        "plans.check": "errors panels plans.model plans.plan",
         "plans.arguments": "errors panels plans.model plans.objectives",
         "plans.planning": (
             "errors panels plans.arguments plans.targets plans.search plans.proof plans.model plans.objectives "

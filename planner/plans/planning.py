@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.panels.rules import AtLeast, asked_rules, panel_rules
 from planner.plans.arguments import check_limits, check_missing, check_objective, check_rules, check_target
-from planner.plans.model.constraints import constrain
+from planner.plans.model.constraints import HEEDED, constrain
 from planner.plans.model.keeping import UNKNOWN, Keeping
 from planner.plans.model.ledger import Ledger, PlanProgress
 from planner.plans.model.status import PlanStatus
@@ -61,12 +61,6 @@ CLOSING = 0.3
 #: Share of time and work for a plan that reaches the level with nothing lost, where reviews may go missing; and the
 #: probability with which the level is then to be kept.
 BEFORE_KEEPING, KEEP = 0.1, 0.95
-
-#: The rules that a plan keeps to; rewards are refused in words of their own.
-HEEDED = (
-    "conflicts", "fixed", "gone", "capacity", "spare", "min_reviews", "max_per_item", "willing", "institutions",
-    "senior", "attributes", "at_most", "at_least", "rewards",
-)  # fmt: skip
 
 
 @checked

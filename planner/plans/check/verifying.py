@@ -7,17 +7,20 @@ its targets; levels are tested by :mod:`reviewgraph.levels`.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from planner.errors import InvalidPlan
+from planner.panels.rules import asked_rules
 from planner.plans.check.case import Case, case_of
 from planner.plans.check.loads import wrong_load
 from planner.plans.check.matroids import wrong_prices, wrong_shortage
 from planner.plans.check.persons import shortest, wrong_pairs
 from planner.plans.check.recount import check_bound, check_parts
 from planner.plans.check.trying import TooMany, smallest_cost
+from planner.plans.model.constraints import HEEDED, constrain
 from planner.plans.model.status import PlanStatus
 from planner.plans.model.tables import no_pairs
 from reviewgraph.arguments import checked
@@ -27,6 +30,7 @@ from reviewgraph.levels import Double, Recoverable
 
 if TYPE_CHECKING:
     from planner.plans.plan import Plan
+    from reviewgraph.rules import Rules
 
 #: Losses drawn to see how likely a level is kept, and standard errors by which a probability may be off.
 DRAWN, FAR_OFF = 200, 6
@@ -37,7 +41,7 @@ ROUNDING = 1e-6
 
 
 @checked
-def verify_plan(plan: Plan) -> None:
+def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     """Check a plan of any status against its constraints and its claims, without the search.
 
     Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits, rules, the floor and the budget
@@ -56,10 +60,19 @@ def verify_plan(plan: Plan) -> None:
     Takes time near-linear in the reviews for ``double`` and ``connected``, and seconds for a bound made of groups, by
     expansion or by trying.
 
+    Parameters
+    ----------
+    plan
+        The plan. It holds the constraints that it was made under.
+    rules
+        Rules that its reviews must keep to as well, as :func:`plan_extra_reviews` takes them.
+
     Raises
     ------
     InvalidPlan
         If something does not hold; the message says what.
+    InputError
+        If the rules do not fit the reviews of the plan, or a plan heeds no such rule.
 
     Examples
     --------
@@ -74,6 +87,8 @@ def verify_plan(plan: Plan) -> None:
     except InputError as error:
         _fail(str(error))
     _check_constraints(plan)
+    if rules is not None:
+        _check_constraints(_under(plan, rules))
     _check_status(plan)
     if PlanStatus(plan.status).reaches:
         _check_target(plan, case)
@@ -90,6 +105,15 @@ def verify_plan(plan: Plan) -> None:
     wrong = wrong_load(plan, case)
     if wrong:
         _fail(wrong)
+
+
+def _under(plan: Plan, rules: Rules) -> Plan:
+    """Return a plan as if it had been made under other rules, by the same prices."""
+    own = plan.constraints
+    stated = constrain(own.reviews, asked_rules("verify_plan", rules, {}, HEEDED))
+    if stated.reviews.n_reviews != own.reviews.n_reviews:
+        _fail("made of reviews by people who are gone")
+    return replace(plan, constraints=replace(stated, cost=own.cost))
 
 
 def _check_status(plan: Plan) -> None:

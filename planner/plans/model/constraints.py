@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
     from reviewgraph.sides.given import Numbered
 
+#: The rules that a plan keeps to; rewards are refused in words of their own.
+HEEDED = (
+    "conflicts", "fixed", "gone", "capacity", "spare", "min_reviews", "max_per_item", "willing", "institutions",
+    "senior", "attributes", "at_most", "at_least", "rewards",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
