@@ -162,6 +162,8 @@ def _brought(name: str, value: Any) -> Any:
         return by_label(value, name, REVIEWER, (SPARE if name == "capacity" else INSTITUTION).role)
     if name in ("willing", "senior"):
         return labels_of(value, name, REVIEWER, (WILLING if name == "willing" else SENIOR).role)
+    if name in ("at_most", "at_least", "rewards") and not isinstance(value, Mapping):
+        return list(value)
     if name == "gone":
         # What is kept is as it came: who is gone by pairs and who altogether is told apart where labels are matched.
         gone_of(value)

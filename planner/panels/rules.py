@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -188,7 +189,8 @@ class Reward:
     @property
     def text(self) -> str:
         """The rule as an option of the command."""
-        return f"--reward {self.attribute}={self.amount:g}"
+        amount = f"{self.amount:g}" if isinstance(self.amount, Real) else repr(self.amount)
+        return f"--reward {self.attribute}={amount}"
 
     def fault(self, attribute: Attribute) -> str:
         """Say why the rule cannot be about that attribute; empty where it can."""
