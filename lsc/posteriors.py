@@ -25,7 +25,7 @@ from lsc.references import known_values
 from reviewgraph.arguments import as_numbers, checked
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
-from reviewgraph.formats.side.fields import WEIGHT
+from reviewgraph.formats.side.reading import WEIGHT
 from reviewgraph.framed import ReviewsLike, as_reviews, review_of_rows
 from reviewgraph.labels import IntArray, Label
 from reviewgraph.results import Progress

@@ -9,7 +9,7 @@ import numpy as np
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM
-from reviewgraph.formats.side.fields import QUALITY
+from reviewgraph.formats.side.reading import QUALITY
 from reviewgraph.reviews import FloatArray, Reviews
 from reviewgraph.sides.given import by_label
 from reviewgraph.sides.matching import match_labels

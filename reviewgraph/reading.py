@@ -23,18 +23,18 @@ from reviewgraph.formats.headers import (
     columns_of,
     locate,
     recognised,
+    refuse_row_numbers,
     require_named,
 )
-from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
-from reviewgraph.formats.side.fields import ROLES as SIDE_ROLES
 from reviewgraph.formats.side.papers import say_unseen
+from reviewgraph.formats.side.reading import ROLES as SIDE_ROLES
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, refuse_aliases, resolved
-from reviewgraph.formats.systems.export import META, OUT, of_rows
 from reviewgraph.formats.systems.people import STUDENT
-from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table
+from reviewgraph.formats.systems.system import META, OUT
+from reviewgraph.formats.tables import Aside, Column, Path, Rows, Table, of_rows
 from reviewgraph.formats.values import (
     BLANK,
     ask_direction,

@@ -449,12 +449,12 @@ class Reviews(Pictured):
     ) -> Reviews:
         """Build from a reviewers x items matrix; ``duplicates`` says what counts where an entry is stored twice.
 
-        ``options`` are those of :func:`reviewgraph.formats.matrices.from_biadjacency`.
+        ``options`` are those of :func:`reviewgraph.formats.graphs.from_biadjacency`.
 
         >>> Reviews.from_biadjacency(np.array([[5.0, np.nan], [7.0, 0.0]]), items=["p1", "p2"])
         <Reviews: 2 reviewers, 2 items, 3 reviews>
         """
-        from reviewgraph.formats.matrices import from_biadjacency
+        from reviewgraph.formats.graphs import from_biadjacency
 
         return cls.from_columns(from_biadjacency(matrix, **options), duplicates=duplicates, merge=merge)
 

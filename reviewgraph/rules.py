@@ -10,7 +10,7 @@ from reviewgraph.arguments import SEED, WHOLE, kinds_of, refuse
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
-from reviewgraph.formats.side.fields import INSTITUTION, SENIOR, SPARE, WILLING
+from reviewgraph.formats.side.reading import INSTITUTION, SENIOR, SPARE, WILLING
 from reviewgraph.sides.given import by_label, labels_of, pairs_of
 from reviewgraph.sides.leaving import gone_of
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.dates import EXPECTED, parse_moment
 from reviewgraph.formats.headers import ITEM, REVIEWER, columns_of, locate
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote
-from reviewgraph.formats.side.fields import ASKED_AT, SUBMITTED_AT
+from reviewgraph.formats.side.reading import ASKED_AT, SUBMITTED_AT
 from reviewgraph.formats.spellings import PAPER, PERSON, Merge, Respelled, Spellings
 from reviewgraph.formats.systems.aliases import read_names, resolved
+from reviewgraph.formats.values import A_MOMENT, parse_moment
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import BoolArray, FloatArray
@@ -117,7 +117,7 @@ def _seconds(table: Table, rows: Rows, column: Column | None, role: str, problem
 
     def say(n: int) -> str:
         cell = column.values[int(column.codes[at[n]])]
-        return f"{table.place(int(rows.lines[at[n]]))}: {role}: expected {EXPECTED}, found {quote(cell)}"
+        return f"{table.place(int(rows.lines[at[n]]))}: {role}: expected {A_MOMENT}, found {quote(cell)}"
 
     problems.add_rows(0, [rows.lines[row] for row in at], say)
     return np.array([np.nan if one is None else one.timestamp() for one in moments])[column.codes]

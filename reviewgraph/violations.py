@@ -11,7 +11,7 @@ import numpy as np
 from reviewgraph.arguments import NUMBER, refuse
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER
-from reviewgraph.formats.side.fields import DEMAND, LOAD
+from reviewgraph.formats.side.reading import DEMAND, LOAD
 from reviewgraph.framed import as_reviews
 from reviewgraph.sides.given import by_label, pairs_of
 from reviewgraph.sides.matching import match_labels, match_pairs

@@ -23,7 +23,6 @@ from reviewgraph.cli.folders import INDEX, expect_folder
 from reviewgraph.cli.reporting import read_key
 from reviewgraph.errors import InputError
 from reviewgraph.formats import delimited, side
-from reviewgraph.formats.authors import read_authors
 from reviewgraph.formats.writing import csv_text
 from reviewgraph.reading import read_reviews
 from reviewgraph.submitted import read_dates
@@ -145,7 +144,6 @@ READERS: dict[str, Callable[[str], object]] = {
         if name.startswith("read_") and name != "read_chosen"
     },
     **{f"side, {name}": partial(side.read_chosen, name=name) for name in ("senior", "willing")},
-    "authors": read_authors,
     "key of codes": read_key,
     "index of sheets": _index,
     **{f"course, {name}": partial(_grades, part=name) for name in COURSE},
@@ -257,7 +255,7 @@ def _sided() -> list[Case]:
     found = []
     for one in SIDES:
         reader, name, data = one.values
-        found.append(Case("authors" if reader is read_authors else f"side, {reader.__name__[5:]}", name, data))
+        found.append(Case(f"side, {reader.__name__[5:]}", name, data))
     return found
 
 

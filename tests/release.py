@@ -42,7 +42,6 @@ TESTS = (
     "tests/reviewgraph/formats/test_arrow.py",
     "tests/reviewgraph/formats/test_frames.py",
     "tests/reviewgraph/report",
-    "tests/reviewgraph/uploads",
     "tests/test_notebooks.py",
 )
 #: What these need. The lowest dependencies warn of what has changed since, which is no error here.

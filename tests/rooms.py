@@ -34,7 +34,6 @@ ROOMS: dict[str, dict[str, str]] = {
         "reviews": "arrays labels errors words arguments results plots columns rows formats",
         "framed": "arrays errors formats reviews",
         "sides": "arrays labels errors words arguments columns formats reviews",
-        "uploads": "errors words labels formats",
         "reading": "arrays labels errors words arguments provenance columns rows formats reviews sides",
         "submitted": "arrays labels errors formats reviews",
         "exchange": "arrays labels errors arguments reviews framed",

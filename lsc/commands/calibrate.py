@@ -17,16 +17,24 @@ from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
 from reviewgraph.cli.folders import expect_folder
 from reviewgraph.cli.numbers import Number
-from reviewgraph.cli.options import examples, given_table, output_option, print_result, show_files, table_options
-from reviewgraph.cli.output import Refusal, csv_text, offer, offered, say, show, write_whole
+from reviewgraph.cli.options import (
+    NamesOption,
+    examples,
+    given_table,
+    output_option,
+    print_result,
+    show_files,
+    table_options,
+)
+from reviewgraph.cli.output import Refusal, offer, offered, say, show, write_table, write_whole
 from reviewgraph.cli.progress import telling
 from reviewgraph.cli.reporting import Reporting, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.cli.streaming import stream_option
 from reviewgraph.clock import Clock
 from reviewgraph.errors import InputError
+from reviewgraph.formats.systems.known import rated
 from reviewgraph.results import Progress
-from reviewgraph.uploads.registry import RESULTS
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -102,8 +110,11 @@ MORE = 100
 @output_option("Write all papers as CSV, one row each, or as --to says.")
 @click.option(
     "--to",
-    type=click.Choice(list(RESULTS)),
-    help="Who takes the file of -o: hotcrp, tags of qualities and lists that chairs see, as a bulk assignment.",
+    cls=NamesOption,
+    names=rated,
+    text=lambda: "Who takes the file of -o: {}.".format(
+        "; ".join(f"{name}, {system.results}" for name, system in rated().items())
+    ),
 )
 @report_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -155,7 +166,10 @@ def calibrate(
     given = () if choice.selection is None else (choice.selection,)
     if output:
         columns = {**result.to_columns(*given), **extras.columns(choice)}
-        write_whole(output, RESULTS[to](columns) if to else csv_text(columns))
+        if to:
+            write_whole(output, rated()[to].write_results(columns))
+        else:
+            write_table(output, columns)
     if sheet:
         extras.lines += write_sheets(result, sheet, explain)
     if reporting.path:

@@ -17,8 +17,7 @@ from lsc.experiments.running import measure
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import Role
 from reviewgraph.formats.problems import quote, quote_all
-from reviewgraph.formats.side.fields import Field
-from reviewgraph.formats.side.reading import read_columns
+from reviewgraph.formats.side.reading import Field, read_columns
 from reviewgraph.formats.values import parse_number
 from reviewgraph.formats.writing import csv_text
 from reviewgraph.reviews import FloatArray, Reviews

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from planner.assignments.findings.randomised import Randomised
     from planner.assignments.findings.standing_by import Alternates
     from planner.recruiting import Shortage
+    from reviewgraph.formats.systems.system import Outgoing
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
-    from reviewgraph.uploads.upload import Outgoing
 
 
 class AssignmentStatus(Status):
@@ -196,8 +196,8 @@ class Assignment(Pictured):
         }
 
     def outgoing(self) -> Outgoing:
-        """Return the reviews as :mod:`reviewgraph.uploads` write them."""
-        from reviewgraph.uploads.upload import Outgoing
+        """Return the reviews as :mod:`reviewgraph.formats.systems` write them."""
+        from reviewgraph.formats.systems.system import Outgoing
 
         columns = self.to_columns()
         return Outgoing(columns, self.reviews.titles, columns["affinity"], people=self.reviews.reviewers)

@@ -62,7 +62,7 @@ def read_who_wrote(
         If there are options on authors and no file.
     """
     from reviewgraph.cli.output import Refusal
-    from reviewgraph.formats.authors import read_authors
+    from reviewgraph.formats.side import read_authors
 
     rules = {"author_distance": author_distance, "allow_cycles": allow_cycles, "allow_coauthors": allow_coauthors}
     if not authors:

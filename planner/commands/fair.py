@@ -74,11 +74,11 @@ def read_fair(options: dict[str, Any]) -> dict[str, Any]:
 
 def write_alternates(chosen: Assignment, path: str | None) -> None:
     """Write the alternates of an assignment, if that is asked for and there are any."""
-    from reviewgraph.cli.output import csv_text, say, write_whole
+    from reviewgraph.cli.output import say, write_table
 
     if not path:
         return
     if chosen.alternates is None:
         say(f"{path}: not written, since there is no assignment")
     else:
-        write_whole(path, csv_text(chosen.alternates.to_columns()))
+        write_table(path, chosen.alternates.to_columns())

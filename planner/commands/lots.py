@@ -9,7 +9,7 @@ import click
 from planner.assignments.findings.randomised import DRAWS
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_side, with_options
-from reviewgraph.cli.output import Refusal, csv_text, write_whole
+from reviewgraph.cli.output import Refusal, write_table
 from reviewgraph.cli.targets import writable
 
 if TYPE_CHECKING:
@@ -86,4 +86,4 @@ def _cap(text: str | None) -> Any:
 def write_probabilities(chosen: Assignment, place: str | None) -> None:
     """Write the probabilities of an assignment that was drawn."""
     if place and chosen.randomised is not None:
-        write_whole(place, csv_text(chosen.randomised.to_columns()))
+        write_table(place, chosen.randomised.to_columns())

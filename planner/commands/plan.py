@@ -30,8 +30,8 @@ from reviewgraph.cli.output import Refusal, offer, offered, say, show
 from reviewgraph.cli.progress import say_progress
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
+from reviewgraph.formats.systems.mail import CSV
 from reviewgraph.levels import ALL, ALL_NAMES, Double
-from reviewgraph.uploads.registry import CSV
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:

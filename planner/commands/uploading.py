@@ -7,28 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import given_system
-from reviewgraph.cli.output import Refusal, say, show, write_whole
+from reviewgraph.cli.options import NamesOption, given_system
+from reviewgraph.cli.output import Refusal, say, show, write_table, write_whole
 from reviewgraph.errors import InputError
-from reviewgraph.uploads.registry import CSV, UPLOADS
-from reviewgraph.uploads.upload import Outgoing
+from reviewgraph.formats.systems.known import takers
+from reviewgraph.formats.systems.mail import CSV
+from reviewgraph.formats.systems.system import Outgoing
 from reviewgraph.words import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Sized
 
+    from reviewgraph.formats.systems.system import System
     from reviewgraph.labels import Label
-    from reviewgraph.uploads.upload import Upload
 
     Command = Callable[..., Any]
 
 OPTIONS = (
     click.option(
         "--to",
-        type=click.Choice(list(UPLOADS)),
-        help="Who takes the file of -o [default: the system REVIEWS are from, else csv]. "
-        + "; ".join(f"{upload.name}: {upload.words}" for upload in UPLOADS.values())
-        + ".",
+        cls=NamesOption,
+        names=takers,
+        text=lambda: (
+            "Who takes the file of -o [default: the system REVIEWS are from, else csv]. "
+            + "; ".join(f"{name}: {system.words}" for name, system in takers().items())
+            + "."
+        ),
     ),
     click.option("--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
     click.option("--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
@@ -54,10 +58,10 @@ class Destination:
     asked
         Whether somebody said who takes it.
     label, invitation
-        As :class:`~reviewgraph.uploads.upload.Outgoing` has them.
+        As :class:`~reviewgraph.formats.systems.system.Outgoing` has them.
     """
 
-    upload: Upload
+    upload: System
     output: str | None
     asked: bool
     label: str | None
@@ -75,7 +79,7 @@ class Destination:
         Refusal
             If its form has no place for a setting.
         """
-        system = UPLOADS.get(given_system() or "", CSV)
+        system = takers().get(given_system() or "", CSV)
         chosen = self if self.asked else replace(self, upload=system)
         try:
             chosen.try_out(reviewers, items)
@@ -104,9 +108,9 @@ class Destination:
         """
         for name in self.settings:
             if name not in self.upload.options:
-                takers = " or ".join(one.name for one in UPLOADS.values() if name in one.options)
+                those = " or ".join(one.name for one in takers().values() if name in one.options)
                 found = f"--to {self.upload.name}" if self.asked else "none, and REVIEWS are from no such system"
-                message = f"--{name}: expected --to {takers} with it, found {found}; add it, or leave --{name} out"
+                message = f"--{name}: expected --to {those} with it, found {found}; add it, or leave --{name} out"
                 raise Refusal(message)
 
     def try_out(self, reviewers: Sequence[Label], items: Sequence[Label]) -> None:
@@ -136,7 +140,10 @@ class Destination:
         if not self.output:
             return True
         taken, left = self.upload.parted(outgoing)
-        write_whole(self.output, self._text(taken))
+        if self.upload is CSV:
+            write_table(self.output, taken.columns)
+        else:
+            write_whole(self.output, self._text(taken))
         if left:
             pairs = listed((f"{item} by {reviewer}" for reviewer, item in left), NAMED)
             enter = f"{self.upload.name} takes {self.upload.reviewers.words} and {self.upload.items.words}"
@@ -189,7 +196,7 @@ def read_destination(to: str | None, output: str | None, label: str | None, invi
     Refusal
         If there is no file to write, or the form that was asked for has no place for a setting.
     """
-    upload = UPLOADS[to] if to else CSV
+    upload = takers()[to] if to else CSV
     if to and output is None:
         message = f"--to {to}: expected -o FILE with it, found none; name a file, such as -o upload{upload.suffix}"
         raise Refusal(message)

@@ -17,7 +17,7 @@ from reviewgraph.arguments import MAPPING, refuse
 from reviewgraph.arrays import spread
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
-from reviewgraph.formats.side.fields import INSTITUTION, SENIOR
+from reviewgraph.formats.side.reading import INSTITUTION, SENIOR
 from reviewgraph.sides.given import by_label, labels_of
 from reviewgraph.sides.matching import REVIEWS, match_labels
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from planner.plans.model.recruits import Recruits
     from planner.plans.model.standing import RuleStanding
     from planner.plans.model.task import Task
+    from reviewgraph.formats.systems.system import Outgoing
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.results import Backend
     from reviewgraph.reviews import Reviews
-    from reviewgraph.uploads.upload import Outgoing
 
 
 @dataclass(frozen=True)
@@ -303,14 +303,14 @@ class Plan(Pictured):
 
     def mail(self) -> dict[Label, str]:
         """Return one letter a reviewer; who accepted already (fixed reviews) is not asked again."""
-        from reviewgraph.uploads.mail import letters
+        from reviewgraph.formats.systems.mail import letters
 
         return letters(self.outgoing())
 
     def outgoing(self) -> Outgoing:
-        """Return the reviews as :mod:`reviewgraph.uploads` write them; nobody is asked for fixed ones again."""
-        from reviewgraph.uploads.mail import COMPARE
-        from reviewgraph.uploads.upload import Outgoing
+        """Return the reviews as :mod:`reviewgraph.formats.systems` write them; nobody is asked for fixed ones again."""
+        from reviewgraph.formats.systems.mail import COMPARE
+        from reviewgraph.formats.systems.system import Outgoing
 
         table = self.constraints.reviews
         # Where a level came first, what goes beyond it is asked for its sake, too.

@@ -20,7 +20,7 @@ from reviewgraph.cli.options import (
     table_options,
     whole_table,
 )
-from reviewgraph.cli.output import csv_parts, csv_text, offer, offered, show, write_whole
+from reviewgraph.cli.output import csv_parts, offer, offered, show, write_table, write_whole
 from reviewgraph.cli.reporting import Reporting, load_igraph, report_options
 from reviewgraph.cli.share import Share, read_share
 from reviewgraph.cli.streaming import stream_option
@@ -124,7 +124,7 @@ def check(
     report = examine(*(reviews, None, assumptions, n_selected, fragile, missing), **owed, gone=left)
     reached = report.reaches(require or NAMES[-1], use_scores=use_scores)
     if output:
-        write_whole(output, csv_text(report.structure.groups()))
+        write_table(output, report.structure.groups())
     verdict = _verdict(require, reached=reached, use_scores=use_scores)
     following = _next(report, None if reached else require, use_scores=use_scores)
     if reporting.path:

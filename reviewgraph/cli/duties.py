@@ -49,10 +49,10 @@ def duty_options(command: Command) -> Command:
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse what is neither a date nor a time."""
-    from reviewgraph.formats.dates import EXPECTED, parse_end
+    from reviewgraph.formats.values import A_MOMENT, parse_end
 
     if value is not None and parse_end(value) is None:
-        message = f"expected {EXPECTED}, found {value!r}"
+        message = f"expected {A_MOMENT}, found {value!r}"
         raise click.BadParameter(message, ctx, param)
     return value
 
@@ -107,7 +107,7 @@ def read_gone_and_late(reviews: Reviews, path: str | None, after: str | None) ->
 
 def _late(reviews: Reviews, after: str) -> list[Label]:
     """Return who is late, and say how many that is, and of what nobody knows when."""
-    from reviewgraph.formats.dates import parse_end
+    from reviewgraph.formats.values import parse_end
     from reviewgraph.submitted import late_people
 
     end, dates = parse_end(after), read_when()

@@ -40,6 +40,52 @@ def with_options(options: Sequence[Callable[[Command], Command]], command: Comma
     return command
 
 
+class NamesOption(click.Option):
+    """An option that takes a name of a registry, and whose help lists them: also those registered later.
+
+    Parameters
+    ----------
+    names
+        Returns the names that the option takes.
+    text
+        Returns its help.
+    declarations, settings
+        As :class:`click.Option` takes them.
+
+    Examples
+    --------
+    >>> systems = ["cmt"]
+    >>> option = NamesOption(["--to"], names=lambda: systems, text=lambda: f"Who takes it: {', '.join(systems)}.")
+    >>> systems.append("start")
+    >>> option.get_help_record(click.Context(click.Command("plan")))
+    ('--to [cmt|start]', 'Who takes it: cmt, start.')
+    """
+
+    def __init__(
+        self,
+        declarations: Sequence[str],
+        *,
+        names: Callable[[], Iterable[str]],
+        text: Callable[[], str],
+        **settings: Any,
+    ) -> None:
+        self._names, self._text = names, text
+        super().__init__(declarations, type=click.Choice(list(names())), help=text(), **settings)
+
+    def _look(self) -> None:
+        self.type, self.help = click.Choice(list(self._names())), self._text()
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the names of the option and its help."""
+        self._look()
+        return super().get_help_record(ctx)
+
+    def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
+        """Return the value of the option, and the arguments that remain."""
+        self._look()
+        return super().handle_parse_result(ctx, opts, args)
+
+
 def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> dict[str, str]:
     """Return the name of the column by role; a comma that no role follows belongs to a name."""
     found: dict[str, str] = {}
@@ -63,7 +109,7 @@ def _columns(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -
 
 def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[str]) -> None:
     from reviewgraph.formats.headers import FILE, ITEM, REVIEWER, SCORE, TITLE
-    from reviewgraph.formats.side.fields import ROLES
+    from reviewgraph.formats.side.reading import ROLES
 
     known = [role.name for role in (REVIEWER, ITEM, SCORE, TITLE, *ROLES)]
     for given in found:

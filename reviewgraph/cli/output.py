@@ -6,7 +6,7 @@ import functools
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
@@ -25,6 +25,19 @@ from reviewgraph.words import HIDDEN, visible
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def write_table(path: str, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write a table whole or not at all, in the format that its name ends in, or else as CSV.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    from reviewgraph.formats.opening import format_to_write
+
+    write_whole(path, format_to_write(path).write(columns))
 
 
 def refusing(callback: Callable[P, R]) -> Callable[P, R]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.encodings import find_encoding
+from reviewgraph.formats.files import find_encoding
 from reviewgraph.formats.headers import recognised
 from reviewgraph.formats.limits import COLUMNS
 from reviewgraph.formats.tables import Column, Rows, Table

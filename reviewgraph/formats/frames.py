@@ -20,9 +20,9 @@ from reviewgraph.formats.headers import (
     TITLE,
     locate,
     naming,
+    refuse_row_numbers,
     require_named,
 )
-from reviewgraph.formats.numbering import refuse_row_numbers
 from reviewgraph.formats.problems import Problems
 from reviewgraph.formats.values import are_scores, ask_direction, parse_scale, read_scores, say_bad_score
 from reviewgraph.labels import Label, encode

@@ -1,4 +1,4 @@
-"""Which format a file has and which system it is from: told from what is in it, not from its name."""
+"""The formats of files, one class each, and how a file is opened: told from what is in it, not from its name."""
 
 from __future__ import annotations
 
@@ -6,20 +6,185 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.archives import Members, is_zip, open_folder, open_zip
-from reviewgraph.formats.encodings import read_bytes
+from reviewgraph.formats.files import Members, is_zip, open_folder, open_zip, read_bytes
+from reviewgraph.formats.grids import to_grid
 from reviewgraph.formats.headers import PART, Role
 from reviewgraph.formats.problems import cut, quote, quote_all
-from reviewgraph.formats.sheets import choose_sheet
-from reviewgraph.formats.systems.known import Wanted, check_format, extract, recognise
+from reviewgraph.formats.recognising import PLAIN, Wanted, extract, recognise
+from reviewgraph.formats.systems.known import SYSTEMS, check_format
 from reviewgraph.formats.trees import is_json, is_xml, plain_tag, read_json, read_xml
-from reviewgraph.formats.workbooks import INSIDE, is_workbook, read_spreadsheet_xml, read_xlsx
+from reviewgraph.formats.workbooks import choose_sheet, is_workbook, is_xlsx, read_spreadsheet_xml, read_xlsx
+from reviewgraph.formats.writing import csv_text
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path, Table
+
+
+class Format:
+    """A format of files: how they begin, how the table in one is read and, where it can be, how one is written.
+
+    An instance of a subclass in :data:`FORMATS` is all that reading needs.
+    """
+
+    #: What it is called.
+    name: ClassVar[str]
+    #: How names of files end that are written in it; empty where none are.
+    suffix: ClassVar[str] = ""
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a file begins as this format does."""
+        raise NotImplementedError
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        """Return the table in a file.
+
+        Parameters
+        ----------
+        name, data
+            The file as messages name it, and its bytes.
+        part
+            The sheet of a spreadsheet, or the file of an archive, that is meant; empty where its content says it.
+        wanted
+            What is looked for.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged, holds no table, or serves for something else.
+        """
+        raise NotImplementedError
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> str | bytes:
+        """Return columns as a file of this format."""
+        raise NotImplementedError
+
+
+class Text(Format):
+    """Delimited text: what no other format is."""
+
+    name, suffix = "csv", ".csv"
+
+    def fits(self, data: bytes) -> bool:
+        """Return that any file may be text; what is none is refused when it is opened."""
+        return True
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        """Return the table of a text with a row on each line."""
+        from reviewgraph.formats.delimited import Delimited
+
+        return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note), wanted)
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> str:
+        """Return columns as CSV."""
+        return csv_text(columns)
+
+
+class Arrow(Format):
+    """Parquet, read by Arrow."""
+
+    name = "parquet"
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a file begins as Parquet does."""
+        return data.startswith(b"PAR1")
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        """Return the table of a Parquet file."""
+        from reviewgraph.formats.arrow import Parquet
+
+        return recognise(Parquet(name, data), wanted)
+
+
+class Json(Format):
+    """JSON, as conference systems export it."""
+
+    name = "json"
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a file begins as JSON does."""
+        return is_json(data)
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        """Return the table that a conference system means by its JSON."""
+        content = read_json(name, data)
+        found = "JSON of another shape" if content else "JSON without anything"
+        return _extracted("json", name, content, wanted, found)
+
+
+class Xml(Format):
+    """XML: a spreadsheet in the XML of 2003, or what a conference system exports."""
+
+    name = "xml"
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a file begins as XML does."""
+        return is_xml(data)
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        """Return the table of a spreadsheet, or what a conference system means by its XML."""
+        root = read_xml(name, data)
+        if is_workbook(root):
+            return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
+        return _extracted("xml", name, root, wanted, f"XML of <{plain_tag(root)}>")
+
+
+class Zip(Format):
+    """A zip archive: the download of a system, or one file that is opened as if it lay beside it."""
+
+    name = "zip"
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a file begins as an archive does."""
+        return is_zip(data)
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        """Return the table in an archive."""
+        return _open_members(open_zip(name, data), part, wanted)
+
+
+class Xlsx(Zip):
+    """A workbook of Excel, which is a zip archive."""
+
+    name = "xlsx"
+
+    def fits(self, data: bytes) -> bool:
+        """Return whether a file is an archive that says that it is a workbook."""
+        return super().fits(data) and is_xlsx(data)
+
+    def open(self, name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+        """Return the table of one of its sheets."""
+        open_zip(name, data)  # which refuses one that would unpack to more than a file may
+        return choose_sheet(name, read_xlsx(name, data), part, wanted)
+
+
+#: All formats by name. Of those that a file fits the last counts.
+FORMATS: dict[str, Format] = {one.name: one for one in (Text(), Arrow(), Json(), Xml(), Zip(), Xlsx())}
+
+
+def format_to_write(path: Path) -> Format:
+    """Return the format that a table is written in: that of the end of its name, or else CSV.
+
+    >>> format_to_write("plan.csv").name, format_to_write("plan").name
+    ('csv', 'csv')
+    """
+    ends = (one for one in FORMATS.values() if one.suffix and os.fspath(path).casefold().endswith(one.suffix))
+    return next(ends, FORMATS[Text.name])
+
+
+def written_rows(name: str, data: bytes) -> list[list[str]] | None:
+    r"""Return header and rows of a file in a format that tables are written in; None of any other file, and of CSV.
+
+    >>> written_rows("plan.csv", b"item,reviewer\n1,ann\n") is None
+    True
+    """
+    kind = _format_of(data)
+    if not kind.suffix or kind.name == Text.name:
+        return None
+    grid = to_grid(kind.open(name, data, "", Wanted((), (), {}, None, PLAIN, lambda message: None)))
+    return [grid.header, *(line.cells for line in grid.lines)]
 
 
 def open_table(
@@ -43,10 +208,10 @@ def open_table(
     note
         Told what a person should know about the file.
     kind
-        What the file is to serve for, one of :data:`reviewgraph.formats.systems.export.ACCEPTED`; by default any will
+        What the file is to serve for, one of :data:`reviewgraph.formats.systems.system.ACCEPTED`; by default any will
         do. A file known to serve for other things only is refused.
     format
-        The system that it is from, one of :data:`reviewgraph.formats.systems.known.FORMATS`; by default its content
+        The system that it is from, one of :func:`reviewgraph.formats.systems.known.sources`; by default its content
         says it.
 
     Raises
@@ -55,7 +220,7 @@ def open_table(
         If the file is missing, empty or not a table, or serves for something else.
     """
     check_format(format)
-    wanted = Wanted(roles, columns, kind, format, note)
+    wanted = Wanted(SYSTEMS.values(), roles, columns, kind, format, note)
     name, part = os.fspath(path), ""
     before, _, after = name.rpartition(PART)
     if before and not os.path.exists(name) and os.path.exists(before):
@@ -65,36 +230,19 @@ def open_table(
         table, digest = _open_members(members, part, wanted), members.sha256
     else:
         data = read_bytes(name)
-        table, digest = _open_bytes(name, data, part, wanted), hashlib.sha256(data).hexdigest()
+        table, digest = _open(name, data, part, wanted), hashlib.sha256(data).hexdigest()
     found, system = table.provenance, table.source.system if table.source else None
     file = found.file or name
     table.provenance = replace(found, file=file, sha256=digest, system=system, header=tuple(table.header))
     return table
 
 
-def _open_bytes(name: str, data: bytes, part: str, wanted: Wanted) -> Table:
-    if is_zip(data):
-        members = open_zip(name, data)
-        if INSIDE in members:
-            return choose_sheet(name, read_xlsx(name, data), part, wanted)
-        return _open_members(members, part, wanted)
-    if is_xml(data):
-        root = read_xml(name, data)
-        if is_workbook(root):
-            return choose_sheet(name, read_spreadsheet_xml(name, root), part, wanted)
-        return _extracted("xml", name, root, wanted, f"XML of <{plain_tag(root)}>")
-    if is_json(data):
-        content = read_json(name, data)
-        return _extracted(
-            "json", name, content, wanted, "JSON of another shape" if content else "JSON without anything"
-        )
-    if data.startswith(b"PAR1"):
-        from reviewgraph.formats.arrow import Parquet
+def _open(name: str, data: bytes, part: str, wanted: Wanted) -> Table:
+    return _format_of(data).open(name, data, part, wanted)
 
-        return recognise(Parquet(name, data), wanted)
-    from reviewgraph.formats.delimited import Delimited
 
-    return recognise(Delimited(name, data, wanted.roles, wanted.columns, wanted.note), wanted)
+def _format_of(data: bytes) -> Format:
+    return next(one for one in reversed(FORMATS.values()) if one.fits(data))
 
 
 def _extracted(container: str, name: str, content: object, wanted: Wanted, found: str) -> Table:
@@ -125,7 +273,7 @@ def _open_members(members: Members, part: str, wanted: Wanted) -> Table:
 
 def _open_inside(members: Members, inside: str, wanted: Wanted) -> Table:
     """Open one file of an archive or a folder."""
-    table = _open_bytes(f"{members.name}{PART}{cut(inside)}", members[inside], "", wanted)
+    table = _open(f"{members.name}{PART}{cut(inside)}", members[inside], "", wanted)
     # What lies in an archive inside an archive has a name already.
     found = table.provenance
     table.provenance = replace(found, file=found.file or f"{members.name}{PART}{inside}")

@@ -38,6 +38,12 @@ def recoded(column: Column, values: Sequence[str]) -> Column:
     return Column(codes[column.codes], list(known))
 
 
+def of_rows(column: Column, rows: IntArray) -> Column:
+    """Return a column of some rows only, and of the cells that stand in them."""
+    codes, inverse_codes = np.unique(column.codes[rows], return_inverse=True)
+    return Column(inverse_codes.astype(np.int64), [column.values[code] for code in codes.tolist()])
+
+
 class Rows(NamedTuple):
     """Some columns of a table, the line (in Parquet the row, from 1) that each row begins on, and what was left out."""
 

@@ -1,10 +1,11 @@
-"""What a cell means: scores as conference systems write them, whole numbers, numbers, yes and no."""
+"""What a cell means: scores as conference systems write them, numbers, yes and no, bids, dates and times."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -36,22 +37,6 @@ _SCORE = re.compile(
 )
 _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9]+(?:\D|$))")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
-
-
-# What HotCRP does to a paper or a pair other than assigning a review.
-_NO_REVIEW = re.compile(
-    r"(clear|unassign|unsubmit).*|no(review|conflict)|conflict|contact|lead|shepherd|administrator|tag|pref(erence)?",
-    re.IGNORECASE,
-)
-
-
-def is_no_review(action: str) -> bool:
-    """Return whether an action of a bulk assignment file is something other than to assign a review.
-
-    >>> [is_no_review(action) for action in ("primaryreview", "pri", "clearreview", "conflict")]
-    [False, False, True, True]
-    """
-    return bool(_NO_REVIEW.fullmatch(action.strip()))
 
 
 def parse_number(text: str, decimal_comma: bool = False) -> float | None:
@@ -213,3 +198,100 @@ def parse_flag(text: str) -> bool | None:
     if word in {"1", "yes", "y", "true", "senior", "x"}:
         return True
     return False if word in {"", "0", "no", "n", "false", "-"} else None
+
+
+#: What each word is worth, by the system that has it; case, blanks and the signs - and _ do not matter.
+BIDS = {
+    "OpenReview": {"very high": 1.0, "high": 0.5, "neutral": 0.0, "no bid": 0.0, "low": -0.5, "very low": -1.0},
+    "EasyChair": {"yes": 1.0, "maybe": 0.5, "no": -1.0},
+    "CMT": {"eager": 1.0, "willing": 0.5, "in a pinch": -0.5, "not willing": -1.0, "not entered": 0.0},
+}
+
+#: The word for a pair that may not be.
+CONFLICT = "conflict"
+
+#: HotCRP: a preference that counts as much as the strongest word, and the one from which it is a conflict.
+STRONGEST, BARRED = 20.0, -100.0
+
+#: What is expected of a cell, for messages.
+A_BID = (
+    f"one of {', '.join(word for words in BIDS.values() for word in words)}, {CONFLICT}, or a preference "
+    "(HotCRP's, such as -20 to 20)"
+)
+
+_VALUE = {word: value for words in BIDS.values() for word, value in words.items()}
+_NUMBERED = re.compile(r"^[0-9]+\s*[-:.)]*\s*(?=[a-z])")
+_PREFERENCE = re.compile(r"(?P<number>[+-]?[0-9]+(?:[.][0-9]+)?)\s*[xyz]?")
+
+
+class Bid(NamedTuple):
+    """A bid from -1 to 1, or a conflict."""
+
+    value: float
+    conflict: bool = False
+
+
+def parse_bid(text: str) -> Bid | None:
+    """Return what a cell bids; None where it is neither a word of :data:`BIDS` nor a number.
+
+    A number is a preference as HotCRP has it: 20 and more is 1, -20 and less is -1, -100 and less a conflict; a letter
+    for expertise may follow it. CMT puts a number before its words, which is passed over.
+
+    >>> [parse_bid(text).value for text in ("Very High", "yes", "3 - Eager", "In a pinch", "-10", "7X")]
+    [1.0, 1.0, 1.0, -0.5, -0.5, 0.35]
+    >>> parse_bid("Conflict").conflict, parse_bid("-100").conflict, parse_bid("perhaps")
+    (True, True, None)
+    """
+    plain = " ".join(text.replace("_", " ").casefold().split())
+    number = _PREFERENCE.fullmatch(plain)
+    if number:
+        value = float(number["number"])
+        return Bid(max(-1.0, min(1.0, value / STRONGEST)), value <= BARRED)
+    word = _NUMBERED.sub("", plain).replace("-", " ")
+    if word == CONFLICT:
+        return Bid(0.0, conflict=True)
+    return Bid(_VALUE[word]) if word in _VALUE else None
+
+
+#: What a message says is expected.
+A_MOMENT = (
+    "a date such as 2026-03-01, a time such as 2026-03-01T17:00+01:00 (UTC where there is no zone), or seconds "
+    "since 1970"
+)
+#: Digits of seconds since 1970, and of milliseconds.
+_SECONDS, _MILLISECONDS = (9, 10), (12, 13)
+_BEFORE_ZONE = re.compile(r"\s+(?=[+-]\d{2}:?\d{2}$|Z$)")
+
+
+def parse_moment(text: str) -> datetime | None:
+    """Return what a date or a time says, a date at its beginning; None where it is neither.
+
+    ISO 8601, or seconds or milliseconds since 1970; UTC where there is no zone.
+
+    >>> parse_moment("2026-03-01 17:00:00 +0100").isoformat()
+    '2026-03-01T16:00:00+00:00'
+    >>> parse_moment("01/03/2026") is None
+    True
+    """
+    plain = text.strip()
+    if plain.isascii() and plain.isdigit() and len(plain) in (*_SECONDS, *_MILLISECONDS):
+        seconds = int(plain) / (1000 if len(plain) in _MILLISECONDS else 1)
+        return datetime.fromtimestamp(seconds, UTC)
+    try:
+        found = datetime.fromisoformat(_BEFORE_ZONE.sub("", plain))
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_end(text: str) -> datetime | None:
+    """Return the end of a date, or the time that is said; None where it is neither.
+
+    >>> parse_end("2026-03-01").isoformat(), parse_end("2026-03-01T17:00").isoformat()
+    ('2026-03-02T00:00:00+00:00', '2026-03-01T17:00:00+00:00')
+    """
+    try:
+        day = date.fromisoformat(text.strip())
+        return datetime.combine(day, time(), UTC) + timedelta(days=1)
+    except (ValueError, OverflowError):
+        return parse_moment(text)

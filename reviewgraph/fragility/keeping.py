@@ -11,7 +11,7 @@ import numpy as np
 from reviewgraph.arguments import as_numbers, checked
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
-from reviewgraph.formats.side.fields import PROBABILITY
+from reviewgraph.formats.side.reading import PROBABILITY
 from reviewgraph.fragility.fragile import FINDERS
 from reviewgraph.framed import as_reviews
 from reviewgraph.kernels.compiling import POLICY

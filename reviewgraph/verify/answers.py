@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reviewgraph.errors import InputError
+from reviewgraph.formats.opening import written_rows
 from reviewgraph.formats.problems import cut, quote
 from reviewgraph.formats.writing import unguarded
 from reviewgraph.verify.findings import is_same, shown
@@ -160,14 +161,18 @@ def read_answer(path: str) -> Answer:
         If it cannot be read, or is no answer of a command.
     """
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            text = file.read()
+        with open(path, "rb") as file:
+            data = file.read()
+        rows = written_rows(path, data)
+        text = "" if rows else data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         message = (
             f"{path}: expected an answer in UTF-8; it cannot be read ({getattr(error, 'strerror', None) or error})"
         )
         raise InputError(message) from error
-    return from_json(path, text) if text.lstrip()[:1] in ("{", "[") else _from_table(path, text)
+    if text.lstrip()[:1] in ("{", "["):
+        return from_json(path, text)
+    return _from_rows(path, rows or _csv_rows(path, text))
 
 
 def from_json(path: str, text: str) -> Answer:
@@ -220,12 +225,16 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _from_table(path: str, text: str) -> Answer:
+def _csv_rows(path: str, text: str) -> list[list[str]]:
     try:
-        header, *rows = list(csv.reader(io.StringIO(text), strict=True)) or [[]]
+        return list(csv.reader(io.StringIO(text), strict=True)) or [[]]
     except csv.Error as error:
         message = f"{path}: expected CSV, found something else ({error})"
         raise InputError(message) from error
+
+
+def _from_rows(path: str, table: list[list[str]]) -> Answer:
+    header, *rows = table
     command = next((name for name, (own, _) in COLUMNS.items() if own <= set(header)), None)
     if command is None:
         shown = ",".join(header)[:80]

@@ -10,7 +10,7 @@ import numpy as np
 from planner.assignments.findings.randomised import DRAWS
 from planner.assignments.wishes.pairs import LISTS
 from reviewgraph.errors import InputError
-from reviewgraph.formats.side.fields import PROBABILITY
+from reviewgraph.formats.side.reading import PROBABILITY
 from reviewgraph.sides.given import Numbered, numbered_pairs
 from reviewgraph.sides.matching import match_pairs
 

@@ -20,7 +20,7 @@ from planner.panels.groups import ruled
 from reviewgraph.arguments import check_magnitude
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER
-from reviewgraph.formats.side.fields import DEMAND, LOAD, MIN_LOAD
+from reviewgraph.formats.side.reading import DEMAND, LOAD, MIN_LOAD
 from reviewgraph.sides.given import by_label, pairs_of
 from reviewgraph.sides.matching import codes_among, match_labels
 

@@ -11,7 +11,7 @@ from reviewgraph.arguments import as_numbers
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER
-from reviewgraph.formats.side.fields import AFFINITY
+from reviewgraph.formats.side.reading import AFFINITY
 from reviewgraph.formats.spellings import Merge, Spellings
 from reviewgraph.labels import encode
 from reviewgraph.sides.given import is_frame, labels_in, numbered_pairs

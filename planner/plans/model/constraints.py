@@ -15,7 +15,7 @@ from planner.plans.model.tables import as_pairs, with_extra, with_reviewers
 from reviewgraph.arrays import distinct, occurs
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
-from reviewgraph.formats.side.fields import SPARE, WILLING
+from reviewgraph.formats.side.reading import SPARE, WILLING
 from reviewgraph.rules import Rules
 from reviewgraph.sides.given import by_label, labels_of, pairs_of
 from reviewgraph.sides.leaving import gone_of, without_gone

@@ -12,7 +12,7 @@ import numpy as np
 from reviewgraph.arguments import check_magnitude
 from reviewgraph.arrays import occurs
 from reviewgraph.errors import InputError
-from reviewgraph.formats.side.fields import AFFINITY, COST
+from reviewgraph.formats.side.reading import AFFINITY, COST
 from reviewgraph.sides.given import numbered_pairs
 from reviewgraph.sides.matching import match_pairs
 

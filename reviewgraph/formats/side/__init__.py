@@ -9,6 +9,7 @@ order of the rows; as there may be millions they stay codes, as :class:`~reviewg
 from reviewgraph.formats.side.pairs import Bids as Bids
 from reviewgraph.formats.side.pairs import read_affinity as read_affinity
 from reviewgraph.formats.side.pairs import read_assigned as read_assigned
+from reviewgraph.formats.side.pairs import read_authors as read_authors
 from reviewgraph.formats.side.pairs import read_bids as read_bids
 from reviewgraph.formats.side.pairs import read_conflicts as read_conflicts
 from reviewgraph.formats.side.pairs import read_cost as read_cost

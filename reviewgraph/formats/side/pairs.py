@@ -12,9 +12,25 @@ import numpy as np
 
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
-from reviewgraph.formats.bids import EXPECTED
-from reviewgraph.formats.side.fields import AFFINITY, BID, COST, PAPER, PERSON, PROBABILITY, WEIGHT, Field
-from reviewgraph.formats.side.reading import Coded, Options, expect_rows, read_coded
+from reviewgraph.formats.headers import Role
+from reviewgraph.formats.side.reading import (
+    AFFINITY,
+    BID,
+    COST,
+    PAPER,
+    PERSON,
+    PROBABILITY,
+    WEIGHT,
+    Coded,
+    Field,
+    Options,
+    expect_rows,
+    read_coded,
+    read_columns,
+)
+from reviewgraph.formats.spellings import Spellings
+from reviewgraph.formats.values import A_BID
+from reviewgraph.labels import encode
 
 if TYPE_CHECKING:
     from reviewgraph.formats.tables import Path
@@ -52,7 +68,7 @@ class Bids(NamedTuple):
 
 
 def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
-    """Return the bids of a file ``item,reviewer,bid``, in the words of :data:`reviewgraph.formats.bids.WORDS`.
+    """Return the bids of a file ``item,reviewer,bid``, in the words of :data:`reviewgraph.formats.values.BIDS`.
 
     A row whose bid is empty says nothing.
 
@@ -64,7 +80,7 @@ def read_bids(path: Path, **options: Unpack[Options]) -> Bids:
     columns = read_coded(path, (PERSON, PAPER, BID), key=KEY, kind="bids", **options)
     bid, pairs = columns["bid"], _pairs(columns)
     if not any(bid.values):
-        message = f"{path}: expected a column bid with {EXPECTED} in it, found none"
+        message = f"{path}: expected a column bid with {A_BID} in it, found none"
         raise InputError(message)
     value = np.array([np.nan if one is None or one.conflict else one.value for one in bid.values], np.float64)
     barred = np.array([one is not None and one.conflict for one in bid.values], np.bool_)[bid.codes]
@@ -146,3 +162,39 @@ def _scored_pairs(path: Path, field: Field, kind: str | None = None, **options: 
     value = columns[field.role.name]
     numbers = np.array([np.nan if number is None else number for number in value.values], np.float64)
     return replace(_pairs(columns), score=numbers[value.codes])
+
+
+AUTHOR = Role(
+    "author", ("authors", "author_id", "author_ids", "author_email", "authorids", "email", "e_mail", "person")
+)
+
+#: Between authors in one cell.
+SEPARATOR = ";"
+
+
+def read_authors(path: Path, **options: Unpack[Options]) -> Columns:
+    """Return who wrote what, authors in the place of reviewers, from a file ``item,author``.
+
+    A cell of ``author`` may name several, separated by semicolons; an item may stand in several rows. Exports that list
+    authors do as well.
+
+    Raises
+    ------
+    InputError
+        As :func:`reviewgraph.formats.side.reading.read_columns`; also if nobody is named.
+    """
+    fields = (PAPER, Field(AUTHOR, str, "one author, or several separated by semicolons"))
+    rows = read_columns(path, fields, key=("item", "author"), kind="authors", unique=False, **options)
+    named = [
+        (author.strip(), item)
+        for item, cell in zip(rows["item"], rows["author"], strict=True)
+        for author in cell.split(SEPARATOR)
+        if author.strip()
+    ]
+    if not named:
+        message = f"{path}: a header but no authors below it; expected a row for each paper and author"
+        raise InputError(message)
+    known, say = Spellings.of(options.get("merge")), options.get("note")
+    author, authors = encode(known.respelled([author for author, _ in named], PERSON.role.name, str(path), say))
+    item, items = encode([item for _, item in named])
+    return Columns(author, item, authors, items)

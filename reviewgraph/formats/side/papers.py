@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import TITLE, Role
 from reviewgraph.formats.problems import quote
-from reviewgraph.formats.side.fields import DEMAND, PAPER, QUALITY, TRUTH, Field
-from reviewgraph.formats.side.reading import Options, by_label, coded_of, decoded, expect_papers, expect_rows, open_side
+from reviewgraph.formats.side.reading import (
+    DEMAND,
+    PAPER,
+    QUALITY,
+    TRUTH,
+    Field,
+    Options,
+    by_label,
+    coded_of,
+    decoded,
+    expect_papers,
+    expect_rows,
+    open_side,
+)
 from reviewgraph.formats.tables import Aside
 from reviewgraph.labels import natural_key
 from reviewgraph.words import LISTED, counted, listed, noun

@@ -10,21 +10,75 @@ import numpy as np
 
 from reviewgraph.errors import InputError
 from reviewgraph.formats import spellings
-from reviewgraph.formats.headers import FILE, TITLE, columns_of, locate, named
-from reviewgraph.formats.numbering import refuse_row_numbers
+from reviewgraph.formats.headers import FILE, ITEM, REVIEWER, TITLE, Role, columns_of, locate, named, refuse_row_numbers
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems, quote, quote_all
-from reviewgraph.formats.side.fields import PAPER, PERSON, Field
 from reviewgraph.formats.spellings import Merge, Respelled, Spellings
-from reviewgraph.formats.values import BLANK, missing_labels
+from reviewgraph.formats.values import A_BID, BLANK, missing_labels, parse_bid, parse_flag, parse_number, parse_whole
 
 if TYPE_CHECKING:
     from reviewgraph.arrays import IntArray
-    from reviewgraph.formats.headers import Role
     from reviewgraph.formats.tables import Column, Path, Rows, Table
     from reviewgraph.provenance import FileRead
 
 Note = Callable[[str], object]
+
+
+class Field(NamedTuple):
+    """A column of a side file: its role, what its cells mean, and what is expected, for messages."""
+
+    role: Role
+    parse: Callable[[str], Any]
+    expected: str
+
+
+def _whole(name: str, *synonyms: str, required: bool = False) -> Field:
+    return Field(Role(name, synonyms, required=required), parse_whole, "a whole number, 0 or more")
+
+
+def _number(name: str, *synonyms: str) -> Field:
+    return Field(Role(name, synonyms, ranked=False), parse_number, "a finite number")
+
+
+def _text(role: Role) -> Field:
+    return Field(role, str.strip, "text")
+
+
+#: The columns that side files have, beside labels.
+DEMAND = _whole("demand", "reviews_needed", "num_reviews", "user_demand")
+LOAD = _whole("load", "max_load", "max_papers", "max_reviews", "quota", "maximum")
+MIN_LOAD = _whole("min_load", "min_papers", "min_reviews", "minimum")
+INSTITUTION = _text(Role("institution", ("affiliation", "organization", "organisation"), required=False))
+AFFINITY = _number(
+    "affinity", "affinity_score", "similarity", "aggregate_score", "tpms_score", "preference", "score", "weight"
+)
+BID = Field(Role("bid", ("preference", "label"), required=False), parse_bid, A_BID)
+SPARE = _whole("spare", "capacity", "spare_capacity", "extra", required=True)
+COST = _number("cost", "price")
+PROBABILITY = _number("probability", "missing", "chance")
+WEIGHT = _number("weight", "confidence", "expertise", "revexp")
+HYPOTHESIS = _text(Role("hypothesis", ("class", "hypothesis_class")))
+QUALITY = _number("quality", "true_quality", "reference", "truth")
+TRUTH = _number("truth", "true_quality", "quality")
+SENIOR, WILLING = (Field(Role(name, required=False), parse_flag, "yes or no") for name in ("senior", "willing"))
+PERSON, PAPER = Field(REVIEWER, str, "a label"), Field(ITEM, str, "a label")
+
+#: When a review was submitted, and when it was asked for.
+SUBMITTED_AT = Role("submitted_at", ("submission_date", "date_submitted"), required=False)
+ASKED_AT = Role("asked_at", ("assigned_at",), required=False)
+
+#: Roles of all side files, beside those of reviews.
+ROLES = (
+    *(
+        field.role
+        for field in (
+            *(DEMAND, LOAD, MIN_LOAD, INSTITUTION, SENIOR, WILLING, SPARE),
+            *(AFFINITY, BID, COST, PROBABILITY, WEIGHT, HYPOTHESIS, QUALITY, TRUTH),
+        )
+    ),
+    *(SUBMITTED_AT, ASKED_AT),
+)
+
 
 #: Roles that files of any kind have: a name for one of them need not be that of every file.
 SHARED = (PERSON.role.name, PAPER.role.name, TITLE.name)

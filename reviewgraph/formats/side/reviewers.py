@@ -10,7 +10,7 @@ import numpy as np
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER, normalise
 from reviewgraph.formats.problems import Problems, quote
-from reviewgraph.formats.side.fields import (
+from reviewgraph.formats.side.reading import (
     HYPOTHESIS,
     INSTITUTION,
     LOAD,
@@ -20,8 +20,6 @@ from reviewgraph.formats.side.fields import (
     SENIOR,
     SPARE,
     WILLING,
-)
-from reviewgraph.formats.side.reading import (
     Options,
     by_label,
     coded_of,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import Grid, Line, from_records, to_grid
 from reviewgraph.formats.problems import quote
-from reviewgraph.formats.systems.export import Export, Rule, System, Use
+from reviewgraph.formats.systems.system import Export, Outgoing, Rule, System, Use, emails
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.trees import attribute, plain_tag
 from reviewgraph.formats.values import parse_whole
@@ -18,7 +18,6 @@ from reviewgraph.formats.values import parse_whole
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-NAME = "cmt"
 _EXTRAS = ("paper_title", "reviewer_number", "created", "last_modified", "track_name", "track")
 
 # "Q10 (Please provide an overall score - Value)": its number, its text, and whether the column holds its value.
@@ -129,25 +128,25 @@ def _is_kept(status: str) -> bool:
 
 _KEPT = Rule("Status", _is_kept, "status says they are out", means="out")
 
-CMT = System(
-    NAME,
-    "CMT",
-    (
+
+class CMT(System):
+    """Microsoft CMT: spreadsheets, lists and XML, and the XML of assignments that it imports."""
+
+    name = "cmt"
+    title = "CMT"
+    exports = (
         Export(
-            NAME,
             "CMT's bids",
             (Use("bids", {"reviewer": ("Reviewer Email",)}),),
             ("paper_id", "reviewer_email", "bid", "paper_title|reviewer_name"),
         ),
         Export(
-            NAME,
             "CMT's suggestions of reviewers",
             (Use("affinities", reshape=_suggested),),
             ("paper_id", "meta_reviewer_email", "reviewer_email", "rank"),
             say="the first reviewer suggested for a paper has an affinity of 1, the second of 1/2, and so on",
         ),
         Export(
-            NAME,
             "CMT's reviews",
             (Use("reviews", {"reviewer": ("Reviewer Email",)}, find=_scores), Use("papers")),
             ("paper_id", "paper_title", "reviewer_email", "reviewer_name|reviewer_number"),
@@ -156,7 +155,6 @@ CMT = System(
             extras=_EXTRAS,
         ),
         Export(
-            NAME,
             "CMT's papers",
             (
                 Use("papers", {"item": ("Paper ID",)}, rules=(_KEPT,)),
@@ -166,33 +164,59 @@ CMT = System(
             ("paper_id", "paper_title", "reviewer_emails"),
         ),
         Export(
-            NAME,
             "CMT's conflicts",
             (Use("conflicts"),),
             ("paper_id", "reviewer_email|meta_reviewer_email|senior_meta_reviewer_email"),
             extract=_conflicts,
         ),
         Export(
-            NAME,
             "scores of the Toronto Paper Matching System",
             (Use("affinities", {"affinity": ("TPMS Score",)}),),
             ("paper_id|paper|submission_id", "tpms_score"),
         ),
         Export(
-            NAME,
             "CMT's users",
             (Use("reviewers", {"reviewer": ("E-mail", "Email"), "institution": ("Organization",)}),),
             ("first_name", "last_name", "e_mail|email", "organization"),
             ("paper_id", "paper", "score", "submission"),
         ),
         Export(
-            NAME,
             "CMT's assignments",
             (Use("assignments", rules=(_USED,)), Use("papers")),
             container="xml",
             extract=_xml_assignments,
             lists=".+",
         ),
-        Export(NAME, "CMT's bids", (Use("bids"),), container="xml", extract=_xml_bids),
-    ),
-)
+        Export("CMT's bids", (Use("bids"),), container="xml", extract=_xml_bids),
+    )
+    words = "Microsoft CMT's assignments, as XML"
+    suffix = ".xml"
+    reviewers = emails("cmt")
+
+    def write(self, outgoing: Outgoing) -> str:
+        """Return one ``submission`` a paper with one ``user`` a reviewer.
+
+        Raises
+        ------
+        InputError
+            If a reviewer is no email.
+
+        Examples
+        --------
+        >>> print(CMT().write(Outgoing({"item": [4, 4], "reviewer": ["ann@example.org", "bob@example.org"]})), end="")
+        <assignments>
+          <submission submissionId="4">
+            <user email="ann@example.org" />
+            <user email="bob@example.org" />
+          </submission>
+        </assignments>
+        """
+        from xml.sax.saxutils import quoteattr  # brings much of the network library along
+
+        self.expect_taken(outgoing)
+        lines = ["<assignments>"]
+        for item, reviewers in outgoing.by_item().items():
+            lines.append(f"  <submission submissionId={quoteattr(str(item))}>")
+            lines += [f"    <user email={quoteattr(str(reviewer))} />" for reviewer in reviewers]
+            lines.append("  </submission>")
+        return "\n".join([*lines, "</assignments>", ""])

@@ -7,18 +7,17 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.archives import Members
 from reviewgraph.formats.delimited import Delimited
+from reviewgraph.formats.files import Members
 from reviewgraph.formats.grids import Grid, Line, to_grid
 from reviewgraph.formats.headers import normalise
 from reviewgraph.formats.problems import quote, quote_all
-from reviewgraph.formats.systems.export import Export, Rule, System, Use
+from reviewgraph.formats.systems.system import Export, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.values import parse_whole
 from reviewgraph.provenance import LeftOut
 from reviewgraph.words import counted
 
-NAME = "easychair"
 #: Columns that are made of others: who answers for a review, and who wrote it.
 MEMBER, WRITER = "PC member", "sub-reviewer"
 
@@ -253,7 +252,7 @@ def _authors(label: str) -> tuple[Use, Use]:
 
 
 def _in_folder(what: str, extract: Callable[[str, Members], Grid | None], *uses: Use, lists: str = "") -> Export:
-    return Export(NAME, what, uses, container="folder", extract=extract, extras=_EXTRAS, lists=lists)
+    return Export(what, uses, container="folder", extract=extract, extras=_EXTRAS, lists=lists)
 
 
 #: A submission without a member is one that nobody reviews.
@@ -271,10 +270,13 @@ _ALIVE = (
 _PAPERS = Use("papers", {"item": ("#",)}, _ALIVE)
 _BIDS = {"item": ("submission #",), "bid": ("bid",)}
 
-EASYCHAIR = System(
-    NAME,
-    "EasyChair",
-    (
+
+class EasyChair(System):
+    """EasyChair: its data download; it imports nothing."""
+
+    name = "easychair"
+    title = "EasyChair"
+    exports = (
         _in_folder("EasyChair's reviews", _folder_reviews, _SCORED, lists=".+"),
         _in_folder("EasyChair's bids", _folder_bids, Use("bids", {**_BIDS, "reviewer": (MEMBER,)})),
         _in_folder("EasyChair's authors", _folder_authors, *_authors(MEMBER)),
@@ -285,7 +287,6 @@ EASYCHAIR = System(
             Use("reviewers", {"reviewer": ("email",), "institution": ("affiliation",)}),
         ),
         Export(
-            NAME,
             "EasyChair's reviews",
             (_SCORED,),
             ("submission", "member", "member_name", "total_score"),
@@ -295,32 +296,27 @@ EASYCHAIR = System(
             lenient=True,
         ),
         Export(
-            NAME,
             "EasyChair's bids",
             (Use("bids", {**_BIDS, "reviewer": ("member #",)}),),
             ("member", "member_name", "submission", "bid"),
             lenient=True,
         ),
         Export(
-            NAME,
             "EasyChair's authors",
             _authors("email"),
             ("submission", "email", "person", "corresponding"),
             lenient=True,
         ),
         Export(
-            NAME,
             "EasyChair's submissions",
             (_PAPERS,),
             ("title", "authors", "form_fields", "decision", "deleted"),
             lenient=True,
         ),
         Export(
-            NAME,
             "EasyChair's committee",
             (Use("reviewers", {"reviewer": ("#",), "institution": ("affiliation",)}),),
             ("person", "first_name", "last_name", "affiliation", "role"),
             lenient=True,
         ),
-    ),
-)
+    )

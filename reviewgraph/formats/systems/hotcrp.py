@@ -2,25 +2,29 @@
 
 Tried with files that HotCRP 3.2, 3.3.1 and 3.4 wrote themselves. Their rows leave out empty cells at the end, a
 preference or topic score of 0 is an empty cell, and only some downloads tell which papers are withdrawn or drafts.
+
+What it takes is a bulk assignment that only adds: a review that is there already is left as it is, and none is ever
+cleared. Its help page offers the review type ``none:primary``, but such a row adds nothing, and HotCRP reports success.
+A row adds a review, and only where there is none, if its paper is a search that finds the paper unless the reviewer
+reviews it already: ``6 -re:ann@example.org``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from reviewgraph.columns import Unlisted
 from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import Changed, Combined, Grid, Line, as_text, from_records, to_grid
 from reviewgraph.formats.headers import Role, locate, normalise
-from reviewgraph.formats.systems.export import Export, Rule, System, Use
+from reviewgraph.formats.systems.system import Accepted, Export, Outgoing, Rule, System, Use, expect
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.trees import objects
-from reviewgraph.formats.values import is_no_review
+from reviewgraph.formats.writing import csv_text
 from reviewgraph.words import counted
 
-NAME = "hotcrp"
 _PAPER = "paper|pid|paperid|paper_id"
 #: The column of papers of a bulk assignment, and a search that finds a paper unless somebody reviews it already.
 _PAPER_CELL = f"{_PAPER}|id|search|item|submission"
@@ -42,6 +46,22 @@ _EXTRAS = (*_NO_FIELDS, "revexp", "reviewer_expertise")
 _SUBMITTED = frozenset({"approved", "complete", "submitted"})
 #: The type of a meta review in JSON.
 _META = "5"
+
+
+# What HotCRP does to a paper or a pair other than assigning a review.
+_NO_REVIEW = re.compile(
+    r"(clear|unassign|unsubmit).*|no(review|conflict)|conflict|contact|lead|shepherd|administrator|tag|pref(erence)?",
+    re.IGNORECASE,
+)
+
+
+def _is_no_review(action: str) -> bool:
+    """Return whether an action of a bulk assignment file is something other than to assign a review.
+
+    >>> [_is_no_review(action) for action in ("primaryreview", "pri", "clearreview", "conflict")]
+    [False, False, True, True]
+    """
+    return bool(_NO_REVIEW.fullmatch(action.strip()))
 
 
 def _is_conflict(cell: str) -> bool:
@@ -232,11 +252,11 @@ def _unlisted(which: str) -> Unlisted:
 
 
 def _table(what: str, needs: Collection[str], *uses: Use, **options: Any) -> Export:
-    return Export(NAME, what, uses, needs, extras=_EXTRAS, lenient=True, **options)
+    return Export(what, uses, needs, extras=_EXTRAS, lenient=True, **options)
 
 
 def _json(what: str, extract: Callable[[str, Any], Grid | None], *uses: Use, **options: Any) -> Export:
-    return Export(NAME, what, uses, container="json", extract=extract, extras=_EXTRAS, **options)
+    return Export(what, uses, container="json", extract=extract, extras=_EXTRAS, **options)
 
 
 def _before_any(name: str, table: Table) -> Table | None:
@@ -253,7 +273,7 @@ _ACTIONS = ("action", _PAPER_CELL, "email|user|name|reviewer|reviewer_email")
 _SEEN = Rule("action", lambda action: action.strip().casefold() != "none", means="unseen")
 _NO_META = Rule("action", lambda action: not re.fullmatch("meta(review)?", action.strip(), re.I), means="meta")
 _CLEARED = Rule("action", lambda action: action.strip().casefold() != "clearreview")
-_ASSIGNED = Rule("action", lambda action: not is_no_review(action), "action assigns no review")
+_ASSIGNED = Rule("action", lambda action: not _is_no_review(action), "action assigns no review")
 #: The same of JSON and of lists of papers.
 _REVIEWED = Rule("email", lambda email: bool(email.strip()))
 _NO_META_TYPE = Rule("rtype", lambda kind: kind != _META, means="meta")
@@ -268,10 +288,52 @@ _INSIDE_ROW = Rule("reviewtype", lambda kind: kind.strip().casefold() in {"prima
 _INSIDE_TYPE = Rule("rtype", lambda kind: kind in {"2", "3", "4", _META})
 _NUMBER = "[0-9]+"
 
-HOTCRP = System(
-    NAME,
-    "HotCRP",
-    (
+#: An address that HotCRP can have and that a row may name; what begins with # or - it takes for a tag there.
+_ADDRESS = re.compile(r"(?![-#])[-!#$%&'*+./0-9=?A-Z^_`a-z{|}~]+@(?:_\.|(?:[-0-9A-Za-z]+\.)+)[0-9A-Za-z]+")
+#: A paper that is no number would be a search of its own, which may find many.
+_PAPER_NUMBER = re.compile(r"[1-9][0-9]*")
+_ROUND = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+#: How HotCRP parts an address that it searches for: it finds subdomains, and, but for these ends, longer domains too.
+_PARTS = re.compile(r"(?P<name>.*)@(?P<domain>.*?)(?P<end>(?:[.](?:com|net|edu|org|us|uk|fr|be|jp|cn))?)", re.I)
+
+_REFUSED = "HotCRP refuses the whole file for one row that"
+#: The tag of a quality, which chairs alone see, and what its lists begin with.
+TAG = "~~calibrated"
+LISTS = ("in", "discuss", "out", "aside")
+#: Digits of a quality: HotCRP keeps six or seven in all, and would take a longer one for a change each time.
+DIGITS = 3
+
+
+def _search(email: str, known: Collection[str]) -> str:
+    """Return what finds the reviews of a person, and of nobody else who is known.
+
+    >>> _search("ann@mit.edu", ["bob@mit.edu"]), _search("ann@mit.edu", ["ann@csail.mit.edu", "ANN@mit.edu"])
+    ('ann@mit.edu', 'ann@mit.ed*u')
+    """
+    others = [one for one in known if one.casefold() != email.casefold()]
+    parts = _PARTS.fullmatch(email)
+    if parts is None or not any(map(_found_by(parts), others)):
+        return email
+    # With a star HotCRP takes an address for a pattern, letter by letter.
+    for place in range(len(email) - 1, 0, -1):
+        pattern = re.compile(f"{re.escape(email[:place])}.*{re.escape(email[place:])}", re.I)
+        if not any(map(pattern.fullmatch, others)):
+            return f"{email[:place]}*{email[place:]}"
+    return email
+
+
+def _found_by(parts: re.Match[str]) -> Callable[[str], object]:
+    """Return the test whether HotCRP finds another address, too, when it searches for one without a star."""
+    end = re.escape(parts["end"]) if parts["end"] else r"(?:[@.].*|)"
+    return re.compile(f"{re.escape(parts['name'])}@(?:|.*[.]){re.escape(parts['domain'])}{end}", re.I).fullmatch
+
+
+class HotCRP(System):
+    """HotCRP: its downloads and JSON, bulk assignments, and tags."""
+
+    name = "hotcrp"
+    title = "HotCRP"
+    exports = (
         _table(
             "HotCRP's bulk assignment",
             (*_ACTIONS, "reviewtype"),
@@ -360,5 +422,107 @@ HOTCRP = System(
         _json("HotCRP's papers", _papers_from_json, Use("papers", rules=(_THERE, _SHOWN))),
         _json("HotCRP's conflicts", _conflicts_from_json, Use("conflicts", _EMAIL)),
         _json("HotCRP's authors", _authors_from_json, Use("authors", {"author": ("email",)})),
-    ),
-)
+    )
+    words = "HotCRP's bulk assignment, which only adds"
+    options = ("label",)
+    reviewers = Accepted(
+        _ADDRESS.fullmatch,
+        "email addresses of reviewers",
+        "name reviewers by the email that hotcrp knows them by, or write another form, such as --to csv",
+    )
+    items = Accepted(
+        _PAPER_NUMBER.fullmatch,
+        "numbers of papers",
+        "name papers by their numbers, or write another form, such as --to csv",
+    )
+    advice: ClassVar = {
+        "conflicts": f'{_REFUSED} is a conflict: add --conflicts with its download "Paper information, PC conflicts".',
+        "items": f'{_REFUSED} is of a withdrawn paper: add --items with its download "Paper information, CSV".',
+        "willing": f"{_REFUSED} gives somebody outside the PC a primary review: add --willing with its download "
+        '"Review assignments, PC review preferences".',
+        "": "Who declined a review is in no download of HotCRP: list them in a file (paper,email) and give it with "
+        "--gone, or for assign among the conflicts.",
+    }
+    results = "tags of qualities and lists that chairs see, as a bulk assignment"
+
+    def write(self, outgoing: Outgoing) -> str:
+        r"""Return one row a review, which HotCRP applies all together or not at all.
+
+        Reviews are primary reviews; external ones where the reviewer is known not to be in the PC.
+
+        Raises
+        ------
+        InputError
+            If a paper is no number, a reviewer no address that HotCRP takes, or the label cannot be the name of a
+            round.
+
+        Examples
+        --------
+        >>> print(HotCRP().write(Outgoing({"item": [7], "reviewer": ["ann@example.org"]}, label="R2")), end="")
+        paper,action,email,reviewtype,round
+        7 -re:ann@example.org,review,ann@example.org,primary,R2
+        """
+        self.expect_taken(outgoing)
+        if outgoing.label is not None:
+            name = "the name of a round as label, letters and digits that begin with a letter"
+            expect(_ROUND.fullmatch, [outgoing.label], "hotcrp", name, "choose another --label")
+        emails, count = list(map(str, outgoing.columns["reviewer"])), len(outgoing.pairs)
+        known = {*map(str, outgoing.people), *emails}
+        search = {email: _search(email, known) for email in dict.fromkeys(emails)}
+        outside = set(map(str, outgoing.outsiders))
+        # Addresses go out as they are: an apostrophe before one that begins like a formula would make it another.
+        return csv_text(
+            {
+                "paper": [
+                    f"{paper} -re:{search[who]}" for paper, who in zip(outgoing.columns["item"], emails, strict=True)
+                ],
+                "action": ["review"] * count,
+                "email": emails,
+                "reviewtype": ["external" if email in outside else "primary" for email in emails],
+                "round": [outgoing.label or ""] * count,
+            },
+            guard=False,
+        )
+
+    def write_results(self, columns: Mapping[str, Sequence[Any]]) -> str:
+        r"""Return qualities and lists as tags, by which HotCRP sorts (``rorder:~~calibrated``) and searches.
+
+        A paper without a quality, or on no list, loses the tag that it may have had.
+
+        Parameters
+        ----------
+        columns
+            ``item``, ``quality``, and perhaps ``list``, one of :data:`LISTS`.
+
+        Raises
+        ------
+        InputError
+            If a paper is no number.
+
+        Examples
+        --------
+        >>> print(HotCRP().write_results({"item": [7, 9], "quality": [4.4, None], "list": ["in", "out"]}), end="")
+        paper,action,tag
+        7,tag,~~calibrated#4.400
+        9,cleartag,~~calibrated
+        7,tag,~~calibrated-in
+        9,cleartag,~~calibrated-in
+        7,cleartag,~~calibrated-discuss
+        9,cleartag,~~calibrated-discuss
+        7,cleartag,~~calibrated-out
+        9,tag,~~calibrated-out
+        7,cleartag,~~calibrated-aside
+        9,cleartag,~~calibrated-aside
+        """
+        papers, qualities = columns["item"], columns["quality"]
+        expect(_PAPER_NUMBER.fullmatch, papers, self.name, self.items.words, self.items.remedy)
+        known = [None if quality is None or quality != quality else f"#{quality:.{DIGITS}f}" for quality in qualities]
+        found = columns.get("list", [None] * len(papers))
+        # For each tag what follows it on each paper, None where the paper shall not have it.
+        values = {TAG: known} | {f"{TAG}-{name}": ["" if one == name else None for one in found] for name in LISTS}
+        rows = [
+            (paper, "cleartag" if value is None else "tag", f"{tag}{value or ''}")
+            for tag, column in values.items()
+            for paper, value in zip(papers, column, strict=True)
+        ]
+        return csv_text({name: [row[place] for row in rows] for place, name in enumerate(("paper", "action", "tag"))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
@@ -12,13 +13,12 @@ from reviewgraph.formats.grids import Grid, Line, from_records
 from reviewgraph.formats.headers import SCORE, normalise
 from reviewgraph.formats.problems import quote_all
 from reviewgraph.formats.systems.aliases import ALIAS, MEMBER, is_alias
-from reviewgraph.formats.systems.export import META, Export, Rule, System, Use
+from reviewgraph.formats.systems.system import META, Export, Outgoing, Rule, System, Use
 from reviewgraph.formats.trees import objects
 from reviewgraph.formats.values import parse_number
 from reviewgraph.provenance import LeftOut
 from reviewgraph.words import counted
 
-NAME = "openreview"
 _EXTRAS = (
     "title",
     "number",
@@ -236,7 +236,7 @@ def _headerless(width: int, header: Sequence[str], name: str, rows: Sequence[Lin
 
 
 def _json(what: str, extract: Callable[[str, Any], Grid | None], *uses: Use, **options: Any) -> Export:
-    return Export(NAME, what, uses, container="json", extract=extract, extras=_EXTRAS, **options)
+    return Export(what, uses, container="json", extract=extract, extras=_EXTRAS, **options)
 
 
 def _edge_export(what: str, names: Collection[str], *uses: Use, head: str = "head", tail: str = "tail") -> Export:
@@ -251,10 +251,20 @@ _SIGNED = Rule("signature", bool)
 _STANDING = Rule("venueid", _stands, "submission is withdrawn or desk-rejected", means="out")
 _CONFLICT = Rule("weight", lambda cell: parse_number(cell) == -1)
 
-OPENREVIEW = System(
-    NAME,
-    "OpenReview",
-    (
+#: The label of proposed edges whose run has no name of its own.
+LABEL = "reviewgraph"
+#: How the invitations end under which edges propose reviews, and under which they are reviews.
+_PROPOSED, _DEPLOYED = "/-/Proposed_Assignment", "/-/Assignment"
+#: The weight of an edge where no affinities are known.
+WEIGHT = 1.0
+
+
+class OpenReview(System):
+    """OpenReview: notes, edges and groups, and edges as they are posted."""
+
+    name = "openreview"
+    title = "OpenReview"
+    exports = (
         _json(
             "OpenReview's reviews",
             _reviews,
@@ -301,18 +311,55 @@ OPENREVIEW = System(
         ),
         _json("OpenReview's groups", _groups, Use("names")),
         Export(
-            NAME,
             "scores or constraints for OpenReview's matcher",
             (Use("affinities", {"affinity": ("weight",)}), Use("conflicts", rules=(_CONFLICT,))),
             container="lines",
             extract=partial(_headerless, 3, ("paper", "reviewer", "weight")),
         ),
         Export(
-            NAME,
             "quotas for OpenReview's matcher",
             (Use("reviewers"),),
             container="lines",
             extract=partial(_headerless, 2, ("reviewer", "load")),
         ),
-    ),
-)
+    )
+    words = "OpenReview's edges, as JSON"
+    suffix = ".json"
+    options = ("label", "invitation")
+
+    def write(self, outgoing: Outgoing) -> str:
+        r"""Return a list of edges; who may read and write them comes from the invitation they are posted under.
+
+        A run is told apart by its label, and only proposed edges belong to one: the invitation of those that are
+        assigned has no place for it.
+
+        Raises
+        ------
+        InputError
+            If a label is given for edges that cannot have one.
+
+        Examples
+        --------
+        >>> edges = Outgoing({"item": ["n1"], "reviewer": ["~Ann_Bo1"]}, weights=[0.5], label="run-2")
+        >>> print(OpenReview().write(edges), end="")
+        [
+        {"head": "n1", "tail": "~Ann_Bo1", "weight": 0.5, "label": "run-2"}
+        ]
+        """
+        invitation = outgoing.invitation or ""
+        if outgoing.label is not None and invitation.endswith(_DEPLOYED):
+            message = (
+                f"to openreview: expected no label under the invitation {invitation}, whose edges have none, found "
+            )
+            message += f"{outgoing.label!r}; leave --label out, or name the invitation that ends in {_PROPOSED}"
+            raise InputError(message)
+        label = outgoing.label or (LABEL if invitation.endswith(_PROPOSED) else None)
+        end = {} if label is None else {"label": label}
+        weights = outgoing.weights or [WEIGHT] * len(outgoing.pairs)
+        start: dict[str, Any] = {} if outgoing.invitation is None else {"invitation": outgoing.invitation}
+        edges = [
+            {**start, "head": str(item), "tail": str(reviewer), "weight": weight, **end}
+            for (reviewer, item), weight in zip(outgoing.pairs, weights, strict=True)
+        ]
+        rows = ",\n".join(json.dumps(edge, ensure_ascii=False, allow_nan=False) for edge in edges)
+        return f"[\n{rows}\n]\n" if edges else "[]\n"

@@ -9,7 +9,7 @@ from reviewgraph.errors import InputError
 from reviewgraph.formats.grids import Grid, Line, to_grid
 from reviewgraph.formats.headers import ITEM, REVIEWER, ROW_NUMBERS, SCORE, TITLE, Role, locate, normalise
 from reviewgraph.formats.problems import quote_all
-from reviewgraph.formats.systems.export import Export, System, Use
+from reviewgraph.formats.systems.system import Export, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.values import parse_number
 from reviewgraph.words import counted
@@ -160,54 +160,56 @@ def _peers(table: Table) -> Grid:
     return grid
 
 
-FORMS = System(
-    "forms",
-    "an online form",
-    (
+_USES = (Use("reviews", reshape=_peers), Use("papers"), Use("conflicts", reshape=_own))
+
+
+class Forms(System):
+    """Answers to an online form."""
+
+    name = "forms"
+    title = "an online form"
+    exports = (
         Export(
-            "forms",
             "answers to an online form",
             (Use("reviews", find=_questions),),
             (_STAMPS,),
             ("action", "submitted_at"),
             extras=(*_STAMPS.split("|"), "email_address", "name"),
         ),
-    ),
-)
+    )
 
-_USES = (Use("reviews", reshape=_peers), Use("papers"), Use("conflicts", reshape=_own))
 
-WORKSHOP = System(
-    "workshop",
-    "a workshop of Moodle",
-    (
+class Workshop(System):
+    """A workshop of Moodle."""
+
+    name = "workshop"
+    title = "a workshop of Moodle"
+    exports = (
         Export(
-            "workshop",
             "a workshop of Moodle",
             _USES,
             ("assessee", "grader|assessor|reviewer"),
             extras=("remark", "feedback", "comment"),
         ),
-    ),
-)
+    )
 
-GRADEBOOK = System(
-    "gradebook",
-    "a gradebook with one row a student",
-    (
+
+class Gradebook(System):
+    """A gradebook, with numbered columns or a column for each reviewer."""
+
+    name = "gradebook"
+    title = "a gradebook with one row a student"
+    exports = (
         Export(
-            "gradebook",
             "a gradebook with one row a student",
             _USES,
             (rf"(?:{'|'.join(REVIEWER.names)})_?[0-9]{{1,3}}",),
             extract=_melted,
         ),
         Export(
-            "gradebook",
             "a gradebook with a column for each reviewer",
             (Use("reviews"),),
             extract=_matrix,
             shy="name",
         ),
-    ),
-)
+    )

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from reviewgraph.formats.grids import Grid, Line, from_records, to_grid
 from reviewgraph.formats.headers import normalise
 from reviewgraph.formats.problems import quote_all
 from reviewgraph.formats.systems.aliases import ALIAS, MEMBER
-from reviewgraph.formats.systems.export import Export, Rule, System, Use
+from reviewgraph.formats.systems.system import Accepted, Export, Outgoing, Rule, System, Use
 from reviewgraph.formats.tables import Table
 from reviewgraph.formats.trees import objects
 from reviewgraph.words import counted
 
-NAME = "pretalx"
 # What pretalx calls a proposal or a person: letters and digits that are not mistaken for one another.
 _CODE = re.compile(r"[A-HJ-NP-Z3789]{6,16}")
 #: Columns of the export of reviews that are no answers to questions.
@@ -214,7 +214,7 @@ def _addressed(labels: Iterable[str]) -> bool:
 
 
 def _json(what: str, extract: Callable[[str, Any], Grid | None], *uses: Use, **options: Any) -> Export:
-    return Export(NAME, what, uses, container="json", extract=extract, extras=_EXTRAS, **options)
+    return Export(what, uses, container="json", extract=extract, extras=_EXTRAS, **options)
 
 
 def _standing(column: str) -> Rule:
@@ -242,12 +242,21 @@ _PAPER = {"item": ("submission",)}
 _USED = Rule("reviewer", bool)
 _SPOKEN = Rule("speaker", bool)
 
-PRETALX = System(
-    NAME,
-    "pretalx",
-    (
+
+def _is_person(label: str) -> bool:
+    return "@" in label or is_code(label)
+
+
+_REMEDY = "name proposals by the codes that pretalx's exports have, and reviewers by code or address"
+
+
+class Pretalx(System):
+    """pretalx: exports of its pages and its API, and the assignments that it imports."""
+
+    name = "pretalx"
+    title = "pretalx"
+    exports = (
         Export(
-            NAME,
             "pretalx's reviews",
             (_REVIEWED,),
             ("proposal_id", "reviewer_email|reviewer_name"),
@@ -255,7 +264,6 @@ PRETALX = System(
             extras=_EXTRAS,
         ),
         Export(
-            NAME,
             "pretalx's proposals",
             (_PROPOSED,),
             ("id", "proposal_title|proposal_state"),
@@ -292,5 +300,34 @@ PRETALX = System(
         ),
         _json("pretalx's teams", _api_teams, Use("names"), Use("reviewers", {"reviewer": (MEMBER,)})),
         _json("assignments for pretalx", _assignments, Use("assignments")),
-    ),
-)
+    )
+    words = "pretalx's review assignments, as JSON"
+    suffix = ".json"
+    reviewers = Accepted(_is_person, "codes or addresses of reviewers", _REMEDY)
+    items = Accepted(is_code, "codes of proposals", _REMEDY)
+    advice: ClassVar = {
+        "conflicts": "pretalx assigns a proposal to those who speak about it, too: add --conflicts with its "
+        "submissions.json (?expand=speakers)."
+    }
+
+    def write(self, outgoing: Outgoing) -> str:
+        r"""Return an object of lists, the codes of proposals by the address or the code of a reviewer.
+
+        Raises
+        ------
+        InputError
+            If a paper is no code of a proposal, or a reviewer neither a code nor an address.
+
+        Examples
+        --------
+        >>> print(Pretalx().write(Outgoing({"item": ["FCTN9J", "KEKMUV"], "reviewer": ["ann@x.org"] * 2})), end="")
+        {
+        "ann@x.org": ["FCTN9J", "KEKMUV"]
+        }
+        """
+        self.expect_taken(outgoing)
+        proposals: dict[str, list[str]] = {}
+        for reviewer, item in outgoing.pairs:
+            proposals.setdefault(str(reviewer), []).append(str(item))
+        rows = ",\n".join(f"{json.dumps(who, ensure_ascii=False)}: {json.dumps(of)}" for who, of in proposals.items())
+        return f"{{\n{rows}\n}}\n" if rows else "{}\n"

@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 
 from reviewgraph.formats.grids import Grid, Line
-from reviewgraph.formats.systems.export import Export, Rule, System, Use
+from reviewgraph.formats.systems.system import Accepted, Export, Outgoing, Rule, System, Use
 
-NAME = "start"
 # Each part ends with its colon, so that there is one way to match: with two, a long line takes forever.
 _LINE = re.compile(r"\s*(?:[^\s:,;]+:)+(?:[^\s:,;]+)?\s*")
 #: A submission without users is one that nobody reviews.
@@ -48,12 +47,22 @@ def _matrix(name: str, rows: Sequence[Line]) -> Grid | None:
     )
 
 
-START = System(
-    NAME,
-    "START",
-    (
+#: What parts names on a line, or ends it.
+_PART = re.compile(r"[^:\s]+")
+_NAMES = Accepted(
+    _PART.fullmatch,
+    "names without colons and spaces",
+    "name submissions by their numbers and reviewers by their user names, or write another form",
+)
+
+
+class START(System):
+    """START: assignments, quotas and bids, and lines of assignments."""
+
+    name = "start"
+    title = "START"
+    exports = (
         Export(
-            NAME,
             "START's assignments",
             (Use("assignments", rules=(_USED,)), Use("papers")),
             container="lines",
@@ -61,14 +70,12 @@ START = System(
             lists=".+",
         ),
         Export(
-            NAME,
             "START's quotas",
             (Use("reviewers", {"reviewer": ("Username",), "load": ("Quota for Review",)}),),
             ("username", "quota_for_review"),
             lenient=True,
         ),
         Export(
-            NAME,
             "START's bids",
             (
                 Use("bids"),
@@ -78,5 +85,23 @@ START = System(
             extract=_matrix,
             shy="kind",
         ),
-    ),
-)
+    )
+    words = "START's lines, submission:user:user"
+    suffix = ".txt"
+    reviewers = items = _NAMES
+
+    def write(self, outgoing: Outgoing) -> str:
+        r"""Return lines ``submission:user:user``.
+
+        Raises
+        ------
+        InputError
+            If a name holds a colon or a space.
+
+        Examples
+        --------
+        >>> START().write(Outgoing({"item": [4, 7, 4], "reviewer": ["ann", "ann", "bob"]}))
+        '4:ann:bob\n7:ann\n'
+        """
+        self.expect_taken(outgoing)
+        return "".join(f"{item}:{':'.join(map(str, who))}\n" for item, who in outgoing.by_item().items())

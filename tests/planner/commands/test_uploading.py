@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reviewgraph.cli import main
+from reviewgraph.formats.systems.known import takers
 from reviewgraph.reading import read_reviews
-from reviewgraph.uploads.registry import UPLOADS
 
 Run = Callable[..., Result]
 
@@ -54,7 +54,7 @@ def test_a_plan_for_hotcrp_reaches_the_level_and_clears_nothing(run: Run) -> Non
     assert pairs("pcassignments.csv") < pairs("pcassignments.csv", "upload.csv")
 
 
-@pytest.mark.parametrize("name", UPLOADS)
+@pytest.mark.parametrize("name", takers())
 def test_every_form_holds_the_same_assignment(run: Run, name: str) -> None:
     papers = ["TALKAA", "TALKAB"] if name == "pretalx" else ["1", "2"]
     Path("papers.csv").write_text("item,title\n{},On ties\n{},On trees\n".format(*papers), "utf-8")
@@ -63,7 +63,7 @@ def test_every_form_holds_the_same_assignment(run: Run, name: str) -> None:
     text = Path("out").read_text("utf-8")
     assert text.count("ann@example.org") >= 1
     assert papers[0] in text
-    if UPLOADS[name].read_back:
+    if takers()[name].read_back:
         assert pairs("out") == {(f"{who}@example.org", paper) for who in ("ann", "bob") for paper in papers}
         assert "Next: reviewgraph check out --require double" in told.stdout
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.authors import read_authors
+from reviewgraph.formats.side import read_authors
 
 
 def pairs(table):

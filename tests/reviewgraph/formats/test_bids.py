@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from reviewgraph.errors import InputError
-from reviewgraph.formats.bids import WORDS, parse_bid
 from reviewgraph.formats.side import read_bids
+from reviewgraph.formats.values import BIDS, parse_bid
 
 
-@pytest.mark.parametrize("system", WORDS)
+@pytest.mark.parametrize("system", BIDS)
 def test_words_of_a_system_run_from_one_to_minus_one_in_any_case(system):
-    words = WORDS[system]
+    words = BIDS[system]
     assert (max(words.values()), min(words.values())) == (1.0, -1.0)
     for word, value in words.items():
         for spelt in (word.upper(), word.title(), f" {word} ", word.replace(" ", "_"), word.replace(" ", "-")):

@@ -76,7 +76,7 @@ def test_a_folder_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
     def iterdir(path):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("reviewgraph.formats.archives.Path.iterdir", iterdir)
+    monkeypatch.setattr("reviewgraph.formats.files.Path.iterdir", iterdir)
     assert refused(tmp_path) == f"{tmp_path}: cannot be read (Permission denied)"
 
 

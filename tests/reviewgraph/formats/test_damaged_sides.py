@@ -11,7 +11,7 @@ import pytest
 
 from reviewgraph import InputError
 from reviewgraph.formats import side
-from reviewgraph.formats.authors import read_authors
+from reviewgraph.formats.side import read_authors
 from tests.damages import FAIR, ROUGH, cells_emptied, inside, lines_twice, without_lines
 from tests.reviewgraph.formats.exports import (
     BIDS,

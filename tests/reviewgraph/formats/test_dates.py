@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewgraph.formats.dates import parse_end, parse_moment
+from reviewgraph.formats.values import parse_end, parse_moment
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import codecs
 import pytest
 
 from reviewgraph import read_reviews
-from reviewgraph.formats import encodings
+from reviewgraph.formats import files
 from tests.reviewgraph.reading_cases import HOTCRP, refused, rows
 
 
@@ -51,7 +51,7 @@ def test_files_that_the_system_refuses(write, monkeypatch):
     def read_bytes(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(encodings, "open", read_bytes, raising=False)
+    monkeypatch.setattr(files, "open", read_bytes, raising=False)
     assert refused(name) == "reviews.csv: cannot be read (Permission denied)"
 
 
@@ -78,5 +78,5 @@ def test_what_spreadsheets_write_beside_latin_1(write):
 
 
 def test_a_device_without_an_end_is_refused(monkeypatch):
-    monkeypatch.setattr(encodings, "STREAMED", encodings.STREAMED._replace(most=1000))
+    monkeypatch.setattr(files, "STREAMED", files.STREAMED._replace(most=1000))
     assert "the limit is 1,000 bytes of a pipe or a device" in refused("/dev/zero")

@@ -12,7 +12,7 @@ import pytest
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError
 from reviewgraph.formats import side
-from reviewgraph.formats.authors import read_authors
+from reviewgraph.formats.side import read_authors
 from reviewgraph.formats.spellings import Spellings
 from reviewgraph.reading import read_reviews
 from reviewgraph.reviews import Reviews

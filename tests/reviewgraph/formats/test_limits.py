@@ -13,7 +13,7 @@ import pytest
 
 from reviewgraph import read_reviews
 from reviewgraph.formats import limits
-from reviewgraph.formats.archives import open_folder
+from reviewgraph.formats.files import open_folder
 from tests.fuzz_readers import A_BYTE, SECONDS
 from tests.reviewgraph.formats.exports import as_json, as_spreadsheet_xml, as_xlsx, as_zip
 from tests.reviewgraph.reading_cases import refused, rows
@@ -129,7 +129,7 @@ def test_folders_have_the_limits_of_archives(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("paper,email\n1,a\n")
     (tmp_path / ".hidden").write_bytes(b"")
     assert list(open_folder(tmp_path)) == ["a.csv"]
-    monkeypatch.setattr("reviewgraph.formats.archives.UNPACKED", limits.UNPACKED._replace(most=3))
+    monkeypatch.setattr("reviewgraph.formats.files.UNPACKED", limits.UNPACKED._replace(most=3))
     assert "the limit is 3 bytes unpacked" in refused(tmp_path)
 
 

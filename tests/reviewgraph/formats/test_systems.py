@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import Path
 
 import openpyxl
 import pytest
 
 from reviewgraph import InputError, read_reviews
-from reviewgraph.formats.authors import read_authors
 from reviewgraph.formats.headers import ITEM, REVIEWER, TITLE, Role, locate
 from reviewgraph.formats.opening import open_table
 from reviewgraph.formats.problems import Problems
-from reviewgraph.formats.side import read_affinity, read_items
+from reviewgraph.formats.side import read_affinity, read_authors, read_items
 from reviewgraph.formats.systems.aliases import is_alias
-from reviewgraph.formats.systems.export import ACCEPTED
-from reviewgraph.formats.systems.known import FORMATS, SYSTEMS
+from reviewgraph.formats.systems.known import SYSTEMS, sources, takers
+from reviewgraph.formats.systems.system import ACCEPTED
 from tests.reviewgraph.formats.exports import (
     BIDS,
     CONFLICTS,
@@ -322,7 +322,9 @@ def test_what_a_file_is_taken_for_is_said_in_one_line(write):
     ]
 
 
-@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+@pytest.mark.parametrize(
+    "system", [system for system in SYSTEMS.values() if system.exports], ids=lambda system: system.name
+)
 def test_the_system_of_a_table_is_known_and_can_be_named(write, system):
     for export in EVERY:
         taken = []
@@ -336,7 +338,7 @@ def test_the_system_of_a_table_is_known_and_can_be_named(write, system):
 
 def test_formats_that_do_not_exist_are_refused(write):
     assert refused(write("reviewer,item\na,1\n"), format="conftool").startswith(
-        f"format: expected one of {', '.join(FORMATS)}, found 'conftool'"
+        f"format: expected one of {', '.join(sources())}, found 'conftool'"
     )
 
 
@@ -538,10 +540,17 @@ def test_problems_name_the_sheet_and_the_row(write):
 
 
 def test_every_use_is_of_a_kind_that_can_be_wanted():
-    for system in SYSTEMS:
+    for system in SYSTEMS.values():
         for export in system.exports:
             assert {use.kind for use in export.uses} <= {*ACCEPTED, "names"}, export.what
             assert export.system == system.name
+
+
+def test_the_pages_on_files_and_uploads_have_every_system():
+    root = Path(__file__).parents[3] / "docs"
+    files, uploads = ((root / page).read_text("utf-8") for page in ("reference/files.md", "how-to/upload.md"))
+    assert [name for name, system in SYSTEMS.items() if system.exports and f"(`{name}`)" not in files] == []
+    assert [name for name in takers() if f"\n| `{name}` | " not in uploads] == []
 
 
 def test_submissions_of_start_without_users_are_papers_that_nobody_reviews(write):

@@ -14,10 +14,10 @@ from reviewgraph import read_reviews
 from reviewgraph.cli.output import write_whole
 from reviewgraph.formats import delimited
 from reviewgraph.formats.side import read_conflicts
+from reviewgraph.formats.systems.known import SYSTEMS
+from reviewgraph.formats.systems.system import Outgoing
 from reviewgraph.formats.writing import csv_text, guarded, unguarded
 from reviewgraph.labels import is_null
-from reviewgraph.uploads.registry import UPLOADS
-from reviewgraph.uploads.upload import Outgoing
 
 WIDE = "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 #: What spreadsheets take for the beginning of a formula.
@@ -90,7 +90,7 @@ def test_any_labels_come_back_from_a_plan(
 ) -> None:
     path = tmp_path_factory.mktemp("back") / "plan"
     reviewer, item = map(list, zip(*pairs, strict=True))
-    for upload in (UPLOADS["csv"], UPLOADS["openreview"]):
+    for upload in (SYSTEMS["csv"], SYSTEMS["openreview"]):
         write_whole(path, upload.write(Outgoing({"item": item, "reviewer": reviewer, "joins": item})))
         with pytest.MonkeyPatch.context() as patch:
             if large:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewgraph.errors import InputError
+from reviewgraph.formats.systems.known import SYSTEMS, takers
+from reviewgraph.formats.systems.system import Outgoing
 from reviewgraph.reading import read_reviews
-from reviewgraph.uploads.registry import UPLOADS
-from reviewgraph.uploads.upload import Outgoing
 
 ANN, BOB = "ann@example.org", "bob.o-hara+pc@example.org"
 PAIRS = {"item": ["7", "12", "7"], "reviewer": [ANN, ANN, BOB], "affinity": [0.5, 0.25, 1.0]}
@@ -27,14 +27,14 @@ many_pairs = st.lists(st.tuples(emails, st.integers(1, 30).map(str)), min_size=1
 
 
 def rows(name: str, outgoing: Outgoing = OUTGOING) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(UPLOADS[name].write(outgoing))))
+    return list(csv.DictReader(io.StringIO(SYSTEMS[name].write(outgoing))))
 
 
 def test_hotcrp_only_ever_adds() -> None:
     found = rows("hotcrp")
     assert [(row["email"], row["paper"]) for row in found] == [(who, f"{of} -re:{who}") for who, of in OUTGOING.pairs]
     assert {(row["action"], row["reviewtype"], row["round"]) for row in found} == {("review", "primary", "")}
-    assert "clear" not in UPLOADS["hotcrp"].write(OUTGOING)
+    assert "clear" not in SYSTEMS["hotcrp"].write(OUTGOING)
     outside = Outgoing(PAIRS, outsiders={BOB})
     assert [row["reviewtype"] for row in rows("hotcrp", outside)] == ["primary", "primary", "external"]
 
@@ -69,7 +69,7 @@ def test_addresses_go_to_hotcrp_as_they_are() -> None:
 @pytest.mark.parametrize("paper", ["all", "#redo", "1-5", "0", "7 OR 8", "p7", "-3"])
 def test_hotcrp_gets_no_paper_that_it_would_search_for(paper: str) -> None:
     with pytest.raises(InputError, match=r"to hotcrp: expected numbers of papers, found 1 other: "):
-        UPLOADS["hotcrp"].write(Outgoing({"item": [paper], "reviewer": [ANN]}))
+        SYSTEMS["hotcrp"].write(Outgoing({"item": [paper], "reviewer": [ANN]}))
 
 
 @pytest.mark.parametrize("who", ["all", "pc", "none", "#heavy", "Ann Bo", "a@b,c@d", "ann@"])
@@ -79,7 +79,7 @@ def test_who_is_no_email_is_refused_with_a_name(who: str, system: str) -> None:
     with pytest.raises(
         InputError, match=f"to {system}: expected email addresses of reviewers, found 1 other: "
     ) as told:
-        UPLOADS[system].write(outgoing)
+        SYSTEMS[system].write(outgoing)
     assert who in str(told.value)
     assert "--to csv" in str(told.value)
 
@@ -91,34 +91,34 @@ def test_hotcrp_takes_a_label_for_a_round_if_it_can_be_one() -> None:
 
 
 def test_openreview_edges_have_what_posting_asks_for() -> None:
-    found = json.loads(UPLOADS["openreview"].write(OUTGOING))
+    found = json.loads(SYSTEMS["openreview"].write(OUTGOING))
     assert [(edge["tail"], edge["head"]) for edge in found] == OUTGOING.pairs
     assert [edge["weight"] for edge in found] == PAIRS["affinity"]
     assert not {"invitation", "label"} & set(found[0])
-    named = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation=PROPOSED)))
+    named = json.loads(SYSTEMS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation=PROPOSED)))
     assert {(edge["label"], edge["invitation"], edge["weight"]) for edge in named} == {("run 2", PROPOSED, 1.0)}
-    own = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, invitation=PROPOSED)))
+    own = json.loads(SYSTEMS["openreview"].write(Outgoing(PAIRS, invitation=PROPOSED)))
     assert {edge["label"] for edge in own} == {"reviewgraph"}
 
 
 def test_openreview_gets_no_label_where_edges_have_none() -> None:
     invitation = "V/Reviewers/-/Assignment"
-    found = json.loads(UPLOADS["openreview"].write(Outgoing(PAIRS, invitation=invitation)))
+    found = json.loads(SYSTEMS["openreview"].write(Outgoing(PAIRS, invitation=invitation)))
     assert {tuple(edge) for edge in found} == {("invitation", "head", "tail", "weight")}
     with pytest.raises(InputError, match=r"expected no label under the invitation V/Reviewers/-/Assignment.*'run 2'"):
-        UPLOADS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation=invitation))
+        SYSTEMS["openreview"].write(Outgoing(PAIRS, label="run 2", invitation=invitation))
 
 
 def test_cmt_gets_each_submission_once() -> None:
-    tree = ElementTree.fromstring(UPLOADS["cmt"].write(OUTGOING))
+    tree = ElementTree.fromstring(SYSTEMS["cmt"].write(OUTGOING))
     found = {part.get("submissionId"): [user.get("email") for user in part] for part in tree}
     assert found == {"7": [ANN, BOB], "12": [ANN]}
 
 
 def test_start_gets_a_line_a_submission() -> None:
-    assert UPLOADS["start"].write(OUTGOING) == f"7:{ANN}:{BOB}\n12:{ANN}\n"
+    assert SYSTEMS["start"].write(OUTGOING) == f"7:{ANN}:{BOB}\n12:{ANN}\n"
     with pytest.raises(InputError, match="to start: expected names without colons and spaces, found 1 other: Ann Bo"):
-        UPLOADS["start"].write(Outgoing({"item": [1], "reviewer": ["Ann Bo"]}))
+        SYSTEMS["start"].write(Outgoing({"item": [1], "reviewer": ["Ann Bo"]}))
 
 
 def test_mail_has_a_row_a_reviewer_and_no_formula() -> None:
@@ -141,9 +141,9 @@ def test_no_field_of_a_mail_has_a_line_break() -> None:
     assert all(len(cell.splitlines()) == 1 for cell in only.values())
 
 
-@pytest.mark.parametrize("name", UPLOADS)
+@pytest.mark.parametrize("name", takers())
 def test_nothing_to_write_is_a_file_all_the_same(name: str) -> None:
-    assert isinstance(UPLOADS[name].write(Outgoing({"item": [], "reviewer": []})), str)
+    assert isinstance(SYSTEMS[name].write(Outgoing({"item": [], "reviewer": []})), str)
 
 
 @given(many_pairs)
@@ -151,11 +151,11 @@ def test_tables_are_read_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 ) -> None:
     reviewers, items = map(list, zip(*pairs, strict=True))
-    for name in (name for name, upload in UPLOADS.items() if upload.read_back):
+    for name in (name for name, upload in takers().items() if upload.read_back):
         papers = [called(item, name) for item in items]
         outgoing = Outgoing({"item": papers, "reviewer": reviewers})
         path = tmp_path_factory.mktemp("back") / "upload.csv"
-        path.write_text(UPLOADS[name].write(outgoing), "utf-8")
+        path.write_text(SYSTEMS[name].write(outgoing), "utf-8")
         found = read_reviews(path).to_dict()
         assert sorted(zip(found["reviewer"], found["item"], strict=True)) == sorted(zip(reviewers, papers, strict=True))
 
@@ -166,9 +166,9 @@ def called(paper: str, system: str) -> str:
 
 
 def test_pretalx_gets_codes_and_known_people_only() -> None:
-    written = UPLOADS["pretalx"].write(Outgoing({"item": ["TALKAA", "TALKAB", "TALKAA"], "reviewer": [ANN, ANN, BOB]}))
+    written = SYSTEMS["pretalx"].write(Outgoing({"item": ["TALKAA", "TALKAB", "TALKAA"], "reviewer": [ANN, ANN, BOB]}))
     assert json.loads(written) == {ANN: ["TALKAA", "TALKAB"], BOB: ["TALKAA"]}
     with pytest.raises(InputError, match="to pretalx: expected codes of proposals, found 1 other: 7;"):
-        UPLOADS["pretalx"].write(Outgoing({"item": ["7"], "reviewer": [ANN]}))
+        SYSTEMS["pretalx"].write(Outgoing({"item": ["7"], "reviewer": [ANN]}))
     with pytest.raises(InputError, match="expected codes or addresses of reviewers, found 1 other: Ann Bo;"):
-        UPLOADS["pretalx"].write(Outgoing({"item": ["TALKAA"], "reviewer": ["Ann Bo"]}))
+        SYSTEMS["pretalx"].write(Outgoing({"item": ["TALKAA"], "reviewer": ["Ann Bo"]}))

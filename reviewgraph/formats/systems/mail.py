@@ -1,11 +1,11 @@
-"""A file for mail merge: a row a reviewer, with all the papers and the letter."""
+"""Tables that no system takes: of all that is known of each review, and of letters for mail merge."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reviewgraph.formats.systems.system import Outgoing, System
 from reviewgraph.formats.writing import csv_text
-from reviewgraph.uploads.upload import Outgoing, Upload
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -30,25 +30,6 @@ def letters(outgoing: Outgoing) -> dict[Label, str]:
         reviewer: _letter(reviewer, papers, outgoing.titles, outgoing.helps)
         for reviewer, papers in _papers(outgoing).items()
     }
-
-
-def write(outgoing: Outgoing) -> str:
-    r"""Return a table of ``reviewer``, how many ``reviews``, ``papers``, ``titles`` and ``letter``.
-
-    >>> print(write(Outgoing({"item": [1, 2], "reviewer": ["ann", "ann"]}, {2: "On ties"})), end="")
-    reviewer,reviews,papers,titles,letter
-    ann,2,1; 2,; On ties,"Dear ann, please review 2 papers for us: 1 and 2 (On ties)."
-    """
-    papers = _papers(outgoing)
-    return csv_text(
-        {
-            "reviewer": list(map(_line, papers)),
-            "reviews": [len(own) for own in papers.values()],
-            "papers": ["; ".join(map(_line, own)) for own in papers.values()],
-            "titles": ["; ".join(_line(outgoing.titles.get(paper, "")) for paper in own) for own in papers.values()],
-            "letter": list(letters(outgoing).values()),
-        }
-    )
 
 
 def _papers(outgoing: Outgoing) -> dict[Label, list[Label]]:
@@ -76,4 +57,44 @@ def _letter(reviewer: Label, papers: Sequence[Label], titles: Mapping[Label, str
     return f"Dear {_line(reviewer)}, could you review {what} for us: {listed}? It helps us {helps}."
 
 
-MAIL = Upload("mail", "a table for mail merge, a row a reviewer", ".csv", write, read_back=False)
+class Csv(System):
+    """Who takes a table with all that is known of each review, where the input came from no system that takes one."""
+
+    name = "csv"
+    words = "a table with all columns"
+
+    def write(self, outgoing: Outgoing) -> str:
+        """Return the columns."""
+        return csv_text(outgoing.columns)
+
+
+#: What is written where nobody says who takes it.
+CSV = Csv()
+
+
+class Mail(System):
+    """A program for mail merge: a row a reviewer, with all the papers and the letter."""
+
+    name = "mail"
+    words = "a table for mail merge, a row a reviewer"
+    read_back = False
+
+    def write(self, outgoing: Outgoing) -> str:
+        r"""Return a table of ``reviewer``, how many ``reviews``, ``papers``, ``titles`` and ``letter``.
+
+        >>> print(Mail().write(Outgoing({"item": [1, 2], "reviewer": ["ann", "ann"]}, {2: "On ties"})), end="")
+        reviewer,reviews,papers,titles,letter
+        ann,2,1; 2,; On ties,"Dear ann, please review 2 papers for us: 1 and 2 (On ties)."
+        """
+        papers = _papers(outgoing)
+        return csv_text(
+            {
+                "reviewer": list(map(_line, papers)),
+                "reviews": [len(own) for own in papers.values()],
+                "papers": ["; ".join(map(_line, own)) for own in papers.values()],
+                "titles": [
+                    "; ".join(_line(outgoing.titles.get(paper, "")) for paper in own) for own in papers.values()
+                ],
+                "letter": list(letters(outgoing).values()),
+            }
+        )

@@ -1,43 +1,31 @@
-"""What one kind of file of a conference system is: how it is recognised, what it serves for, which rows count."""
+"""What a file is taken for: a table as it stands, or an export of a conference system."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from reviewgraph.columns import Unlisted
 from reviewgraph.errors import InputError
-from reviewgraph.formats.headers import named, normalise
+from reviewgraph.formats.grids import Line, to_grid
+from reviewgraph.formats.headers import Role, named, recognised
 from reviewgraph.formats.problems import cut, quote, quote_all
-from reviewgraph.formats.tables import Aside, Column, Rows, Source, Table
+from reviewgraph.formats.systems.system import META, OUT, Export, Rule, System, Use
+from reviewgraph.formats.tables import Aside, Column, Rows, Source, Table, of_rows
 from reviewgraph.provenance import LeftOut
 from reviewgraph.words import counted, shortened
 
 if TYPE_CHECKING:
-    from reviewgraph.arrays import BoolArray, IntArray
+    from reviewgraph.arrays import BoolArray
     from reviewgraph.formats.problems import Problems
 
-Note = Callable[[str], object]
+#: The format of a table that is taken as it stands, whatever it looks like.
+PLAIN = "table"
 
-#: Why rows are left out, whichever file says so of their papers or of them.
-OUT = "of papers that are withdrawn, rejected without review or not submitted"
-META = "of meta reviews"
-
-#: What a file can serve for, and the further kinds that do as well; ``names`` tells who stands behind an alias.
-ACCEPTED = {
-    "reviews": ("reviews", "assignments", "names"),
-    "assignments": ("assignments", "reviews"),
-    "papers": ("papers",),
-    "reviewers": ("reviewers",),
-    "conflicts": ("conflicts",),
-    "bids": ("bids",),
-    "affinities": ("affinities",),
-    "authors": ("authors",),
-}
+#: How the tables begin that ``plan`` and ``assign`` write; they are read beside exports, whatever format these have.
+WRITTEN = ("item", "reviewer")
 
 
 #: Why rows are left out, by what they mean, where nothing else is said of them; the braces are what a file serves for.
@@ -49,145 +37,128 @@ _WHY = {
 }
 
 
-class Rule(NamedTuple):
-    """Which rows count: those whose cell in the first column of a name passes.
+class Wanted(NamedTuple):
+    """What someone who opens a file looks for.
 
     Parameters
     ----------
-    column
-        The name of the column; a table without it keeps all its rows.
-    keeps
-        Whether a cell lets its row count.
-    why
-        What is said of the rows left out: "rows left out, whose action assigns no review". By default nothing: they
-        are no odd ones, but what else the file is for.
-    means
-        What a row left out says of its paper, a field of :class:`~reviewgraph.formats.tables.Aside`: by default that
-        it is one, where its export lists papers.
-    """
-
-    column: str
-    keeps: Callable[[str], bool]
-    why: str = ""
-    means: Literal["listed", "out", "unseen", "meta"] = "listed"
-
-
-@dataclass(frozen=True, eq=False)
-class Use:
-    """Something a file serves for.
-
-    Parameters
-    ----------
-    kind
-        One of :data:`ACCEPTED`.
+    systems
+        The systems that it may be from.
+    roles
+        The columns.
     columns
-        The name of the column by role, where the usual names would not find it; the first that is there counts.
-    rules
-        Which rows count.
-    choices
-        Names of columns by role of which a person has to choose one, where several are there.
-    find
-        Returns such names for one table, where they are not always the same.
-    reshape
-        Makes the table that is read of the one in the file, where they are not the same.
-    members
-        The rows whose reviewers are of the committee, where it says of some.
-    tells
-        Whether reviewers without such a row are not of it.
+        The user's names for them.
+    kind
+        What the file is to serve for; None where any will do.
+    format
+        The name of the system that it is from, or :data:`PLAIN`; None where the file's content says it.
+    note
+        Told what a person should know about the file.
     """
 
-    kind: str
-    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    rules: Sequence[Rule] = ()
-    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    find: Callable[[Table], Mapping[str, Sequence[str]]] | None = None
-    reshape: Callable[[Table], Table] | None = None
-    members: Rule | None = None
-    tells: bool = False
+    systems: Collection[System]
+    roles: Sequence[Role]
+    columns: Mapping[str, str]
+    kind: str | None
+    format: str | None
+    note: Callable[[str], object]
+
+    def exports(self, container: str) -> Iterator[Export]:
+        """Return the exports that may be in a container of this sort."""
+        for system in self.systems:
+            if self.format in (None, system.name):
+                fitting = (export for export in system.exports if export.container == container)
+                yield from (export for export in fitting if not export.shy or self.asks_for(export))
+
+    def asks_for(self, export: Export) -> bool:
+        """Return whether the system of an export is named, or just what it serves for is wanted."""
+        wanted = export.shy == "kind" and any(use.kind == self.kind for use in export.uses)
+        return wanted or self.format == export.system
 
 
-@dataclass(frozen=True, eq=False)
-class Export:
-    """One kind of file that a system hands out.
+def recognise(table: Table, wanted: Wanted) -> Table:
+    """Return a table as what its system means by it; as it is where it is of no known system.
 
-    Parameters
-    ----------
-    system
-        The name of the system, as ``--format`` takes it.
-    what
-        What messages call it.
-    uses
-        What it serves for, its own purpose first; nothing where it is known only to be told from others.
-    needs
-        Normalised names of columns by which a table is recognised, as regular expressions: each stands in its header.
-    lacks
-        Names that it does not have.
-    container
-        What it is found in: "table", "json", "xml", "folder", or "lines", a text without a header.
-    extract
-        Makes a table of the container, or returns None where it is something else; a table with a header serves as it
-        is by default.
-    say
-        What a person should know about it.
-    extras
-        Normalised names of columns that hold no score, beside those of the roles.
-    lists
-        The papers that it lists in rows that are no reviews, as a regular expression; they are papers all the same. By
-        default it lists none.
-    unlisted
-        Which papers cannot be in it; None by default.
-    lenient
-        Whether its rows leave out empty cells at their ends, or have blanks before cells.
-    shy
-        Other tables look like it, so that it is recognised only where its system is named, or, if this is "kind",
-        where just what it serves for is wanted; "" where nothing else looks like it.
+    A table without a column that has to be there may have no header: then its first row is one of the others.
+
+    Raises
+    ------
+    InputError
+        If it is known and serves for something else than is wanted, or it is not of the system that was named.
     """
-
-    system: str
-    what: str
-    uses: Sequence[Use]
-    needs: Collection[str] = ()
-    lacks: Collection[str] = ()
-    container: str = "table"
-    extract: Callable[[str, Any], Table | None] | None = None
-    say: str = ""
-    extras: Collection[str] = ()
-    lists: str = ""
-    unlisted: Unlisted | None = None
-    lenient: bool = False
-    shy: Literal["", "kind", "name"] = ""
-
-    def fits(self, header: Sequence[str]) -> bool:
-        """Return whether a header has all that it needs and nothing that it lacks."""
-        present = set(map(normalise, header))
-        found = (any(map(re.compile(name).fullmatch, present)) for name in self.needs)
-        return all(found) and not present & set(self.lacks)
-
-    def use(self, kind: str | None) -> Use | None:
-        """Return what serves for a kind, the best first; its own purpose where no kind is given."""
-        if kind is None:
-            return next(iter(self.uses), None)
-        by_kind = {use.kind: use for use in self.uses}
-        return next((by_kind[accepted] for accepted in ACCEPTED[kind] if accepted in by_kind), None)
+    found: dict[Export, Table] = {}
+    if wanted.format is not None and tuple(table.header[:2]) == WRITTEN:
+        return table
+    for export in wanted.exports("table"):
+        if export.fits(table.header):
+            whole = table.leniently() if export.lenient else table
+            changed = export.extract(whole.name, whole) if export.extract else whole
+            if changed is not None:
+                found[export] = changed
+    if found:
+        export, use = _chosen(table.name, list(found), wanted)
+        return _taken(found[export], export, use, wanted)
+    required = [role for role in wanted.roles if role.required]
+    complete = recognised(table.header, required, wanted.columns) == len(required)
+    lines = _lines(table) if wanted.format not in (None, PLAIN) or not complete else None
+    headerless = extract("lines", table.name, lines, wanted) if lines else None
+    if headerless is None and wanted.format not in (None, PLAIN):
+        _refuse_format(table.name, wanted, f"the columns {quote_all(table.header)}")
+    return headerless or table
 
 
-@dataclass(frozen=True, eq=False)
-class System:
-    """A conference system, or another source of tables.
+def _lines(table: Table) -> list[Line] | None:
+    """Return the header and the rows as rows, short ones filled up; None where a row is longer than the first."""
+    whole = table.leniently()
+    try:
+        return [Line(whole.header, f"{table.name}, first row"), *to_grid(whole).lines]
+    except InputError:
+        return None
 
-    Parameters
-    ----------
-    name
-        As ``--format`` takes it.
-    title
-        As messages call it.
-    exports
-        Its files, the more particular before the more general.
+
+def extract(container: str, name: str, content: Any, wanted: Wanted) -> Table | None:
+    """Return the table inside content that is none itself, such as JSON; None where nothing is known in it.
+
+    Raises
+    ------
+    InputError
+        As :func:`recognise`.
     """
+    found = {}
+    for export in wanted.exports(container):
+        grid = export.extract(name, content) if export.extract else None
+        if grid is not None:
+            found[export] = grid
+            if export.use(wanted.kind):
+                break
+    if not found:
+        return None
+    export, use = _chosen(name, list(found), wanted)
+    return _taken(found[export], export, use, wanted)
 
-    name: str
-    title: str
-    exports: Sequence[Export]
+
+def _chosen(name: str, fitting: Sequence[Export], wanted: Wanted) -> tuple[Export, Use]:
+    for export in fitting:
+        use = export.use(wanted.kind)
+        if use is not None:
+            return export, use
+    held = " or ".join(dict.fromkeys(use.kind for use in fitting[0].uses))
+    holds = f", which holds {held}" if held else ""
+    message = f"{name}: this is {fitting[0].what}{holds}; expected a file of {wanted.kind or 'a kind that is read'}"
+    # Only reviews have an option for their format.
+    advice = f" (if it is one all the same, say --format {PLAIN})" if wanted.kind in (None, "reviews") else ""
+    raise InputError(message + advice)
+
+
+def _taken(table: Table, export: Export, use: Use, wanted: Wanted) -> Table:
+    return Recognised(use.reshape(table) if use.reshape else table, export, use, wanted.note, wanted.columns)
+
+
+def _refuse_format(name: str, wanted: Wanted, found: str) -> NoReturn:
+    system = next(system for system in wanted.systems if system.name == wanted.format)
+    known = ", ".join(dict.fromkeys(export.what for export in system.exports))
+    message = f"{name}: expected a file of {system.title} ({known}), found {found}"
+    raise InputError(message)
 
 
 class Recognised(Table):
@@ -210,7 +181,9 @@ class Recognised(Table):
         If a role may be any of several columns and the user has not said which.
     """
 
-    def __init__(self, table: Table, export: Export, use: Use, note: Note, given: Mapping[str, str]) -> None:
+    def __init__(
+        self, table: Table, export: Export, use: Use, note: Callable[[str], object], given: Mapping[str, str]
+    ) -> None:
         self.table, self.export, self.use, self.note = table, export, use, note
         self.name, self.header, self.decimal_comma = table.name, table.header, table.decimal_comma
         explained: Mapping[str, str] = getattr(table, "explained", {})
@@ -296,9 +269,3 @@ def _present(header: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return those of some names that a header has, as they stand there."""
     places = (named(header, name) for name in names)
     return [header[found[0]] for found in places if found]
-
-
-def of_rows(column: Column, rows: IntArray) -> Column:
-    """Return a column of some rows only, and of the cells that stand in them."""
-    codes, inverse_codes = np.unique(column.codes[rows], return_inverse=True)
-    return Column(inverse_codes.astype(np.int64), [column.values[code] for code in codes.tolist()])
