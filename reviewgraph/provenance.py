@@ -39,6 +39,8 @@ class FileRead:
         The name of the conference system that it is from; None where it is of none that is known.
     header
         The names of its columns.
+    options
+        Of a conference file: the keys and values that the command used.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class FileRead:
     sha256: str = ""
     system: str | None = None
     header: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
 
     def with_rows(self, rows: int, left_out: Iterable[LeftOut] = (), scored: int | None = None) -> FileRead:
         """Return the same file, once its rows are read; what is left out for one reason is added up."""
@@ -66,6 +69,8 @@ class FileRead:
     @property
     def words(self) -> str:
         """What was read and what was not, in half a line."""
+        if self.options:
+            return f"{self.file}: {', '.join(key for key, _ in self.options)}"
         sheets = f", {noun(len(self.sheets), 'sheet')} {listed(self.sheets)}" if self.sheets else ""
         without = 0 if self.scored is None else self.rows - self.scored
         those = f", {without:,} of them" if without < self.rows else ""
@@ -77,7 +82,9 @@ class FileRead:
         """Return it as ``--json`` prints it."""
         left = [one._asdict() for one in self.left_out]
         counts = {"rows": self.rows, "scored": self.scored, "left_out": left}
-        return {"file": self.file, "sheets": list(self.sheets), **counts, "sha256": self.sha256}
+        taken = [{"option": option, "value": value} for option, value in self.options]
+        options = {"options": taken} if taken else {}
+        return {"file": self.file, "sheets": list(self.sheets), **counts, "sha256": self.sha256, **options}
 
 
 def line_of(files: Iterable[FileRead]) -> str:

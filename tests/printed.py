@@ -31,6 +31,8 @@ ELSEWHERE = {
     "tests.respellings": "takes minutes; tests/reviewgraph/formats/test_spellings.py runs it for seconds",
     "tests.fuzz_readers": "takes an hour; tests/test_fuzz.py runs it for seconds",
     "tests.faults": "takes an hour; tests/test_faults.py runs it for seconds",
+    "tests.outputs": "takes minutes; its cases are the commands that other tests run",
+    "tests.measure": "measures; tests/test_measure.py runs it on a toy tree",
     "tests.oracles": "takes an hour; tests/test_oracle_suite.py runs it for seconds",
     "tests.bad_arguments": "takes minutes; tests/test_bad_arguments.py runs part of it",
     "ruff check": "is a check of its own",

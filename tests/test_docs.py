@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in [*DOCS.rglob("*.md"), ROOT / "README.md"] if "_build" not in path.parts)
 SHOWN = {path: re.findall(r"^```console\n(.*?)^```$", path.read_text("utf-8"), re.M | re.S) for path in PAGES}
+#: Blocks of consoles, and of files that a page tells to write: these begin with a comment that is their name.
+SHOWN_OR_WRITTEN = re.compile(r"^```(console|toml)\n(.*?)^```$", re.M | re.S)
 COMMANDS = {name: main.get_command(click.Context(main), name) for name in main.list_commands(click.Context(main))}
 
 #: Blocks of Python without prompts; those with prompts are doctests, and the page on notebooks has a test of its own.
@@ -59,12 +61,16 @@ INSTEAD = {
 every_command = pytest.mark.parametrize("name", COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if SHOWN[page]], ids=lambda page: page.relative_to(ROOT).as_posix()
 )
 def test_consoles_show_what_the_commands_print(page: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    for block in SHOWN[page]:
+    for language, block in SHOWN_OR_WRITTEN.findall(page.read_text("utf-8")):
+        if language == "toml":
+            (tmp_path / block.split()[1]).write_text(block, encoding="utf-8")
+            continue
         environment.pop("COLUMNS", None)
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
             run = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)

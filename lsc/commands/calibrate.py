@@ -15,12 +15,15 @@ from lsc.commands.sheets import write_sheets
 from lsc.commands.streaming import HELP, KNOWN, OF_POSTERIOR, calibrate_by_passes
 from lsc.methods.registry import METHODS
 from lsc.model.hypotheses import HYPOTHESES
+from reviewgraph.cli.command import Command, option
 from reviewgraph.cli.folders import expect_folder
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import (
     NamesOption,
+    command_line,
     examples,
     given_table,
+    json_option,
     output_option,
     print_result,
     show_files,
@@ -48,67 +51,99 @@ MORE = 100
 
 
 @click.command(
+    cls=Command,
     epilog=examples(
         ("What is each paper worth?", "calibrate reviews.csv -o calibrated.csv"),
         ("Which are in, out, or to be discussed?", "calibrate reviews.csv --select 10%"),
         ("Why is one paper where it is?", "calibrate reviews.csv --explain P01"),
         ("A page for the authors of each paper:", "calibrate reviews.csv --sheet sheets"),
-    )
+    ),
 )
 @stream_option(calibrate_by_passes, (*KNOWN, *OF_POSTERIOR), HELP)
 @table_options
-@click.option(
+@option(
+    "Method",
     "--method",
     type=click.Choice(list(METHODS)),
     help="How qualities are estimated [default: posterior; lsc with an option of its own]. "
     + "; ".join(f"{name}: {method.words}" for name, method in METHODS.items())
     + ".",
 )
-@click.option(
+@option(
+    "Method",
     "--hypothesis",
     type=click.Choice(list(HYPOTHESES)),
     help="lsc: how reviewers may differ [default: linear]. "
     + "; ".join(f"{name}: {kind.words}" for name, kind in HYPOTHESES.items())
     + ".",
 )
-@click.option("--hypotheses", "by_reviewer", metavar="FILE", help="lsc: reviewers who differ (reviewer,hypothesis).")
-@click.option("--max-slope", type=Number(), help="lsc: no scoring function is steeper (but offset) [default: 10].")
-@click.option(
+@option(
+    "Method", "--hypotheses", "by_reviewer", metavar="FILE", help="lsc: reviewers who differ (reviewer,hypothesis)."
+)
+@option("Method", "--max-slope", type=Number(), help="lsc: no scoring function is steeper (but offset) [default: 10].")
+@option(
+    "Method",
     "--ties",
     type=click.Choice(["equal", "free"]),
     help="lsc: papers that one reviewer scored alike: she saw them alike [default], or one cannot tell.",
 )
-@click.option("--references", metavar="FILE", help="Papers of known quality (item,quality): measured, in lsc exact.")
-@click.option(
+@option(
+    "Input",
+    "--references",
+    everyday=True,
+    metavar="FILE",
+    help="Papers of known quality (item,quality): measured, in lsc exact.",
+)
+@option(
+    "Input",
     "--on-scale-of",
     metavar="FILE",
     help="Papers of known quality (item,quality): a straight line through three or more, drawn afterwards.",
 )
-@click.option("--weights", metavar="FILE", help="posterior: how much reviews may be worth (item,reviewer,weight).")
-@click.option("--select", callback=read_share, metavar="N|P%", help="Select the best N papers, or P percent of them.")
-@click.option(
+@option("Input", "--weights", metavar="FILE", help="posterior: how much reviews may be worth (item,reviewer,weight).")
+@option(
+    "Selection",
+    "--select",
+    everyday=True,
+    callback=read_share,
+    metavar="N|P%",
+    help="Select the best N papers, or P percent of them.",
+)
+@option(
+    "Selection",
     "--error-rate",
     type=Number(0, 0.5, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
     help="Papers are in or out without discussion where the chance that this is wrong is at most that.",
 )
-@click.option("--by-group-average", is_flag=True, help="Select across groups that no review connects.")
-@click.option("--lottery", is_flag=True, help="Draw lots among the papers that --select cannot tell apart.")
-@click.option("--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
-@click.option(
+@option("Selection", "--by-group-average", is_flag=True, help="Select across groups that no review connects.")
+@option(
+    "Selection",
+    "--lottery",
+    everyday=True,
+    is_flag=True,
+    help="Draw lots among the papers that --select cannot tell apart.",
+)
+@option("Selection", "--seed", type=click.IntRange(0), help="Of the lots: agree on one before you draw.  [default: 0]")
+@option(
+    "Result",
     "--explain",
+    everyday=True,
     multiple=True,
     metavar="PAPER",
     help="What the quality of a paper is made of; names stand in --json alone. Again for further papers.",
 )
-@click.option(
+@option(
+    "Result",
     "--sheet",
+    everyday=True,
     metavar="DIR",
     help="Write a page a paper (or those of --explain alone) that its authors may see, and index.csv, to a new folder.",
 )
 @output_option("Write all papers as CSV, one row each, or as --to says.")
-@click.option(
+@option(
+    "Result",
     "--to",
     cls=NamesOption,
     names=rated,
@@ -117,7 +152,7 @@ MORE = 100
     ),
 )
 @report_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def calibrate(
     reviews: Reviews,
     method: str | None,
@@ -215,7 +250,13 @@ def _report(result: Estimate, asked: Asked, output: str | None) -> Document:
     closing = [*_known(result, choice, [], output), *starmap(offered, _next(result, choice, asked.select))]
     page = page_of(result, choice.selection)
     return document(
-        result, choice.selection, page, given_table(), lists=choice.lists, extras=extras.lines, closing=closing
+        result,
+        choice.selection,
+        page,
+        given_table(whole=True),
+        lists=choice.lists,
+        extras=extras.lines,
+        closing=closing,
     )
 
 
@@ -252,13 +293,14 @@ def _next(result: Estimate, choice: Choice, share: Share | None) -> list[tuple[s
     table, found = given_table(), []
     if choice.aside:
         words = f"reviews that would connect the {counted(len(choice.aside), 'paper')} set aside"
-        found.append((f"reviewgraph plan {table} --target connected", words))
+        found.append((command_line("plan", table, "--target connected"), words))
     elif int(result.group.max(initial=0)) > 1:
-        found.append((f"reviewgraph plan {table}", "reviews that would join what is apart"))
+        found.append((command_line("plan", table), "reviews that would join what is apart"))
     elif not choice.selected:
-        found.append((f"reviewgraph calibrate {table} --select 10% -o calibrated.csv", "to choose"))
+        found.append((command_line("calibrate", table, "--select 10% -o calibrated.csv"), "to choose"))
     if choice.selection is not None and choice.selection.discuss.size:
         more = min(choice.selection.discuss.size, MORE)
         words = f"where {counted(more, 'more review')} would help this decision most"
-        found.append((f"reviewgraph plan {table} --for decision --select {share} --max-reviews {more}", words))
+        options = f"--for decision --select {share} --max-reviews {more}"
+        found.append((command_line("plan", table, options), words))
     return found

@@ -9,10 +9,13 @@ import click
 
 from planner.plans.objectives import OBJECTIVES
 from planner.plans.objectives.level import Level
+from reviewgraph.cli.command import is_given
+from reviewgraph.cli.output import say
 from reviewgraph.levels import ALL_NAMES
 
-#: What ``--for`` takes.
-CHOICES = (*(objective.name for objective in OBJECTIVES), *ALL_NAMES)
+#: What ``--for`` is for, and what it takes through this release: levels are for ``--target``.
+BESIDE = tuple(objective.name for objective in OBJECTIVES if objective.name != Level.name)
+CHOICES = (*BESIDE, Level.name, *ALL_NAMES)
 
 
 class Aims(NamedTuple):
@@ -30,7 +33,11 @@ def read_aims(ctx: click.Context, given: Sequence[str], target: str) -> Aims:
     click.BadParameter
         If there are more.
     """
-    named = ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE
+    for name in given:
+        if name not in BESIDE:
+            level = target if name == Level.name else name
+            say(f"--for {name} goes away with the next release; write --target {level}")
+    named = is_given(ctx, "target", unless="goals")
     levels = list(dict.fromkeys([*([target] if named else []), *(name for name in given if name in ALL_NAMES)]))
     beside = list(dict.fromkeys(name for name in given if name not in ALL_NAMES and name != Level.name))
     for found, what in ((levels, "level"), (beside, "objective beside it")):

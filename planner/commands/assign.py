@@ -20,17 +20,21 @@ from planner.commands.lots import lot_options, read_lots, write_probabilities
 from planner.commands.rules import read_rules, reward_option, rule_options
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
 from planner.commands.wanted import NAMES, joined, read_wanted, wanted_options
+from reviewgraph.cli.command import Command, conference_words, is_given, option, taken_from_file
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import (
     columns_option,
+    command_line,
     examples,
     expect_columns_used,
     given_options,
     given_spellings,
+    json_option,
     merge_option,
     output_option,
     print_result,
     read_side,
+    reviewers_option,
     show_files,
 )
 from reviewgraph.cli.output import offer, offered, refusing, say, show
@@ -48,6 +52,8 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=Command,
+    renamed={"--min-affinity": ("--avoid-below", "from the next release it bars such pairs, as in plan")},
     epilog=examples(
         (
             "Three reviews a paper, six a reviewer at most:",
@@ -62,32 +68,64 @@ if TYPE_CHECKING:
             "Beside the reviews of a first phase:",
             "assign --items papers.csv --reviewers reviewers.csv --demand 1 --phase-one reviews.csv -o second.csv",
         ),
-    )
+    ),
 )
-@click.option("--items", "items_file", required=True, metavar="FILE", help="All papers (item[,demand,title]).")
-@click.option(
-    "--reviewers",
-    "reviewers_file",
+@option(
+    "Input",
+    "--items",
+    "items_file",
+    everyday=True,
     required=True,
     metavar="FILE",
-    help="All reviewers (reviewer[,load,min_load], and any columns that rules are about).",
+    help="All papers (item[,demand,title]).",
 )
+@reviewers_option("reviewers_file", everyday=True, required=True)
 @columns_option
 @merge_option
 @wanted_options
-@click.option("--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
-@click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
-@click.option("--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")
+@option("Preferences", "--allow-unscored", is_flag=True, help="Pairs without affinity may be assigned; they count 0.")
+@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Pairs that may not be (item,reviewer).")
+@option("Rules", "--fixed", metavar="FILE", help="Pairs that must be (item,reviewer).")
 @rule_options
 @reward_option
 @authors_options
-@click.option("--demand", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="Reviews a paper.")
-@click.option("--load", type=click.IntRange(0), default=5, show_default=True, metavar="N", help="Most a reviewer gets.")
-@click.option("--min-load", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Fewest she gets.")
-@click.option(
-    "--phase-one", metavar="FILE", help="Reviews of a first phase (REVIEWS): they link, beyond demand and load."
+@option(
+    "Rules",
+    "--demand",
+    everyday=True,
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Reviews per paper.",
 )
-@click.option(
+@option(
+    "Rules",
+    "--load",
+    everyday=True,
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Maximum reviews per reviewer.",
+)
+@option(
+    "Rules",
+    "--min-load",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Minimum reviews per reviewer.",
+)
+@option(
+    "Input",
+    "--phase-one",
+    metavar="FILE",
+    help="Reviews of a first phase (REVIEWS): they link, beyond demand and load.",
+)
+@option(
+    "Level",
     "--target",
     type=click.Choice([aim.name for aim in AIMS]),
     default=ToDouble.name,
@@ -96,13 +134,21 @@ if TYPE_CHECKING:
     + "; ".join(f"{aim.level.words} ({aim.name})" for aim in AIMS if aim.level)
     + ".",
 )
-@click.option("--survive", is_flag=True, help="The level shall hold after any one reviewer drops out.")
-@click.option(
+@option(
+    "Level",
+    "--survive",
+    is_flag=True,
+    old="--target survives-reviewer",
+    help="The level shall hold after any one reviewer drops out.",
+)
+@option(
+    "Method",
     "--design",
     type=click.Choice([design.name for design in DESIGNS]),
     help="Instead: every reviewer gets exactly her load " + ", or ".join(design.words for design in DESIGNS) + ".",
 )
-@click.option(
+@option(
+    "Preferences",
     "--conditioning",
     type=Number(0, 1),
     default=CONDITIONING,
@@ -111,11 +157,17 @@ if TYPE_CHECKING:
     help="Part of the affinity that may be given up for smaller expected errors; 0 gives up none.",
 )
 @fair_options
-@click.option("--like", metavar="FILE", help="Scores, such as last year's, from which noise and reviewers are learned.")
+@option(
+    "Assumptions",
+    "--like",
+    metavar="FILE",
+    help="Scores, such as last year's, from which noise and reviewers are learned.",
+)
 @lot_options
-@click.option("--time-limit", type=Number(0), metavar="S", help="Seconds; by default as long as it takes.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
-@click.option(
+@option("Search", "--time-limit", type=Number(0), metavar="S", help="Seconds; by default as long as it takes.")
+@option("Search", "--seed", type=click.IntRange(0), default=0, show_default=True, help="Decides among equals.")
+@option(
+    "Search",
     "--best-effort",
     is_flag=True,
     help="Where demands cannot be met, meet as many as can be, and say which papers are short and whom to recruit.",
@@ -123,7 +175,7 @@ if TYPE_CHECKING:
 @output_option("Write the assignment, as CSV (item,reviewer,affinity) or as --to says.")
 @upload_options
 @report_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @refusing
 @click.pass_context
 def assign(ctx: click.Context, /, output: str | None, reporting: Reporting, as_json: bool, **options: Any) -> None:
@@ -267,9 +319,10 @@ def _design(
         "probabilities",
         "best_effort",
     ):
-        source = ctx.get_parameter_source(name)
-        if source is not None and source.name != "DEFAULT":
-            message = f"--design: expected loads alone with it, found --{name.replace('_', '-')}; drop one of the two"
+        if is_given(ctx, name):
+            taken = taken_from_file(ctx).get(name)
+            found = taken.place if taken else f"--{name.replace('_', '-')}"
+            message = f"--design: expected loads alone with it, found {found}; drop one of the two"
             raise Refusal(message)
     items = read_side(side.read_items, items_file)
     reviewers = read_side(side.read_reviewers, reviewers_file)
@@ -287,12 +340,12 @@ def _next(
         if best_effort is not False:
             return []
         again = shlex.join(given_options({"as_json"}))
-        return [(f"reviewgraph assign {again} --best-effort", "to meet as many demands as can be met")]
+        return [(command_line("assign", again, "--best-effort"), "to meet as many demands as can be met")]
     if output is None:
         again = shlex.join(given_options({*DESTINATION, "as_json", "probabilities"}))
-        return [(f"reviewgraph assign {again} -o assignment.csv", "to keep the assignment")]
+        return [(command_line("assign", again, "-o assignment.csv"), "to keep the assignment")]
     # Reviews of a first phase link what is assigned now, and may have pairs twice.
     words = ["reviewgraph", "check", *([phase_one] if phase_one else []), output]
     words += ["--duplicates", "last"] if phase_one else []
     words += ["--require", chosen.target] if chosen.target in ALL_NAMES and chosen.status.reached else []
-    return [(shlex.join(words), "")]
+    return [(shlex.join([*words, *conference_words()]), "")]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewgraph.cli.command import option
 from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import say
 from reviewgraph.words import counted
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 OPTIONS = (
-    click.option(
+    option(
+        "Rules",
         "--authors",
         metavar="FILE",
         help="Who wrote what (item,author; several in a cell separated by ;). Nobody reviews a paper of her own, "
         "no two review a paper of each other, and no two co-authors review the same paper.",
     ),
-    click.option(
+    option(
+        "Rules",
         "--author-distance",
         type=click.IntRange(0, 1),
         default=0,
@@ -30,8 +33,8 @@ OPTIONS = (
         metavar="D",
         help="1: nobody reviews a paper of a co-author either.",
     ),
-    click.option("--allow-cycles", is_flag=True, help="Two may review a paper of each other."),
-    click.option("--allow-coauthors", is_flag=True, help="Two co-authors may review the same paper."),
+    option("Rules", "--allow-cycles", is_flag=True, help="Two may review a paper of each other."),
+    option("Rules", "--allow-coauthors", is_flag=True, help="Two co-authors may review the same paper."),
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.assignments.fair.ways import WAYS
+from reviewgraph.cli.command import option
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import with_options
 from reviewgraph.cli.targets import writable
@@ -19,22 +20,31 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 OPTIONS = (
-    click.option(
+    option(
+        "Preferences",
         "--fair",
         type=click.Choice([way.name for way in WAYS]),
         help="Serve papers fairly, at a price in affinity: "
         + "; ".join(f"{way.words} ({way.name})" for way in WAYS)
         + ".",
     ),
-    click.option("--floor", type=Number(), metavar="X", help="No paper's affinities sum to less than X."),
-    click.option("--floor-best", type=Number(), metavar="X", help="Every paper has a reviewer of affinity X or more."),
-    click.option(
+    option("Preferences", "--floor", type=Number(), metavar="X", help="No paper's affinities sum to less than X."),
+    option(
+        "Preferences",
+        "--floor-best",
+        type=Number(),
+        metavar="X",
+        help="Every paper has a reviewer of affinity X or more.",
+    ),
+    option(
+        "Result",
         "--alternates",
         type=click.IntRange(1),
         metavar="N",
         help="For each paper the next best N who can take the place of anyone on its panel.",
     ),
-    click.option(
+    option(
+        "Result",
         "--alternates-file",
         callback=writable,
         metavar="FILE",

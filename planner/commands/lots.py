@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.assignments.findings.randomised import DRAWS
+from reviewgraph.cli.command import option
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import Refusal, write_table
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 OPTIONS = (
-    click.option(
+    option(
+        "Randomisation",
         "--max-probability",
         metavar="Q|FILE",
         help="Draw the assignment; no pair with a probability above Q, or that of its row (item,reviewer,probability).",
     ),
-    click.option(
+    option(
+        "Randomisation",
         "--perturbation",
         type=Number(0, 0.5),
         default=0.0,
@@ -33,7 +36,8 @@ OPTIONS = (
         metavar="B",
         help="Draw the assignment; what a pair of probability x counts is a (x - B x^2): spread over more pairs.",
     ),
-    click.option(
+    option(
+        "Randomisation",
         "--draws",
         type=click.IntRange(1),
         default=DRAWS,
@@ -41,7 +45,8 @@ OPTIONS = (
         metavar="N",
         help="Assignments at the level of which one is drawn; caps are rounded down to multiples of 1/N.",
     ),
-    click.option(
+    option(
+        "Result",
         "--probabilities",
         callback=writable,
         metavar="FILE",

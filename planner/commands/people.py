@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewgraph.cli.command import option
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import say
@@ -17,17 +18,29 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 OPTIONS = (
-    click.option("--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity)."),
-    click.option("--min-affinity", type=Number(), metavar="X", help="No pairs below X, or without affinity."),
-    click.option(
+    option(
+        "Preferences", "--affinity", metavar="FILE", help="How well a reviewer fits a paper (item,reviewer,affinity)."
+    ),
+    option("Rules", "--min-affinity", type=Number(), metavar="X", help="No pairs below X, or without affinity."),
+    option(
+        "Rules",
         "--institutions",
         metavar="FILE",
+        old="--reviewers FILE --at-most institution=1",
         help="No new review by a colleague of one who reviews the paper (reviewer,institution).",
     ),
-    click.option("--senior", metavar="FILE", help="Every paper has, or gets, a senior reviewer (reviewer[,senior])."),
-    click.option("--willing", metavar="FILE", help="Only these are asked (reviewer[,willing])."),
-    click.option(
+    option(
+        "Rules",
+        "--senior",
+        metavar="FILE",
+        old="--reviewers FILE --at-least senior=1, with a column senior of yes and no",
+        help="Every paper has, or gets, a senior reviewer (reviewer[,senior]).",
+    ),
+    option("Rules", "--willing", metavar="FILE", help="Only these are asked (reviewer[,willing])."),
+    option(
+        "Rules",
         "--min-reviews",
+        everyday=True,
         type=click.IntRange(0),
         default=0,
         show_default=True,

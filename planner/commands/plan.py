@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.commands.aims import CHOICES, read_aims
+from planner.commands.aims import BESIDE, CHOICES, read_aims
 from planner.commands.people import people_options, read_people
 from planner.commands.rules import read_rules, rule_options
 from planner.commands.uploading import DESTINATION, read_destination, upload_options
-from planner.plans.objectives import OBJECTIVES
+from planner.plans.objectives import OBJECTIVES, objective_named
+from reviewgraph.cli.command import Command, is_shared, is_typed, option
 from reviewgraph.cli.duties import gone_options, gone_words, read_gone_and_late
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import (
+    command_line,
     examples,
     expect_columns_used,
     given_options,
     given_table,
+    json_option,
     output_option,
     print_result,
     read_side,
+    reviewers_option,
     show_files,
     table_options,
     whole_table,
@@ -44,64 +48,86 @@ TABLE_OPTIONS = ("columns", "format", "items", "scale", "lower_is_better", "dupl
 INSTEAD = "--to csv instead writes a table with all that each review joins, --to mail letters"
 KEEP = "to keep the plan, with all that each review joins; --to mail instead writes a letter to each reviewer"
 #: Options that a command which is offered to be typed again does not have again, beside those.
-NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
+NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "conference", "as_json"}
 
 
 @click.command(
+    cls=Command,
     epilog=examples(
         ("The fewest reviews, one a reviewer:", "plan reviews.csv --conflicts conflicts.csv --spare 1 -o plan.csv"),
         ("For HotCRP's bulk assignment:", "plan pcassignments.csv --items data.csv --to hotcrp -o upload.csv"),
         ("Letters to who is asked:", "plan reviews.csv --to mail -o letters.csv"),
         ("Six reviews that make the selection surer:", "plan reviews.csv --for decision --select 10% --max-reviews 6"),
-    )
+    ),
 )
 @table_options
-@click.option(
+@option(
+    "Level",
     "--target",
+    everyday=True,
     type=click.Choice(ALL_NAMES),
     default=Double.name,
     show_default=True,
     help=f"The level to reach: {'; '.join(f'{level.name}, {level.words}' for level in ALL)}.",
 )
-@click.option(
+@option(
+    "Level",
     "--for",
     "goals",
+    everyday=True,
     type=click.Choice(CHOICES),
+    metavar=f"[{'|'.join(BESIDE)}]",
     multiple=True,
-    help="What the reviews are for; a level and an objective may be given both, the level comes first. "
-    + "; ".join(f"{objective.name}: {objective.words}" for objective in OBJECTIVES)
+    help="What the reviews are for, beside or instead of a level; where --target is given too, the level comes first. "
+    + "; ".join(f"{objective.name}: {objective.words}" for objective in OBJECTIVES if objective.name in BESIDE)
     + ".",
 )
-@click.option(
-    "--select", callback=read_share, metavar="N|P%", help="How many papers will be selected, for --for decision."
+@option(
+    "Selection",
+    "--select",
+    callback=read_share,
+    metavar="N|P%",
+    help="How many papers will be selected, for --for decision.",
 )
-@click.option("--use-scores", is_flag=True, help="Tied scores of the existing reviews carry no scale.")
-@click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer).")
-@click.option(
+@option("Level", "--use-scores", is_flag=True, help="Tied scores of the existing reviews carry no scale.")
+@option("Rules", "--conflicts", everyday=True, metavar="FILE", help="Pairs that may not be (item,reviewer).")
+@option(
+    "Rules",
     "--capacity",
     metavar="FILE",
     help="Extra reviews each reviewer can take (reviewer,spare); new names are emergency reviewers.",
 )
-@click.option(
-    "--spare", type=click.IntRange(0), metavar="N", help="The same for all others (unlimited; with --capacity: 0)."
+@option(
+    "Rules",
+    "--spare",
+    everyday=True,
+    type=click.IntRange(0),
+    metavar="N",
+    help="Extra reviews that each reviewer can take. [default: unlimited; with --capacity, 0 for those not in it]",
 )
-@click.option("--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
-@click.option("--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
+@option("Rules", "--fixed", metavar="FILE", help="Extra reviews that must be in the plan (item,reviewer).")
+@option("Preferences", "--cost", metavar="FILE", help="Cost of pairs (item,reviewer,cost); 1 where none is given.")
 @gone_options
 @people_options
-@click.option("--reviewers", metavar="FILE", help="Reviewers (reviewer, and the columns that rules are about).")
+@reviewers_option()
 @rule_options
-@click.option("--max-per-item", type=click.IntRange(0), metavar="N", help="At most N extra reviews a paper.")
-@click.option(
-    "--max-reviews", type=click.IntRange(0), metavar="N", help="A budget: the best N reviews, fixed included."
+@option("Rules", "--max-per-item", type=click.IntRange(0), metavar="N", help="At most N extra reviews a paper.")
+@option(
+    "Rules",
+    "--max-reviews",
+    type=click.IntRange(0),
+    metavar="N",
+    help="A budget: the best N reviews, fixed included.",
 )
-@click.option(
+@option(
+    "Level",
     "--missing",
     type=Number(0, 1, min_open=True, max_open=True),
     metavar="P",
     help="Keep the level when each review, planned ones included, fails to arrive with probability P.",
 )
-@click.option(
+@option(
+    "Level",
     "--keep",
     type=Number(0, 1, min_open=True, max_open=True),
     default=0.95,
@@ -109,22 +135,24 @@ NOT_AGAIN = {*TABLE_OPTIONS, *DESTINATION, "as_json"}
     metavar="Q",
     help="With --missing: the probability of keeping it.",
 )
-@click.option(
+@option(
+    "Search",
     "--time-limit",
     type=Number(0),
     metavar="S",
     help="Seconds; by default work is counted, about a minute, and the plan is the same on every machine.",
 )
-@click.option(
+@option(
+    "Search",
     "--best-effort",
     is_flag=True,
     help="Where there is no such plan, give the most of it, and say which papers are short and whom to recruit.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
+@option("Search", "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the search.")
 @output_option("Write the plan, as CSV (item,reviewer,cost or affinity,joins; gain with --for) or as --to says.")
 @upload_options
 @report_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.pass_context
 def plan(
     ctx: click.Context,
@@ -162,11 +190,14 @@ def plan(
     from planner.plans.planning import plan_extra_reviews
 
     aims = read_aims(ctx, goals, target)
+    # Of a conference file, what is to be selected is for the commands that select.
+    if not objective_named(aims.objective).selects and not is_typed(ctx, "select"):
+        select = None
     destination = read_destination(to, output, label, invitation)
     if use_scores and not reviews.scored.any():
         message = "--use-scores: expected a table with scores, found planned reviews only"
         raise Refusal(message)
-    if missing is None and ctx.get_parameter_source("keep") is click.core.ParameterSource.COMMANDLINE:
+    if missing is None and is_typed(ctx, "keep"):
         message = "--keep: expected --missing with it, found none; add it, or leave --keep out"
         raise Refusal(message)
     given = _side_files(reviews, **files)
@@ -220,7 +251,7 @@ def _report(reporting: Reporting, found: Plan, following: tuple[str, str]) -> No
     from planner.report.coded import coded_plan
     from planner.report.plan import document
 
-    subject, closing = given_table(), [offered(*following)]
+    subject, closing = given_table(whole=True), [offered(*following)]
     reporting.write(
         found,
         found.constraints.reviews,
@@ -270,14 +301,14 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     """Return the next command to type, and what for."""
     table, lower = whole_table(found.constraints.reviews), ALL_NAMES[ALL_NAMES.index(found.target) + 1 :]
     rules = found.constraints
-    offers_part = found.has_part and "--best-effort" not in given_options()
+    offers_part = found.has_part and not click.get_current_context().params["best_effort"]
     if found.status == "infeasible" and lower and (rules.spare > 0).any() and not rules.people.asks:
         instead = "; --best-effort instead gives the most of it" if offers_part else ""
         return _again(table, lower[0]), f"to ask for less{instead}"
     if offers_part:
         return f"{_again(table)} --best-effort", "to get the most of it, and whom to recruit for the rest"
     if not found.reviews:
-        return f"reviewgraph check {table}", ""
+        return command_line("check", table), ""
     output = destination.output
     if output is None and destination.upload is not CSV:
         upload = destination.upload
@@ -288,8 +319,8 @@ def _next(found: Plan, destination: Destination) -> tuple[str, str]:
     gone = gone_words()
     left = f" {shlex.join(gone)}" if gone else ""
     if require and found.use_scores:
-        again = f"reviewgraph check {_with(table, output)}{require} --use-scores{left}"
-        return again, "holds once these reviews have scores"
+        again = f"{require} --use-scores{left}"
+        return f"reviewgraph check {_with(table, output)}{again}", "holds once these reviews have scores"
     return f"reviewgraph check {_with(table, output)}{require}{left}", ""
 
 
@@ -301,11 +332,13 @@ def _again(table: str, target: str | None = None) -> str:
     words = given_options(NOT_AGAIN)
     if target:
         words = [*given_options({*NOT_AGAIN, "target", "use_scores"}, dropped=ALL_NAMES), "--target", target]
-    return f"reviewgraph plan {table} {shlex.join(words)}".rstrip()
+    return command_line("plan", table, shlex.join(words))
 
 
 def _with(table: str, output: str) -> str:
     """Name the plan's file after the reviews' files, before the options."""
-    words = shlex.split(table)
+    context, words = click.get_current_context(), shlex.split(table)
+    # What is typed replaces the REVIEWS of a conference file.
+    words = [*(context.params["paths"] if is_shared(context, "paths") else ()), *words]
     first = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
     return shlex.join([*words[:first], output, *words[first:]])

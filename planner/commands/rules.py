@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from reviewgraph.cli.command import option
 from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import Refusal, say
 from reviewgraph.words import noun
@@ -19,19 +18,22 @@ if TYPE_CHECKING:
     Attributes = dict[str, dict[str, Any]]
 
 OPTIONS = (
-    click.option(
+    option(
+        "Input",
         "--attributes",
         metavar="FILE",
         help="What rules are about (reviewer, and any columns; several values are parted by ;). Columns of the "
         "reviewers file count as well.",
     ),
-    click.option(
+    option(
+        "Rules",
         "--at-most",
         multiple=True,
         metavar="A=N",
         help="At most N reviewers of a paper with the same A, as in institution=1. Repeatable.",
     ),
-    click.option(
+    option(
+        "Rules",
         "--at-least",
         multiple=True,
         metavar="A=N",
@@ -65,7 +67,8 @@ def reward_option(command: Command) -> Command:
     >>> [option.name for option in invite.params]
     ['reward']
     """
-    return click.option(
+    return option(
+        "Preferences",
         "--reward",
         multiple=True,
         metavar="A=W",

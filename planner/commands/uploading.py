@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import NamesOption, given_system
+from reviewgraph.cli.command import option
+from reviewgraph.cli.options import NamesOption, given_system, with_options
 from reviewgraph.cli.output import Refusal, say, show, write_table, write_whole
 from reviewgraph.errors import InputError
 from reviewgraph.formats.systems.known import takers
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 OPTIONS = (
-    click.option(
+    option(
+        "Result",
         "--to",
+        everyday=True,
         cls=NamesOption,
         names=takers,
         text=lambda: (
@@ -34,8 +37,8 @@ OPTIONS = (
             + "."
         ),
     ),
-    click.option("--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
-    click.option("--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
+    option("Result", "--label", metavar="NAME", help="For openreview the label of the edges, for hotcrp the round."),
+    option("Result", "--invitation", metavar="ID", help="For openreview: the invitation that the edges name."),
 )
 
 #: Reviews that a message names.
@@ -183,9 +186,7 @@ def upload_options(command: Command) -> Command:
     >>> [option.name for option in hand_over.params]
     ['to', 'label', 'invitation']
     """
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(OPTIONS, command)
 
 
 def read_destination(to: str | None, output: str | None, label: str | None, invitation: str | None) -> Destination:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
+from reviewgraph.cli.command import option
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_side, with_options
 from reviewgraph.cli.output import Refusal
@@ -21,24 +20,39 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 OPTIONS = (
-    click.option(
+    option(
+        "Preferences",
         "--affinity",
+        everyday=True,
         multiple=True,
         metavar="FILE[=WEIGHT]",
         help="How well a reviewer fits a paper (item,reviewer,affinity); several files add up, each times its weight.",
     ),
-    click.option(
+    option(
+        "Preferences",
         "--bids",
+        everyday=True,
         multiple=True,
         metavar="FILE[=WEIGHT]",
         help="Bids (item,reviewer,bid) in the words of OpenReview, EasyChair or CMT, or preferences of HotCRP; from -1 "
         "to 1 times the weight, they are added to the affinity.",
     ),
-    click.option("--min-affinity", type=Number(), metavar="X", help="Below X only where there is no other way."),
-    click.option(
-        "--previous", metavar="FILE", help="The assignment before (item,reviewer): as few pairs as possible change."
+    option(
+        "Preferences",
+        "--avoid-below",
+        "min_affinity",
+        type=Number(),
+        metavar="X",
+        help="Pairs of affinity below X only where there is no other way.",
     ),
-    click.option(
+    option(
+        "Preferences",
+        "--previous",
+        metavar="FILE",
+        help="The assignment before (item,reviewer): as few pairs as possible change.",
+    ),
+    option(
+        "Preferences",
         "--per-change",
         type=Number(0),
         metavar="C",

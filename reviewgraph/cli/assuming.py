@@ -6,25 +6,36 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import click
-
+from reviewgraph.cli.command import option
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_likewise
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PARAMETERS = (
-    click.option(
+    option(
+        "Assumptions",
         "--like",
         metavar="FILE",
         help="A table with scores, such as last year's, from which noise, severity and stretch are learned.",
     ),
-    click.option(
-        "--noise", type=Number(), help="Noise of a score, in units of the spread of qualities. [default: 1, or learned]"
+    option(
+        "Assumptions",
+        "--noise",
+        type=Number(),
+        help="Noise of a score, in units of the spread of qualities. [default: 1, or learned]",
     ),
-    click.option("--severity", type=Number(), help="Spread of the severities of reviewers. [default: 0.5, or learned]"),
-    click.option(
-        "--stretch", type=Number(), help="Spread of how widely they spread scores (log). [default: 0.2, or learned]"
+    option(
+        "Assumptions",
+        "--severity",
+        type=Number(),
+        help="Spread of the severities of reviewers. [default: 0.5, or learned]",
+    ),
+    option(
+        "Assumptions",
+        "--stretch",
+        type=Number(),
+        help="Spread of how widely they spread scores (log). [default: 0.2, or learned]",
     ),
 )
 

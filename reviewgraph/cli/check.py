@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewgraph.cli.assuming import assumption_options
+from reviewgraph.cli.command import Command, is_shared, option
 from reviewgraph.cli.duties import duty_options, gone_options, gone_words, read_duties, read_gone_and_late
 from reviewgraph.cli.losing import losing_options
 from reviewgraph.cli.options import (
+    command_line,
     examples,
     expect_columns_used,
     given_table,
+    json_option,
     output_option,
     print_result,
     show_files,
@@ -57,11 +60,12 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
 
 
 @click.command(
+    cls=Command,
     epilog=examples(
         ("Can all papers be compared?", "check reviews.csv"),
         ("With a plan; status 1 where the level is missed:", "check reviews.csv plan.csv --require double"),
         ("Errors to expect, going by last year's scores:", "check reviews.csv --like last-year.csv --select 20%"),
-    )
+    ),
 )
 @stream_option(
     _check_stream,
@@ -70,14 +74,17 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
     "are pieces",
 )
 @table_options
-@click.option(
+@option(
+    "Level",
     "--require",
+    everyday=True,
     type=click.Choice(ALL_NAMES),
     help=f"Exit with status 1 if this level is missed. {described()}.",
 )
-@click.option("--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
+@option("Level", "--use-scores", is_flag=True, help="The required level counts scores, not only who reviews what.")
 @assumption_options
-@click.option(
+@option(
+    "Selection",
     "--select",
     callback=read_share,
     default="10%",
@@ -90,7 +97,7 @@ def _check_stream(stream: Stream, options: Mapping[str, Any], _: Callable[[Progr
 @duty_options
 @output_option("Write the groups as CSV (role,label,group): of each reviewer, and all those of each paper.")
 @report_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -137,7 +144,7 @@ def check(
             report,
             reviews,
             lambda shown, codes: document(
-                shown if codes is None else coded(shown, codes), given_table(), closing, reached=kept
+                shown if codes is None else coded(shown, codes), given_table(whole=True), closing, reached=kept
             ),
         )
     if as_json:
@@ -158,8 +165,9 @@ def _verdict(required: str | None, *, reached: bool, use_scores: bool) -> list[s
 
 def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str, str]:
     """Return the next command to type, and what for: a plan for what is missed or short, or else to calibrate."""
-    table, gone, given = whole_table(report.reviews), gone_words(), click.get_current_context().params
-    conflicts = given.get("conflicts")
+    context = click.get_current_context()
+    table, gone, given = whole_table(report.reviews), gone_words(), context.params
+    conflicts = None if is_shared(context, "conflicts") else given.get("conflicts")
     least = given.get("demand") if report.violations and report.violations.short else None
     if missed or least or not report.recovery_resilient:
         level = level_named(missed or Double.name)
@@ -170,12 +178,12 @@ def _next(report: Report, missed: str | None, *, use_scores: bool) -> tuple[str,
         options += [f" {shlex.join(gone)}"] if gone else []
         why = f"the fewest extra reviews that make all papers {level.words}"
         why += f", with {counted(least, 'review')} each" if least else ""
-        return f"reviewgraph plan {table}{''.join(options)}", why
+        return f"{command_line('plan', table)}{''.join(options)}", why
     if report.reviews.origin.unlisted:
-        return f"reviewgraph check {table}", "with all papers"
+        return command_line("check", table), "with all papers"
     late = report.reviews.n_reviews - int(report.reviews.scored.sum())
     those = "the missing review is" if late == 1 else f"the {late:,} missing reviews are"
     why = f"once {those} in; if some will not come, check --gone FILE"
     if report.scored is None:
         why = "when the scores are in, here or in a file beside"
-    return f"reviewgraph calibrate {table}", why if late else ""
+    return command_line("calibrate", table), why if late else ""

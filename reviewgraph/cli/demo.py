@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import click
 
+from reviewgraph.cli.conference import found_here
 from reviewgraph.cli.ending import INTERRUPTED
 from reviewgraph.cli.options import examples
 from reviewgraph.cli.output import Refusal, refusing, say, show, write_whole
@@ -33,7 +34,9 @@ def demo(ctx: click.Context) -> None:
         message = f"{NAME}: expected no such file in this folder, found another one; move it or go elsewhere"
         raise Refusal(message)
     command = ctx.find_root().command
-    for words in COMMANDS:
+    # What stands here is of another conference.
+    without = ("--conference", "none") if found_here() else ()
+    for words in [(*each, *without) for each in COMMANDS]:
         show(f"$ reviewgraph {' '.join(words)}\n")
         if command.main(words, prog_name="reviewgraph", standalone_mode=False) == INTERRUPTED:
             ctx.exit(INTERRUPTED)

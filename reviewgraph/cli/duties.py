@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewgraph.cli.options import given_columns, read_side, read_when, with_options
+from reviewgraph.cli.command import is_shared, option
+from reviewgraph.cli.options import given_columns, read_side, read_when, reviewers_option, with_options
 from reviewgraph.cli.output import say
 from reviewgraph.words import counted
 
@@ -21,16 +22,29 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 OPTIONS = (
-    click.option("--conflicts", metavar="FILE", help="Pairs that may not be (item,reviewer): says which are."),
-    click.option("--reviewers", metavar="FILE", help="Reviewers with their loads (reviewer,load): says who has more."),
-    click.option(
-        "--load", type=click.IntRange(0), metavar="N", help="Most a reviewer has, where the file says nothing."
+    option(
+        "Rules",
+        "--conflicts",
+        everyday=True,
+        metavar="FILE",
+        help="Pairs that may not be (item,reviewer): says which are.",
     ),
-    click.option(
-        "--demand",
+    reviewers_option(),
+    option(
+        "Rules",
+        "--load",
+        everyday=True,
         type=click.IntRange(0),
         metavar="N",
-        help="Fewest a paper has, where --items FILE says nothing: says which have fewer.",
+        help="Maximum reviews per reviewer, where --reviewers FILE says nothing: says who has more.",
+    ),
+    option(
+        "Rules",
+        "--demand",
+        everyday=True,
+        type=click.IntRange(0),
+        metavar="N",
+        help="Reviews per paper, where --items FILE says nothing: says which have fewer.",
     ),
 )
 
@@ -58,13 +72,16 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> st
 
 
 GONE = (
-    click.option(
+    option(
+        "Input",
         "--gone",
+        everyday=True,
         metavar="FILE",
         help="Who will not deliver (reviewer, or item,reviewer): their reviews without a score are left out, and they "
         "are asked for no others.",
     ),
-    click.option(
+    option(
+        "Input",
         "--gone-after",
         metavar="DATE",
         callback=_moment,
@@ -123,9 +140,10 @@ def _late(reviews: Reviews, after: str) -> list[Label]:
 
 def gone_words() -> list[str]:
     """Return ``--gone`` and ``--gone-after`` as they were given, for the next command to type."""
-    given = click.get_current_context().params
+    context = click.get_current_context()
+    given = {name: value for name, value in context.params.items() if value and not is_shared(context, name)}
     options = (("--gone", given.get("gone")), ("--gone-after", given.get("gone_after")))
-    return [word for option, value in options if value for word in (option, value)]
+    return [word for name, value in options if value for word in (name, value)]
 
 
 def read_duties(

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from reviewgraph.cli.command import option
 from reviewgraph.cli.options import read_side
 from reviewgraph.cli.output import refusing
 
@@ -31,12 +32,14 @@ def _missing(ctx: click.Context, param: click.Parameter, value: str | None) -> f
 
 
 _PARAMETERS = (
-    click.option(
+    option(
+        "Level",
         "--fragile/--no-fragile",
         default=None,
         help="Look for reviewers and reviews whose loss would lower the level. [default: in small tables]",
     ),
-    click.option(
+    option(
+        "Level",
         "--missing",
         metavar="P|FILE",
         callback=_missing,

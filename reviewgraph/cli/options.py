@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reviewgraph.cli.command import (
+    Option,
+    conference_words,
+    given_conference,
+    is_shared,
+    is_typed,
+    option,
+    taken_from_file,
+)
+from reviewgraph.cli.conference import near
 from reviewgraph.cli.output import Refusal, print_json, refusing, say, show
 from reviewgraph.cli.targets import writable
 
@@ -35,12 +45,12 @@ def with_options(options: Sequence[Callable[[Command], Command]], command: Comma
     >>> [option.name for option in show.params]
     ['first', 'second']
     """
-    for option in reversed(options):
-        command = option(command)
+    for each in reversed(options):
+        command = each(command)
     return command
 
 
-class NamesOption(click.Option):
+class NamesOption(Option):
     """An option that takes a name of a registry, and whose help lists them: also those registered later.
 
     Parameters
@@ -50,12 +60,13 @@ class NamesOption(click.Option):
     text
         Returns its help.
     declarations, settings
-        As :class:`click.Option` takes them.
+        As :class:`~reviewgraph.cli.command.Option` takes them.
 
     Examples
     --------
     >>> systems = ["cmt"]
-    >>> option = NamesOption(["--to"], names=lambda: systems, text=lambda: f"Who takes it: {', '.join(systems)}.")
+    >>> words = lambda: f"Who takes it: {', '.join(systems)}."
+    >>> option = NamesOption(["--to"], group="Result", names=lambda: systems, text=words)
     >>> systems.append("start")
     >>> option.get_help_record(click.Context(click.Command("plan")))
     ('--to [cmt|start]', 'Who takes it: cmt, start.')
@@ -115,7 +126,7 @@ def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[st
     for given in found:
         role = given.rpartition(FILE)[2]
         if role not in known:
-            message = f"expected one of {', '.join(known)} before '=', found {role!r}"
+            message = f"expected one of {', '.join(known)} before '=', found {role!r}{near(role, known)}"
             raise click.BadParameter(message, ctx, param)
 
 
@@ -130,7 +141,8 @@ def columns_option(command: Command) -> Command:
     ['columns']
     """
     # Eager, for callbacks of other options read files.
-    return click.option(
+    return option(
+        "Input",
         "--columns",
         callback=_columns,
         multiple=True,
@@ -139,6 +151,19 @@ def columns_option(command: Command) -> Command:
         help="Which column is which, where the names are not usual: reviewer=NAME,item=NAME,score=NAME in all files "
         "that have it, affinity=NAME (load, spare, bid, cost ...) in side files, FILE:ROLE=NAME in one file.",
     )(command)
+
+
+def reviewers_option(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """Return ``--reviewers FILE``: one file for all commands, each of which uses the columns that it needs.
+
+    >>> @click.command()
+    ... @reviewers_option()
+    ... def show(reviewers): ...
+    >>> [parameter.name for parameter in show.params]
+    ['reviewers']
+    """
+    text = "All reviewers: reviewer, their loads (load, min_load), and columns that rules are about."
+    return option("Input", "--reviewers", *names, metavar="FILE", help=text, **settings)
 
 
 def given_columns() -> dict[str, str]:
@@ -180,7 +205,8 @@ def merge_option(command: Command) -> Command:
     ['merge']
     """
     # Eager, for callbacks of other options read files.
-    return click.option(
+    return option(
+        "Input",
         "--merge",
         callback=_merge,
         is_eager=True,
@@ -212,18 +238,30 @@ def _scale(ctx: click.Context, param: click.Parameter, value: str | None) -> str
 _PARAMETERS = (
     click.argument("paths", nargs=-1, required=True, metavar="REVIEWS..."),
     columns_option,
-    click.option(
+    option(
+        "Input",
         "--format",
         metavar="NAME",
         help="The system REVIEWS are from (hotcrp, openreview, cmt, easychair, start, ...), or table for none of them, "
         "where their content does not say it.",
     ),
-    click.option("--items", metavar="FILE", help="All papers (item[,demand,title]), those nobody reviews included."),
-    click.option(
-        "--scale", callback=_scale, metavar='"A>B>C"', help="Scores are grades: all of them in order, best first."
+    option(
+        "Input",
+        "--items",
+        everyday=True,
+        metavar="FILE",
+        help="All papers (item[,demand,title]), those nobody reviews included.",
     ),
-    click.option("--lower-is-better", is_flag=True, help="1 is the best score."),
-    click.option(
+    option(
+        "Input",
+        "--scale",
+        callback=_scale,
+        metavar='"A>B>C"',
+        help="Scores are grades: all of them in order, best first.",
+    ),
+    option("Input", "--lower-is-better", is_flag=True, help="1 is the best score."),
+    option(
+        "Input",
         "--duplicates",
         type=click.Choice(["error", "last", "mean"]),
         default="error",
@@ -264,8 +302,12 @@ def table_options(command: Command) -> Command:
         from reviewgraph.reading import read_reviews
 
         # Kept for given_table, which offers the next command with the same words.
-        typed = _as_typed(paths, columns, format, items, scale, lower_is_better, duplicates, merge)
-        click.get_current_context().meta[_KEY] = typed
+        given = (paths, columns, format, items, scale, lower_is_better, duplicates, merge)
+        names = ("paths", "columns", "format", "items", "scale", "lower_is_better", "duplicates", "merge")
+        context = click.get_current_context()
+        typed = [type(value)() if is_shared(context, name) else value for name, value in zip(names, given, strict=True)]
+        words = shlex.join([*shlex.split(_as_typed(*typed)), *conference_words()])
+        context.meta[_KEY] = (words, _as_typed(*given))
         read = functools.partial(
             read_reviews,
             columns=columns,
@@ -288,7 +330,12 @@ def table_options(command: Command) -> Command:
 
 def output_option(text: str) -> Callable[[Command], Command]:
     """Return the option ``-o FILE``, which is refused at once where the file cannot be written."""
-    return click.option("-o", "--output", callback=writable, metavar="FILE", help=text)
+    return option("Result", "-o", "--output", everyday=True, callback=writable, metavar="FILE", help=text)
+
+
+def json_option(command: Command) -> Command:
+    """Add ``--json``."""
+    return option("Result", "--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 
 
 def examples(*shown: tuple[str, str]) -> str:
@@ -300,8 +347,10 @@ def examples(*shown: tuple[str, str]) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {what}\n    reviewgraph {words}" for what, words in shown)])
 
 
-def given_table() -> str:
+def given_table(*, whole: bool = False) -> str:
     """Return REVIEWS and its options as a shell would take them, for the next command to type.
+
+    What every command takes from the conference file is left out, unless the ``whole`` table is to be named.
 
     Raises
     ------
@@ -309,10 +358,11 @@ def given_table() -> str:
         If the running command reads no REVIEWS.
     """
     try:
-        return str(click.get_current_context().meta[_KEY])
+        typed, everything = click.get_current_context().meta[_KEY]
     except KeyError as error:
         message = "this command reads no REVIEWS"
         raise Refusal(message) from error
+    return str(everything if whole else typed)
 
 
 def whole_table(reviews: Reviews) -> str:
@@ -328,7 +378,9 @@ def keep_file(file: FileRead) -> None:
 
 def given_files() -> list[FileRead]:
     """Return the files that the running command has read, in that order, each once however often it was read."""
-    return list(click.get_current_context().meta.get(_FILES, ()))
+    conference = given_conference()
+    read = click.get_current_context().meta.get(_FILES, ())
+    return [*([conference.file] if conference else []), *read]
 
 
 def show_files() -> None:
@@ -357,7 +409,9 @@ def expect_columns_used() -> None:
     from reviewgraph.formats.headers import named
     from reviewgraph.formats.problems import quote
 
-    for role, name in given_columns().items():
+    # A conference file names columns of files that other commands read.
+    names = {} if "columns" in taken_from_file(click.get_current_context()) else given_columns()
+    for role, name in names.items():
         if name.strip() and not any(named(file.header, name.strip()) for file in given_files()):
             message = f"--columns {role}={name}: no file that was read has a column {quote(name)}"
             raise Refusal(message)
@@ -378,15 +432,29 @@ def given_options(left_out: Collection[str] = (), dropped: Collection[str] = ())
     dropped
         Values that are left out of options that may be given repeatedly.
     """
-    context, words = click.get_current_context(), []
-    for option in context.command.params:
-        name = option.name or ""
-        typed = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        if typed and isinstance(option, click.Option) and name not in left_out:
-            value, flag = context.params[name], option.opts[-1]
-            values = [each for each in value if each not in dropped] if option.multiple else [value]
-            words += [flag] if option.is_flag else [part for each in values for part in (flag, f"{each}")]
+    context = click.get_current_context()
+    words = [] if "conference" in left_out else conference_words()
+    for each in context.command.params:
+        name = each.name or ""
+        if (
+            name in context.params
+            and is_typed(context, name)
+            and isinstance(each, click.Option)
+            and name not in left_out
+        ):
+            value, flag = context.params[name], each.opts[-1]
+            values = [one for one in value if one not in dropped] if each.multiple else [value]
+            words += [flag] if each.is_flag else [part for one in values for part in (flag, f"{one}")]
     return words
+
+
+def command_line(*parts: str) -> str:
+    """Return a command to type, of parts that a shell takes as they are; empty ones are left out.
+
+    >>> command_line("plan", "", "--target double")
+    'reviewgraph plan --target double'
+    """
+    return " ".join(filter(None, ("reviewgraph", *parts)))
 
 
 def read_when() -> Dates:
@@ -420,6 +488,6 @@ def _as_typed(
     words += ["--items", items] if items else []
     words += ["--scale", scale] if scale else []
     words += ["--lower-is-better"] if lower else []
-    words += ["--duplicates", duplicates] if duplicates != "error" else []
+    words += ["--duplicates", duplicates] if duplicates not in ("", "error") else []
     words += ["--merge", merge] if merge else []
     return shlex.join(words)

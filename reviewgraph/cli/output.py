@@ -80,7 +80,8 @@ def _by_option(message: str) -> str:
     context = click.get_current_context(silent=True)
     name, colon, rest = message.partition(": ")
     for option in context.command.params if context else ():
-        if isinstance(option, click.Option) and colon and option.opts[0] == f"--{name.replace('_', '-')}":
+        called = (option.opts[0], f"--{option.name}".replace("_", "-"))
+        if isinstance(option, click.Option) and colon and f"--{name.replace('_', '-')}" in called:
             value = context.params.get(option.name or "") if context else None
             return f"{option.opts[0]}{f' {value}' if isinstance(value, str) else ''}: {rest}"
     return message

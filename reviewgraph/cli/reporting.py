@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
+from reviewgraph.cli.command import option
 from reviewgraph.cli.options import given_files
 from reviewgraph.cli.output import Refusal, csv_text, say, write_whole
 from reviewgraph.cli.targets import expect_writable, writable
@@ -158,18 +157,20 @@ def report_options(command: Command) -> Command:
         return command(*args, reporting=reporting, **others)
 
     decorated: Any = with_report
-    for option in (_ANONYMOUS, _HTML):
-        decorated = option(decorated)
+    for each in (_ANONYMOUS, _HTML):
+        decorated = each(decorated)
     return decorated  # type: ignore[no-any-return]
 
 
-_HTML = click.option(
+_HTML = option(
+    "Result",
     "--html",
     callback=writable,
     metavar="FILE",
     help="Write a report with pictures and tables to look at in a browser: one file, which works offline.",
 )
-_ANONYMOUS = click.option(
+_ANONYMOUS = option(
+    "Result",
     "--anonymous",
     is_flag=True,
     help="In the report, codes stand for reviewers and papers, and no titles; FILE.key.csv keeps the key.",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
-from click.core import ParameterSource
 
+from reviewgraph.cli.command import is_typed, option, taken_from_file
 from reviewgraph.cli.options import given_spellings, keep_file
 from reviewgraph.cli.output import refusing, say
 from reviewgraph.cli.progress import telling
@@ -45,8 +45,8 @@ def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[C
                 return command(*args, **options)
             return _run(run, known, options)
 
-        option = click.option("--stream", is_flag=True, help=f"REVIEWS are Parquet larger than memory: {text}.")
-        return option(refusing(chosen))  # type: ignore[return-value]
+        flag = option("Input", "--stream", is_flag=True, help=f"REVIEWS are Parquet larger than memory: {text}.")
+        return flag(refusing(chosen))  # type: ignore[return-value]
 
     return decorate
 
@@ -55,8 +55,7 @@ def expect_none_given(names: Collection[str], among: str = "") -> None:
     """Refuse options, by name, that are not answered by batches (``among`` which, if not in general)."""
     ctx = click.get_current_context()
     for name in ctx.params:
-        given = ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
-        if given and name in names:
+        if is_typed(ctx, name) and name in names:
             option = next(param.opts[0] for param in ctx.command.params if param.name == name)
             message = (
                 f"stream: expected no {option} with it{among}, which is not answered by batches; leave one of the two "
@@ -69,7 +68,10 @@ def _run(run: Runner, known: Collection[str], options: dict[str, Any]) -> Any:
     from reviewgraph.streams.table import stream_reviews
 
     ctx = click.get_current_context()
-    expect_none_given(set(ctx.params) - {*TABLE, *known, "stream"})
+    unknown = set(ctx.params) - {*TABLE, *known, "stream"}
+    expect_none_given(unknown)
+    if aside := [one.key for name, one in taken_from_file(ctx).items() if name in unknown]:
+        say(f"--stream: not answered by batches, and left aside: {', '.join(aside)}")
     table = {name: options[name] for name in TABLE if name != "paths"} | {"merge": given_spellings()}
     with telling() as tell, stream_reviews(*options["paths"], **table, note=say, progress=tell) as stream:
         for file in stream.files:

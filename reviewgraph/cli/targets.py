@@ -68,7 +68,7 @@ def expect_apart(context: click.Context | None) -> None:
         if param.callback is not writable:
             continue
         for other, also in named:
-            if other is not param and _same(path, also):
+            if other is not param and same_file(path, also):
                 told = other.opts[0] if isinstance(other, click.Option) else other.make_metavar(context)
                 message = f"{param.opts[0]} {path}: {told} names the same file; write to another one"
                 raise InputError(message)
@@ -83,8 +83,8 @@ def _files(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
                 yield param, value
 
 
-def _same(path: str, other: str) -> bool:
-    """Whether a file to be written is another one that is named, or the one that the other is a part of."""
+def same_file(path: str, other: str) -> bool:
+    """Tell whether a file to be written is another one that is named, or the one that the other is a part of."""
     if stream_of(path) is not None or (os.path.exists(path) and not os.path.isfile(path)):
         return False
     return any(

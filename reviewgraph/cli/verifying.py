@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from reviewgraph.cli.command import is_given
 from reviewgraph.cli.duties import read_duties, read_gone_and_late
 from reviewgraph.cli.options import given_spellings, keep_file, read_side
 from reviewgraph.cli.output import Refusal, say
@@ -40,7 +41,7 @@ TABLE = {"paths", "columns", "format", "items", "scale", "lower_is_better", "dup
 #: Parameters that change how an answer is found, written or told, and not whether it holds.
 TELLING = {
     *("output", "to", "label", "invitation", "reporting", "html", "anonymous", "as_json", "seed", "time_limit"),
-    "best_effort",
+    *("best_effort", "conference"),
 }
 
 
@@ -53,11 +54,7 @@ class Verifier(NamedTuple):
 
 def left_aside(made: click.Context, heeded: frozenset[str]) -> list[str]:
     """Return the options that were given and that say something which is not looked at."""
-    given = [
-        option
-        for option in made.command.params
-        if made.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
-    ]
+    given = [option for option in made.command.params if is_given(made, option.name or "")]
     return [option.opts[0] for option in given if option.name not in heeded | TELLING]
 
 
@@ -75,7 +72,7 @@ def _read(params: Mapping[str, Any]) -> Reviews:
 
 
 def _named(made: click.Context, option: str) -> bool:
-    return made.get_parameter_source(option) is click.core.ParameterSource.COMMANDLINE
+    return is_given(made, option, unless="goals")
 
 
 def pairs_in(columns: Columns) -> list[Pair]:

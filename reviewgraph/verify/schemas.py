@@ -40,6 +40,7 @@ _FILES = [
         "scored?": WHOLE,
         "left_out": [{"rows": WHOLE, "why": TEXT}],
         "sha256": TEXT,
+        "options": [{"option": TEXT, "value": TEXT}],
     }
 ]
 _MISSING = [{"item": NAME, "missing": WHOLE}]

@@ -27,6 +27,7 @@ def test_scoring_functions_meet_every_score(problem: Problem) -> None:
         assert np.all(np.diff(function([-50.0, -1.0, 0.0, 1.0, 50.0])) >= -1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems())
 def test_the_order_of_rows_and_the_names_of_people_do_not_matter(problem: Problem) -> None:

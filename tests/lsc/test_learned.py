@@ -28,6 +28,7 @@ def test_assumptions_are_the_truth(conference) -> None:
     assert found.spread == pytest.approx(POINTS, rel=0.15)
 
 
+@pytest.mark.slow
 def test_arrays_are_those_of_the_posterior(conference) -> None:
     reviews, _ = conference
     found, result = learned_from(reviews, 400), posterior(reviews)
@@ -35,6 +36,7 @@ def test_arrays_are_those_of_the_posterior(conference) -> None:
     assert np.abs(found.draws.std(axis=0) / found.error - 1).mean() < 0.1
 
 
+@pytest.mark.slow
 def test_one_more_score_is_as_noisy_as_said(conference) -> None:
     """New scores, severity taken off, miss the truth by the stated error."""
     reviews, _ = conference

@@ -17,6 +17,7 @@ LOWER = ("aibs_grants", "nih_r01")
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the score tables are not here")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hypothesis", ["linear", "monotone", "convex", "concave"])
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_calibrates_under_every_class(table: str, hypothesis: str) -> None:

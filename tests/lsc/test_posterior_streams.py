@@ -80,6 +80,7 @@ def expect_same(found: lsc.StreamedPosterior, whole: lsc.PosteriorEstimate) -> N
     assert mine.reviewers.severity.low == pytest.approx(theirs.reviewers.severity.low, abs=1e-8, nan_ok=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_the_posterior_is_that_in_memory(tmp_path: Path, name: str) -> None:
     drawn, status, extent = TABLES[name]
@@ -187,6 +188,7 @@ def test_groups_apart_are_not_selected_among(tmp_path: Path, monkeypatch: pytest
     assert runner.invoke(main, [*words, "--by-group-average"]).exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_sweeps_within_a_limit_on_memory_that_the_messages_alone_would_break(tmp_path: Path) -> None:
     """Beyond what is loaded there is room for a batch and a few vectors, but not for 100,000 messages."""

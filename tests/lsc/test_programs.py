@@ -74,6 +74,7 @@ def test_users_add_constraints_and_choose_solvers() -> None:
     assert program.quality.value[0] == pytest.approx(program.quality.value[1])
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(problems())
 def test_the_programme_as_written_has_the_objective_that_calibrate_reports(problem: Problem) -> None:

@@ -30,6 +30,7 @@ def test_noiseless_linear_scores_are_recovered(n: int, design: str) -> None:
     assert_allclose(aligned(result.quality, simulation.truth), simulation.truth, atol=tolerance)
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_unique_without_noise_exactly_where_the_graph_is_recoverable(seed: int) -> None:
@@ -115,6 +116,7 @@ def test_slopes_near_the_bound_and_badly_conditioned_graphs_are_solved() -> None
         assert result.is_optimal(1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hypothesis", ["linear", "monotone"])
 @pytest.mark.parametrize("noise", [0.0, 0.5])
 def test_a_graph_with_the_smallest_eigenvalue_near_a_ten_millionth(hypothesis: str, noise: float) -> None:

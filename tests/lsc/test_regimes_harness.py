@@ -191,6 +191,7 @@ def likelihood(score: np.ndarray, quality: np.ndarray, priors: Priors) -> np.nda
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "priors",
     [

@@ -58,6 +58,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_every_number_of_the_terminal_stands_in_the_report(options: tuple[str, ...]) -> None:
     html, printed = report(*options)
@@ -89,6 +90,7 @@ def test_a_title_that_is_a_script_stays_text() -> None:
     assert SCRIPT in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [*OPTIONS, ("--select", "5", "--explain", "Label-1-Xw")], ids=" ".join)
 def test_anonymous_reports_hold_no_name(options: tuple[str, ...]) -> None:
     html, printed = report("--anonymous", *options)
@@ -127,6 +129,7 @@ def test_the_first_screen_holds_the_decision_before_what_the_correction_is_worth
     assert "--for decision --select 5 --max-reviews" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("--select", "5"), (), ("--lower-is-better", "--select", "5")], ids=" ".join)
 def test_every_paper_opens_to_scores_that_add_up_to_its_quality(options: tuple[str, ...]) -> None:
     html, printed = report(*options, "--json")

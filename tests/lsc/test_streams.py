@@ -45,6 +45,7 @@ def written(folder: Path, rows: dict[str, Any]) -> str:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hypothesis", ["linear", "offset"])
 @pytest.mark.parametrize("noise", [0.5, 0.0])
 @pytest.mark.parametrize("seed", [1, 2])
@@ -154,6 +155,7 @@ def test_the_check_says_of_a_level_what_is_known(tmp_path: Path, monkeypatch: py
     assert len((tmp_path / "pieces.csv").read_text("utf-8").splitlines()) == 1 + 28 + 24
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_a_limit_on_memory_that_the_reviews_alone_would_break(tmp_path: Path) -> None:
     """Beyond what is loaded there is room for a batch and for what there is one of a reviewer or item, but no more."""

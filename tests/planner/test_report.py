@@ -83,6 +83,7 @@ RUNS = [*((plan, options) for options in PLANS), *((assign, options) for options
 every_run = pytest.mark.parametrize(("run", "options"), RUNS, ids=[f"{f.__name__} {' '.join(o)}" for f, o in RUNS])
 
 
+@pytest.mark.slow
 @every_run
 def test_every_number_of_the_terminal_stands_in_the_report(run, options) -> None:
     html, printed = run(*options)
@@ -92,6 +93,7 @@ def test_every_number_of_the_terminal_stands_in_the_report(run, options) -> None
         assert tag != "svg" or all(name in page.ids for name in str(attributes["aria-labelledby"]).split())
 
 
+@pytest.mark.slow
 @every_run
 def test_anonymous_reports_hold_no_name(run, options) -> None:
     html, printed = run("--anonymous", *options)

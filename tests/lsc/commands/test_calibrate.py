@@ -114,6 +114,7 @@ def test_a_selection_across_groups_is_refused(method: str, tmp_path: Path) -> No
     assert len(answer(path, "--method", method, "--select", "2", "--by-group-average")["selected"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["lsc", "posterior"])
 def test_few_papers_outside_the_largest_group_are_set_aside(method: str, tmp_path: Path) -> None:
     rows = [(who, f"p{i:02}", 1 + (i * 3 + len(who)) % 9 / 2) for who in ("ann", "bob", "cleo") for i in range(18)]

@@ -7,6 +7,7 @@ import lsc
 from lsc.simulation.draws import simulate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.5, 1.0])
 def test_nine_in_ten_intervals_cover_nine_in_ten(noise: float) -> None:
     apart = []

@@ -38,6 +38,7 @@ def directions_by_coordinates(problem: Problem, quality: np.ndarray, noise: np.n
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(max_items=5, max_reviewers=4))
 def test_unique_exactly_where_no_direction_keeps_the_noise(problem: Problem) -> None:
@@ -56,6 +57,7 @@ def test_unique_exactly_where_no_direction_keeps_the_noise(problem: Problem) -> 
     assert result.unique == all(np.abs(d - basis @ (basis.T @ d)).max() <= 1e-4 for d in steps)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(problems())
 def test_both_solvers_choose_the_same_minimiser(problem: Problem) -> None:

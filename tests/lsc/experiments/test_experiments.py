@@ -121,6 +121,7 @@ def test_a_killed_run_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest
     assert ran == []
 
 
+@pytest.mark.slow
 def test_the_command_gives_the_same_bytes_after_sigkill_and_with_another_hash_seed(tmp_path: Path) -> None:
     words = ["doubly-connected", "--papers", "40", "--trials", "2", "--json"]
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
@@ -188,6 +189,7 @@ def test_a_figure_that_is_not_reproduced_says_why() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["table1", "doubly-connected", "k"])
 def test_files_are_whole_tables_and_pictures(name: str, tmp_path: Path) -> None:
     experiment = EXPERIMENTS[name]
@@ -262,6 +264,7 @@ def test_the_hamburg_files_are_read_by_question_homework_and_semester(tmp_path: 
     assert stated == [(0.2, None), (0.2, None), (0.5, 80.9), (0.5, 82.2)]
 
 
+@pytest.mark.slow
 def test_the_command_runs_the_hamburg_course(tmp_path: Path) -> None:
     hamburg(tmp_path)
     words = ["peer-grading", "--hamburg", str(tmp_path), "-o", str(tmp_path / "out")]
@@ -297,6 +300,7 @@ def test_intervals_leave_out_two_and_a_half_percent_on_each_side() -> None:
     assert intervals(quality, average, truth, 3, draws)["spearman"] == pytest.approx(np.quantile(apart, [0.025, 0.975]))
 
 
+@pytest.mark.slow
 def test_the_command_compares_all_methods_with_the_average(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     scores = [f"r{j},p{i},{rng.integers(1, 11)}" for j in range(8) for i in rng.choice(12, 5, replace=False)]

@@ -36,6 +36,7 @@ OWN_NOISE = table(1, 200, 100, 12, own=0.6, noise=0.8), 100
 ORDERING = ordering(2, 200, 200, 6), 200
 
 
+@pytest.mark.slow
 def test_means_and_standard_errors_are_those_of_a_gibbs_sampler() -> None:
     posterior, off, ratio = against(*SCALE_USERS, 2500)
     assert (posterior.extent.own, posterior.extent.orders, posterior.kappa) == (False, False, 0.0)
@@ -45,6 +46,7 @@ def test_means_and_standard_errors_are_those_of_a_gibbs_sampler() -> None:
     assert (np.abs(ratio - 1) < 0.12).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("drawn", "n_reviewers", "extent", "most"),
     [(*OWN_NOISE, (True, False), 0.12), (*ORDERING, (False, True), 0.2)],

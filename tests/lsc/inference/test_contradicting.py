@@ -62,6 +62,7 @@ def test_probabilities_hold_for_scores_drawn_from_the_model() -> None:
             assert (share >= level * 0.8 - 4 * np.sqrt(level * (1 - level) / 1500)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [{}, {"slope": 0.0, "offset": 0.0, "noise": 1.0}, {"own": 0.3}])
 def test_tables_without_misfits_seldom_name_anybody(kind: dict[str, float]) -> None:
     named = 0
@@ -73,6 +74,7 @@ def test_tables_without_misfits_seldom_name_anybody(kind: dict[str, float]) -> N
     assert named <= 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "least"), [("reversed", 0.9), ("random", 0.2)])
 def test_planted_reviewers_are_found_and_nobody_else(kind: str, least: float) -> None:
     found = others = 0

@@ -167,6 +167,7 @@ def test_no_scores_at_all() -> None:
     assert not posterior.signal
 
 
+@pytest.mark.slow
 def test_a_reviewer_who_gives_everyone_the_same_moves_nobody() -> None:
     who, what, score, _ = table(4)
     before = infer(who, what, score, 200, 200)
@@ -197,6 +198,7 @@ def test_references_are_measurements_on_a_scale_of_their_own() -> None:
     assert abs(account(posterior, 5)[0] - posterior.mean[5]) < 1e-12
 
 
+@pytest.mark.slow
 def test_weights_that_tell_of_noise_are_heard() -> None:
     rng = np.random.default_rng(6)
     who, what, _, truth = table(6, 300, 300, 5)

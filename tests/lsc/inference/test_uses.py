@@ -169,6 +169,7 @@ def communities(seed: int, groups: int = 6, size: int = 30):
     return reviewer, item, score + 0.5 * rng.standard_normal(item.size), truth
 
 
+@pytest.mark.slow
 def test_loops_raise_errors_where_communities_hang_by_a_reviewer() -> None:
     covered, alone, factor = [], [], []
     for seed in range(6):

@@ -40,6 +40,7 @@ def rows_of(reviews: Reviews, name: str = "") -> list[tuple[str, str, float]]:
     return [(f"{name}{j:02}", f"{name}{i:02}", y) for j, i, y in zip(*columns, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounded", [False, True])
 @settings(max_examples=40)
 @given(reviews=tables())

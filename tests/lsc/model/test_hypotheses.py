@@ -26,7 +26,7 @@ def test_all_modules_are_listed_in_an_order_that_stays() -> None:
 def test_a_class_is_public_documented_offered_and_drawn_by_property_tests(kind: type[Hypothesis]) -> None:
     assert getattr(lsc, kind.__name__) is kind
     assert ">>>" in (kind.__doc__ or "")
-    shown = CliRunner().invoke(calibrate, ["--help"]).output
+    shown = CliRunner().invoke(calibrate, ["--help-all"]).output
     assert f"{kind.name}:" in " ".join(shown.split())
     assert kind.words.split()[0] in shown
     assert f"`--hypothesis {kind.name}`" in (ROOT / "docs/how-to/calibrate.md").read_text("utf-8")

@@ -61,6 +61,7 @@ def test_standard_errors_are_those_of_least_squares_and_cover_the_truth() -> Non
     assert_allclose(result.standard_error, sigma * np.sqrt(np.diag(np.linalg.pinv(laplacian))), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_standard_errors_where_they_are_estimated() -> None:
     """Beyond 2,000 items random probes give the diagonal."""
     reviews, _ = simulated(1, 0.5, 2100, 1500, 6)
@@ -77,6 +78,7 @@ def test_standard_errors_where_they_are_estimated() -> None:
     assert np.abs(np.log(found / exact)).mean() < 0.1
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(problems(names=("offset",)))
 def test_both_solvers_agree_on_offsets_alone(problem: Problem) -> None:

@@ -29,6 +29,7 @@ def assert_certified(problem: Problem, result: lsc.Calibration, tolerance: float
     assert result.objective == pytest.approx(noise @ noise, rel=1e-9, abs=1e-18)
 
 
+@pytest.mark.slow
 @settings(max_examples=INSTANCES)
 @given(problems())
 def test_the_fast_solver_is_optimal_and_agrees_with_the_programme_as_written(problem: Problem) -> None:
@@ -41,6 +42,7 @@ def test_the_fast_solver_is_optimal_and_agrees_with_the_programme_as_written(pro
     assert fast.is_optimal(1e-7)
 
 
+@pytest.mark.slow
 @settings(max_examples=INSTANCES)
 @given(problems())
 def test_the_programme_as_written_is_optimal(problem: Problem) -> None:
@@ -49,6 +51,7 @@ def test_the_programme_as_written_is_optimal(problem: Problem) -> None:
     assert result.is_optimal(1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=INSTANCES)
 @given(problems())
 def test_moving_the_solution_is_noticed(problem: Problem) -> None:

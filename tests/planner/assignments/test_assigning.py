@@ -161,6 +161,7 @@ def clustered(n, m, seed, topics=8, communities=False):
     return score
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("communities", [False, True])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_double_at_a_small_price(seed, communities):
@@ -190,6 +191,7 @@ def test_critical_reviewers_are_those_without_whom_the_level_fails():
     assert list(result.critical) == truly
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 6, 14])
 def test_survives_any_one_reviewer(seed):
     score = clustered(40, 32, seed)
@@ -226,6 +228,7 @@ SMALL = [(2, 4, 2, 2), (3, 5, 2, 3), (3, 3, 2, 3), (4, 3, 3, 4), (4, 4, 2, 4), (
          (4, 4, 3, 3), (3, 4, 1, 3), *([(5, 5, 2, 3), (6, 4, 2, 3)] if NIGHTLY else [])]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m", "demand", "load"), SMALL)
 def test_survives_wherever_any_assignment_does(n, m, demand, load):
     score = np.random.default_rng(n * 100 + m).random((m, n))
@@ -254,6 +257,7 @@ def test_a_level_out_of_reach_of_all_allowed_pairs_is_proved():
     assert "would cover 4 of 8 papers at most" in result.explanation
 
 
+@pytest.mark.slow
 def test_recoverable_is_reached():
     from reviewgraph.recoverable import recoverability
 
@@ -399,6 +403,7 @@ def test_malformed_affinities():
         assign(coo_array(([1.0, 2.0], ([0, 0], [0, 0])), shape=(2, 2)), demand=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0.0005, 0.005])
 def test_exchanges_for_smaller_errors_stay_within_their_part_of_the_affinity(part):
     score = clustered(80, 64, 0, communities=True)
@@ -454,6 +459,7 @@ def test_exchanges_for_smaller_errors_keep_what_survives():
     assert result.exchanges.error[1] <= result.exchanges.error[0]
 
 
+@pytest.mark.slow
 def test_the_price_of_joining_communities_is_bounded():
     result = assign(clustered(120, 96, 0, communities=True), demand=3, load=5)
     assert 0.1 * result.price < result.least_price <= result.price

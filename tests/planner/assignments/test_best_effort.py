@@ -103,6 +103,7 @@ def test_a_level_that_cannot_be_reached_is_missed_and_said() -> None:
     assert assign(affinity, demand=2, load=3).status == "infeasible"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_unscored_pairs_leave_the_bounds_true(seed: int) -> None:
     """Where a level is missed scored pairs alone are tried, too: by the demands of the first try, whose bounds hold."""

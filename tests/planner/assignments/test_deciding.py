@@ -68,6 +68,7 @@ def relabelled(case: dict[str, Any], seed: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["double", "connected"])
 def test_a_level_is_missed_only_where_no_assignment_reaches_it(target: str) -> None:
     holds = {"double": doubly_connected, "connected": connected}[target]
@@ -83,6 +84,7 @@ def test_a_level_is_missed_only_where_no_assignment_reaches_it(target: str) -> N
     assert min(found[False], found[True]) > 4
 
 
+@pytest.mark.slow
 def test_a_loss_is_survived_wherever_some_assignment_survives_it() -> None:
     found = Counter[bool]()
     for seed in range(20):

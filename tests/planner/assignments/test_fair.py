@@ -157,6 +157,7 @@ def test_exchanges_find_what_the_programme_finds_or_say_how_far_off_they_may_be(
     assert lifted.smallest[0] <= lifted.smallest[1] <= exact.smallest[1] + 1e-9 <= lifted.at_most + 2e-9
 
 
+@pytest.mark.slow
 def test_two_communities_cost_the_smallest_score_no_more_than_a_bridge_does():
     """No reviewer fits papers of the other side, so a paper that has one of them keeps two others."""
     score = clustered(40, 32, 0, communities=True)

@@ -36,6 +36,7 @@ def reachable(affinity, papers, reviewers, load, floor):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["leximin", "floor"])
 @pytest.mark.parametrize("seed", range(32))
 def test_a_level_beside_fairness_is_missed_only_where_it_is_out_of_reach(seed, asked):

@@ -45,6 +45,7 @@ def slow_machine(monkeypatch):
         monkeypatch.setattr(time, name, lambda real=real: SLOWER * real())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 def test_a_slow_machine_gives_the_whole_answer_of_a_quick_one(way, request):
     quick = repr(way().to_dict())

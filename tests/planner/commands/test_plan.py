@@ -100,6 +100,7 @@ def random_table(path: str, size: int) -> None:
     Path(path).write_text("reviewer,paper\n" + "".join(f"r{j},p{i}\n" for j, i in pairs))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 def test_control_c_writes_the_best_so_far() -> None:
     random_table("hard.csv", 200)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def lacks(case: Case, chosen: tuple[tuple[int, int], ...]) -> list[int]:
     return sorted((max(least - len(case.panel(i, chosen)), 0) for i in range(case.reviews.n_items)), reverse=True)
 
 
+@pytest.mark.slow
 @given(plain_cases(most=4), st.integers(1, 3), st.sampled_from(list(NAMES)))
 @settings(max_examples=40)
 def test_fewest_reviews_are_missing_and_evenly(case: Any, least: int, target: Any) -> None:

@@ -445,6 +445,7 @@ def test_the_least_waste(usable: list[int], needed: int, waste: int | None) -> N
     assert least_waste(np.array([3, 0, 1]), np.array(usable), needed) == waste
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e12])
 @given(cases(), st.sampled_from(TARGETS), st.integers(0, 2**20))
 @settings(max_examples=40, deadline=None)

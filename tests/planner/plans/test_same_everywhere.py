@@ -59,6 +59,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 def test_a_plan_does_not_depend_on_the_pace_of_the_clock(way, monkeypatch):
     monkeypatch.setattr(planning, "WORK", WORK)

@@ -38,6 +38,7 @@ def begin(command: str, stdout: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(words, stdout=stdout, stderr=subprocess.PIPE, env={**os.environ, **home})
 
 
+@pytest.mark.slow
 @posix
 @commands
 @pytest.mark.usefixtures("folder")
@@ -52,6 +53,7 @@ def test_a_pipe_that_nobody_reads_ends_a_command_quietly(command: str) -> None:
     assert b"Exception" not in told
 
 
+@pytest.mark.slow
 @posix
 @commands
 @pytest.mark.usefixtures("folder")
@@ -150,6 +152,7 @@ def test_an_interrupt_between_two_steps_has_a_status_of_its_own(monkeypatch: pyt
     assert (told.exit_code, told.stderr) == (ending.INTERRUPTED, "\nInterrupted, no result.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a POSIX shell closes streams")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(("rows", "status"), [("a,x\na,y\nb,x\nb,y\n", 0), ("a,x\nb,y\n", 1), ("a\n", 2)])

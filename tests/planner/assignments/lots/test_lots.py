@@ -48,6 +48,7 @@ def test_every_draw_obeys_the_rules_and_stays_in_the_support(market, cap, beta):
     assert result.randomised.expected <= result.affinity_unconstrained + 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["double", "recoverable", "connected", "survives-review"])
 def test_draws_reach_the_level(target):
     for seed in range(2):
@@ -64,6 +65,7 @@ def communities():
     return np.where(side, affinity(), -1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [1.0, 0.5])
 def test_links_come_into_the_support_with_a_probability(cap):
     assert not naive.doubly_connected(pairs_of(assign(communities(), demand=2, load=5, target="none")), range(N))

@@ -39,6 +39,7 @@ def tight():
     return np.random.default_rng(3).random((14, 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [0.5, 0.7, 0.9])
 def test_what_is_published_is_exact(cap):
     affinity = tight()
@@ -94,6 +95,7 @@ def best_expected(affinity, assignments, cap):
     return None if found.status else -found.fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [0.4, 0.6, 0.8])
 def test_lotteries_are_among_those_over_all_assignments_at_the_level(cap):
     n, m, demand, load = 4, 5, 2, 3
@@ -129,6 +131,7 @@ def bridged():
     return affinity
 
 
+@pytest.mark.slow
 def test_caps_that_the_level_exceeds_are_not_passed_in_silence():
     options = {"demand": 2, "load": 6, "draws": 10}
     result = assign(bridged(), max_probability=0.6, **options)

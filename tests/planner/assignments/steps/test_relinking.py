@@ -68,6 +68,7 @@ def by_the_core_alone(monkeypatch, **call):
         return assign(**call)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "seed"), [("double", 7), ("recoverable", 7), ("survives-reviewer", 5)])
 def test_a_tight_assignment_costs_a_fraction_of_what_the_core_alone_costs(monkeypatch, target, seed):
     call = {"affinity": similar(40, 60, seed), "demand": 3, "load": 4, "target": target}
@@ -99,6 +100,7 @@ def test_floors_and_rules_hold_in_what_is_linked_anew(monkeypatch):
     assert naive.doubly_connected(pairs, range(30))
 
 
+@pytest.mark.slow
 def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
     """All assignments of thirty small markets: none is better than the best, and more are the best than before."""
     panels, best_anew, best_before = list(combinations(range(5), 2)), 0, 0
@@ -124,6 +126,7 @@ def test_small_markets_are_mostly_linked_at_the_least_loss(monkeypatch):
     assert best_before < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_second_way_to_outlive_a_loss_is_worse_than_that_of_the_core(monkeypatch, seed):
     call = {"affinity": similar(40, 60, seed), "demand": 3, "load": 4, "survive": 1}
@@ -133,6 +136,7 @@ def test_no_second_way_to_outlive_a_loss_is_worse_than_that_of_the_core(monkeypa
     assert result.affinity >= core.affinity
 
 
+@pytest.mark.slow
 def test_the_search_gives_up_after_so_many_pairs_in_vain(monkeypatch):
     tried = []
     force = Linker._force_growing

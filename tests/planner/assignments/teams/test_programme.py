@@ -64,6 +64,7 @@ def all_columns(problem, programme, picked):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(150))
 def test_both_solvers_agree_with_all_choices(seed):
     problem, *asked = tiny(np.random.default_rng(seed))

@@ -45,6 +45,7 @@ def test_the_verifier_loads_nothing_that_searches_or_proves() -> None:
             assert f"planner.plans.{room}" not in path.read_text("utf-8"), f"{path.name} names {room}"
 
 
+@pytest.mark.slow
 @given(cases(), st.sampled_from(NAMES), st.sampled_from(list(recount.KINDS)), st.integers(0, 5))
 @settings(max_examples=150)
 def test_no_bound_above_the_smallest_plan_is_accepted(case: Case, name: str, kind: str, value: int) -> None:
@@ -62,6 +63,7 @@ def test_no_bound_above_the_smallest_plan_is_accepted(case: Case, name: str, kin
             verify_plan(replace(partial, bounds=(false,)))
 
 
+@pytest.mark.slow
 @given(cases(), st.sampled_from(NAMES))
 @settings(max_examples=100)
 def test_no_plan_is_called_impossible_that_exists(case: Case, name: str) -> None:

@@ -193,6 +193,7 @@ def test_what_hangs_is_peeled(covers: dict[int, list[int]], price: int, left: in
     assert (found[0], len(found[1])) == (price, left)
 
 
+@pytest.mark.slow
 @given(cases())
 @settings(max_examples=60)
 def test_the_verifier_replays_parts_and_groups(case: Case) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from unittest import mock
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def test_the_board_allows_what_the_constraints_allow(case: Case) -> None:
             assert cascade.may_read.python(board, j, i) == task.constraints.may_read(j, i)
 
 
+@pytest.mark.slow
 @given(cases(), st.integers(0, 50), st.booleans())
 @settings(max_examples=200)
 def test_a_cascade_keeps_the_rules_and_says_whether_it_is_done(case: Case, seed: int, local: bool) -> None:

@@ -1,0 +1,320 @@
+"""What every command prints and writes, byte for byte: recorded before a change, compared after it.
+
+``python -m tests.outputs record FOLDER`` runs some 300 commands, ``python -m tests.outputs compare FOLDER`` runs those
+of the record again, over the inputs that it kept, prints the first differences and ends with status 1 if there is any.
+Of a case the record has a transcript (commands, stdout, stderr, exit status) and the files that the commands wrote;
+paths of temporary folders, versions and notes on the time that passed are normalised, nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import itertools
+import multiprocessing
+import os
+import random
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from operator import itemgetter
+from pathlib import Path
+from unittest import mock
+
+from click import Context
+from click.testing import CliRunner, Result
+
+import lsc
+import planner
+import reviewgraph
+from reviewgraph.cli import main
+from tests.printed import COMMON, PAGES, elsewhere, printed, supposed
+from tests.test_journeys import SYSTEMS, shown
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared" / "data"
+SHOWN = 8  # differences that are printed
+
+# The commands, by the folder whose files they read. Those of a case run after each other in a copy of the folder;
+# behind ">" stands the file that keeps stdout.
+
+METHODS = ("posterior", "average", "centring", "z-score", "ridge", "additive", "qp", "bayesian", "lsc")
+HYPOTHESES = ("linear", "monotone", "convex", "concave", "offset")
+LEVELS = ("survives-reviewer", "survives-review", "double", "recoverable", "connected")
+
+CHECKS = [
+    "check reviews.csv",
+    "check reviews.csv --json > answer.json && verify answer.json reviews.csv",
+    "check reviews.csv -o groups.csv --html page.html",
+    "check reviews.csv --html page.html --anonymous --select 20%",
+    "check reviews.csv --fragile --missing 0.05 --json",
+    "check reviews.csv --require double --use-scores",
+    "check reviews.csv --like reviews.csv --select 5 --json",
+]
+CALIBRATIONS = [
+    "calibrate reviews.csv",
+    "calibrate reviews.csv --json > answer.json && verify answer.json reviews.csv",
+    "calibrate reviews.csv --select 20% -o calibrated.csv --html page.html",
+    "calibrate reviews.csv --select 5 --lottery --seed 3 --by-group-average --json",
+    *(f"calibrate reviews.csv --method {name} --select 10% --json -o calibrated.csv" for name in METHODS),
+    *(f"calibrate reviews.csv --hypothesis {name} --json" for name in HYPOTHESES),
+]
+PLANS = [
+    "plan reviews.csv",
+    "plan reviews.csv --spare 1 --json > answer.json && verify answer.json reviews.csv --spare 1",
+    "plan reviews.csv --spare 1 -o plan.csv --html page.html && check reviews.csv plan.csv --require double",
+    *(f"plan reviews.csv --target {level} --spare 2 --json" for level in LEVELS[1:]),
+    "plan reviews.csv --min-reviews 4 --spare 1 --best-effort",
+    "plan reviews.csv --for precision --max-reviews 5 --spare 1 -o plan.csv",
+    "plan reviews.csv --for decision --select 20% --max-reviews 5 --spare 1 --json",
+]
+#: On the small conference of tests/printed.py, which has a file for every option.
+OPTIONS = [
+    "plan reviews.csv --target survives-reviewer --spare 2 --json > answer.json"
+    " && verify answer.json reviews.csv --target survives-reviewer --spare 2",
+    "check reviews.csv --items items.csv --conflicts conflicts.csv --reviewers reviewers.csv --load 3 --demand 5",
+    "check reviews.csv --gone gone.csv --noise 2 --severity 1 --stretch 0.1 --json",
+    "check ratings.parquet --stream --json",
+    "check nothing.csv",
+    "check reviews.csv affinity.csv",
+    "check reviews.csv --require tripple",
+    "plan reviews.csv --cost affinity.csv --columns affinity.csv:cost=affinity --spare 1 --json",
+    "plan reviews.csv --affinity affinity.csv --min-affinity 0.3 --willing reviewers.csv --spare 2 -o plan.csv",
+    "plan reviews.csv --attributes people.csv --at-most institution=1 --at-least senior=1 --spare 2 --json",
+    "plan reviews.csv --min-reviews 5 --at-least region:a=1 --reviewers people.csv --max-per-item 1 --spare 1 --json",
+    "plan reviews.csv --capacity gone.csv --columns spare=load --json",
+    "plan reviews.csv --target survives-reviewer --missing 0.1 --keep 0.9 --json",
+    *(f"plan reviews.csv --min-reviews 5 --to {name} -o out" for name in ("openreview", "start", "csv", "mail")),
+    "calibrate reviews.csv --explain p17 --explain p3 --json",
+    "calibrate reviews.csv --sheet sheets --select 20%",
+    "calibrate reviews.csv --method lsc --ties free --max-slope 5 --json",
+    "calibrate ratings.parquet --stream --json",
+    "calibrate assignment.csv",
+]
+MARKET = "--items papers.csv --reviewers reviewers.csv"
+BIDS = f"{MARKET} --bids bids.csv"
+#: Each with --load 7 --min-load 2 --json.
+ASSIGNED = """--target survives-reviewer
+--target survives-review
+--target recoverable
+--target connected
+--target none
+--survive
+--at-most institution=1 --reward institution=0.1
+--fair leximin
+--floor 0.5 --best-effort
+--floor-best 1 --best-effort
+--alternates 2 --alternates-file alternates.csv
+--max-probability 0.5 --probabilities probabilities.csv --seed 4
+--max-probability 0.6 --draws 8 --seed 4
+--perturbation 0.5 --seed 4
+--conditioning 0.05
+--demand 6 --best-effort"""
+ASSIGNMENTS = [
+    f"assign {MARKET}",
+    f"assign {BIDS} -o assigned.csv --html page.html && check assigned.csv --require double",
+    f"assign {BIDS} --conflicts conflicts.csv --json > it.json && verify it.json {BIDS} --conflicts conflicts.csv",
+    *(f"assign {BIDS} --load 7 --min-load 2 --json {options}" for options in ASSIGNED.split("\n")),
+    *(f"assign {MARKET} --load 7 --design {name}" for name in ("random", "double")),
+    *(
+        f"assign {BIDS} --load 7 --to {name} -o out"
+        for name in ("hotcrp", "openreview --label x", "start", "csv", "mail")
+    ),
+]
+HOTCRP = [
+    "check labconf-pcassignments.csv --items labconf-data.csv --conflicts labconf-pcconflicts.csv",
+    "plan labconf-pcassignments.csv --items labconf-data.csv --conflicts labconf-pcconflicts.csv --json",
+    "plan labconf-pcassignments.csv --items labconf-data.csv --conflicts labconf-pcconflicts.csv --spare 1"
+    " -o upload.csv && check labconf-pcassignments.csv upload.csv --items labconf-data.csv --require double",
+    "plan labconf-pcassignments.csv --conflicts labconf-pcconflicts.csv --willing labconf-allprefs.csv -o upload.csv",
+    *(f"plan labconf-pcassignments.csv --to {system} -o upload" for system in ("hotcrp --label R9", "cmt", "mail")),
+    "assign --items labconf-data.csv --reviewers pc.csv --bids labconf-allprefs.csv --load 9"
+    " --conflicts labconf-pcconflicts.csv --authors labconf-authors.csv --to hotcrp -o upload.csv",
+    "check labconf-scores.csv --json",
+    "calibrate labconf-scores.csv --select 20% --json",
+    "calibrate labconf-reviews.csv -o calibrated.csv --to hotcrp",
+    "check api-reviews.json",
+]
+FAMILIES = ("linear", "convex", "concave", "monotone", "mixture", "mixed", "doubly-connected", "realistic")
+SIMULATIONS = [
+    *(f"simulate {name} --papers 30 --reviewers 20 --noise 0.3 --seed 5 -o made" for name in FAMILIES),
+    "simulate linear --papers 12 --reviewers 9 --load 3 --where outside",
+    "simulate conference --papers 12 --reviewers 9 && simulate conference --papers 13",
+    "demo && demo && check reviewgraph-demo.csv --json",
+    "reproduce table1 --papers 30 --trials 1 --json",
+    "--version",
+    "no-such-command",
+    *(f"{name} --help" for name in ("", *main.list_commands(Context(main)))),
+]
+#: Public functions, called with the reviews of tests/printed.py; what counts is the repr of the answer.
+GRAPHS = (
+    "check",
+    "connected_components",
+    "doubly_connected_components",
+    "recoverability",
+    "expected_errors",
+    "fragile",
+)
+PYTHON = [
+    *(f">>> reviewgraph.{name}(reviews)" for name in GRAPHS),
+    ">>> planner.plan_extra_reviews(reviews, spare=1)",
+    ">>> lsc.posterior(reviews)",
+    ">>> lsc.calibrate(reviews, 'offset').to_dict()",
+]
+#: The shared tables: what their format needs, and the cases.
+REAL = {
+    "aibs_grants": (" --lower-is-better", [*CHECKS, *CALIBRATIONS, *PLANS]),
+    "auckland": ("", [*CHECKS, *CALIBRATIONS[:4], *PLANS[:3]]),
+    "mooc_peer_grading": ("", [*CHECKS[:3], *CALIBRATIONS[:3], *PLANS[:3]]),
+    "skating_2018": ("", [*CHECKS[:3], *CALIBRATIONS[:3]]),
+    "nih_r01": (" --lower-is-better", [CHECKS[0], CALIBRATIONS[0]]),
+}
+
+
+def tables() -> dict[str, tuple[dict[str, bytes], list[str]]]:
+    """Return the files of each folder of inputs, and the cases that run in it."""
+    demo = (ROOT / "reviewgraph" / "data" / "reviewgraph-demo.csv").read_bytes()
+    everything = [*CHECKS, *CALIBRATIONS, *PLANS]
+    found = {
+        "nothing": ({}, SIMULATIONS),
+        "demo": ({"reviews.csv": demo}, everything),
+        "small": (COMMON, [*everything, *OPTIONS, *PYTHON]),
+        "realistic": (simulated("realistic --papers 60 --reviewers 40"), everything),
+        "conference": (simulated("conference --papers 40 --reviewers 30"), ASSIGNMENTS),
+    }
+    for folder in sorted((ROOT / "tests" / "hotcrp" / "exports").glob("*/*")):
+        files = {path.name: path.read_bytes() for path in folder.rglob("*.*")}
+        found[f"hotcrp {folder.parent.name} {folder.name}"] = (files, HOTCRP)
+    for name, (system, states) in SYSTEMS.items():
+        for scored, lines in zip(states, shown()[name] * len(states), strict=False):
+            found[f"{name}{' scored' if scored else ''}"] = dict(system(scored=scored).files()), [joined(lines[:2])]
+    for page in PAGES:
+        lines = [line for block in printed(page) for line in block if not elsewhere(line)]
+        if lines and page.name not in ("upload.md", "README.md"):
+            own = {name: data for line in lines for name, data in supposed(line).items()}
+            found[f"page {page.stem}"] = COMMON | own, [joined(lines)]
+    for name, (options, commands) in REAL.items():
+        if (SHARED / name).exists():
+            files = {"reviews.csv": (SHARED / name / "scores.csv").read_bytes()}
+            found[name] = (files, [command.replace("reviews.csv", f"reviews.csv{options}") for command in commands])
+    return found
+
+
+def joined(lines: list[str]) -> str:
+    return " && ".join(line.removeprefix("reviewgraph ") for line in lines)
+
+
+def simulated(words: str) -> dict[str, bytes]:
+    """Return the files that ``simulate`` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        invoke(f"simulate {words} -o {folder}")
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def invoke(line: str) -> Result:
+    return CliRunner().invoke(main, shlex.split(line), prog_name="reviewgraph", env={"COLUMNS": None})
+
+
+def case(task: tuple[Path, Path, str]) -> float:
+    """Run the commands of a case in a copy of a folder of inputs, write transcript and files, return the seconds."""
+    inputs, target, commands = task
+    begun, target = time.monotonic(), target.absolute()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary, "folder")
+        shutil.copytree(inputs, folder)
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        # The codes of anonymous reports are drawn anew in every run; here they are not.
+        with contextlib.chdir(folder), mock.patch("secrets.SystemRandom", return_value=random.Random(0)):
+            parts = [transcript(line) for line in commands.split(" && ")]
+        target.mkdir(parents=True)
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and before.get(path) != path.read_bytes():
+                copy = target / path.relative_to(folder)
+                copy.parent.mkdir(exist_ok=True, parents=True)
+                copy.write_bytes(normalised(path.read_bytes(), folder))
+        (target / "commands").write_text(commands, "utf-8")
+        (target / "transcript").write_bytes(normalised("".join(parts).encode(), folder))
+    return time.monotonic() - begun
+
+
+def transcript(line: str) -> str:
+    """Run a command or an expression in this folder; return it with what it printed and its status."""
+    if line.startswith(">>> "):
+        names = {"reviewgraph": reviewgraph, "planner": planner, "lsc": lsc}
+        return f"{line}\n{eval(line[4:], names | {'reviews': reviewgraph.read_reviews('reviews.csv')})!r}\n"
+    command, _, kept = line.partition(" > ")
+    told = invoke(command)
+    if kept:
+        Path(kept).write_bytes(told.stdout_bytes)
+    failure = "" if isinstance(told.exception, SystemExit | None) else f"{told.exception!r}\n"
+    return f"$ {line}\n{told.stdout}--- stderr\n{told.stderr}{failure}--- status {told.exit_code}\n"
+
+
+def normalised(data: bytes, folder: Path) -> bytes:
+    """Return what a command wrote without what differs from run to run: paths, versions, and how far it is."""
+    data = data.replace(bytes(folder), b"FOLDER").replace(reviewgraph.__version__.encode(), b"VERSION")
+    return re.sub(rb"^( +[0-9.]+ s   .*|reviewgraph: compiling kernels .*)\n", b"", data, flags=re.M)
+
+
+def run(tasks: list[tuple[Path, Path, str]]) -> None:
+    """Run cases in one process a processor, and name the slowest."""
+    # With several threads the last digit of a sum depends on how it was divided among them.
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        seconds = list(pool.map(case, tasks))
+    print(f"{len(tasks)} cases, {sum(seconds):.0f} s; the slowest:")
+    for spent, (inputs, _, commands) in sorted(zip(seconds, tasks, strict=True), reverse=True, key=itemgetter(0))[
+        :SHOWN
+    ]:
+        print(f"{spent:6.1f} s  {inputs.name}: {commands}")
+
+
+def record(folder: Path) -> None:
+    """Record all cases in a folder that does not exist."""
+    tasks = []
+    for name, (files, commands) in tables().items():
+        inputs = folder / "inputs" / name
+        inputs.mkdir(parents=True)
+        for file, data in files.items():
+            (inputs / file).write_bytes(data)
+        for number, words in enumerate(commands):
+            slug = re.sub(r"[^\w.%=]+", "-", words)[:80].strip("-")
+            tasks.append((inputs, folder / "outputs" / name / f"{number:02} {slug}", words))
+    run(tasks)
+
+
+def compare(folder: Path) -> int:
+    """Run the cases of a record again; print the first differences, and return in how many files there are any."""
+    with tempfile.TemporaryDirectory() as temporary:
+        old, new = folder / "outputs", Path(temporary)
+        cases = [path.parent for path in sorted(old.glob("*/*/commands"))]
+        run(
+            [
+                (folder / "inputs" / one.parent.name, new / one.relative_to(old), (one / "commands").read_text("utf-8"))
+                for one in cases
+            ]
+        )
+        names = {path.relative_to(side) for side in (old, new) for path in side.rglob("*") if path.is_file()}
+        changed = [name for name in sorted(names) if read(old / name) != read(new / name)]
+        for name in changed[:SHOWN]:
+            # JSON is one line: its keys are parted, so that the difference is seen.
+            texts = [read(side / name).decode("utf-8", "replace") for side in (old, new)]
+            lines = [re.sub(r", (?=[\"{])", ",\n", text).splitlines() for text in texts]
+            difference = difflib.unified_diff(*lines, f"before: {name}", "after", n=1, lineterm="")
+            print(*itertools.islice(difference, 20), "", sep="\n")
+    print(f"{len(names)} files, {len(changed)} of them differ")
+    return len(changed)
+
+
+def read(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b"(no such file)"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in ("record", "compare"):
+        sys.exit("Usage: python -m tests.outputs record|compare FOLDER")
+    sys.exit(bool(record(Path(sys.argv[2])) if sys.argv[1] == "record" else compare(Path(sys.argv[2]))))

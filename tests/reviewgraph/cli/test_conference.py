@@ -1,0 +1,443 @@
+"""The conference file: which options it gives, what wins over it, and what is wrong with it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewgraph.cli import main
+from reviewgraph.cli.command import GROUPS, OWN, Command, Option
+from reviewgraph.cli.conference import Conference
+
+CONTEXT = click.Context(main)
+COMMANDS: dict[str, Command] = {
+    name: command
+    for name in main.list_commands(CONTEXT)
+    if isinstance(command := main.get_command(CONTEXT, name), Command)
+}
+KEYS = [
+    (name, section, key)
+    for name, command in COMMANDS.items()
+    for section, keys in command.sections().items()
+    for key in keys
+]
+REVIEWS = "reviewer,item,score\na,1,3\na,2,5\nb,1,2\nb,2,4\nb,3,1\nc,2,3\nc,3,2\n"
+PAPERS = "item\n1\n2\n3\n"
+REVIEWERS = "reviewer,senior\na,yes\nb,yes\nc,yes\n"
+BIDS = "item,reviewer,bid\n1,a,yes\n1,b,yes\n2,a,yes\n2,c,no\n3,b,yes\n3,c,yes\n"
+CONFERENCE = """# What this conference has.
+[input]
+items = "papers.csv"
+reviewers = "reviewers.csv"
+
+[preferences]
+bids = ["bids.csv"]
+
+[rules]
+conflicts = "conflicts.csv"
+demand = 2
+load = 3
+
+[assign]
+load = 2
+
+[check]
+reviews = "reviews.csv"
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    tables = {"reviews": REVIEWS, "papers": PAPERS, "reviewers": REVIEWERS, "bids": BIDS}
+    for name, text in {**tables, "conflicts": "item,reviewer\n2,c\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def run(words: str, conference: str | None = None) -> Result:
+    if conference is not None:
+        Path("conference.toml").write_text(conference, encoding="utf-8")
+    return CliRunner().invoke(main, shlex.split(words), prog_name="reviewgraph")
+
+
+def read(name: str, words: str = "") -> dict[str, Any]:
+    """Return the parameters of a command line."""
+    with COMMANDS[name].make_context(
+        name, shlex.split(words), parent=click.Context(main, **main.context_settings)
+    ) as context:
+        return dict(context.params)
+
+
+def plain(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
+
+
+def test_a_command_alone_does_what_it_does_with_all_options() -> None:
+    typed = run(
+        "assign --items papers.csv --reviewers reviewers.csv --bids bids.csv --conflicts conflicts.csv --demand 2 "
+        "--load 2 --target connected --json"
+    )
+    found = run("assign --target connected --json", CONFERENCE)
+    assert (found.exit_code, typed.exit_code) == (0, 0), found.stderr
+    answers = [json.loads(each.stdout) for each in (found, typed)]
+    first, *files = answers[0].pop("files")
+    assert {**answers[0], "files": files} == answers[1]
+    assert first == {
+        "file": "conference.toml",
+        "sheets": [],
+        "rows": 8,
+        "scored": None,
+        "left_out": [],
+        "sha256": hashlib.sha256(CONFERENCE.encode()).hexdigest(),
+        "options": [
+            {"option": "items", "value": "papers.csv"},
+            {"option": "reviewers", "value": "reviewers.csv"},
+            {"option": "bids", "value": "bids.csv"},
+            {"option": "conflicts", "value": "conflicts.csv"},
+            {"option": "demand", "value": "2"},
+            {"option": "load", "value": "2"},
+        ],
+    }
+
+
+def test_a_file_that_is_found_is_said_in_one_line_and_can_be_left_aside() -> None:
+    found = run("check", CONFERENCE)
+    assert found.stderr.splitlines()[0] == (
+        "conference.toml gives items, reviewers, conflicts, demand, load, reviews (--conference none: without it)"
+    )
+    assert "Read conference.toml: items, reviewers, conflicts, demand, load, reviews; reviews.csv: 7" in " ".join(
+        found.stdout.split()
+    )
+    assert "Next: reviewgraph calibrate reviews.csv" in found.stdout
+    named = run("check --conference conference.toml")
+    assert (named.exit_code, "conference.toml gives" in named.stderr) == (0, False)
+    assert "Next: reviewgraph calibrate reviews.csv --conference conference.toml" in named.stdout
+    without = run("check reviews.csv --conference none")
+    assert "conference.toml gives" not in without.stderr
+    assert "conference.toml" not in without.stdout.replace("--conference none", "")
+    assert "Missing argument" in run("check --conference none").stderr
+
+
+def test_a_file_without_anything_for_the_command_is_not_mentioned() -> None:
+    told = run("calibrate reviews.csv", "[rules]\ndemand = 2\n")
+    assert (told.exit_code, "conference" in told.output) == (0, False)
+
+
+def test_what_is_typed_wins_and_the_section_of_the_command_comes_before_others() -> None:
+    Path("conference.toml").write_text(CONFERENCE, encoding="utf-8")
+    assert (read("assign")["load"], read("check")["load"]) == (2, 3)
+    assert (read("assign", "--load 4")["load"], read("check", "--load 4")["load"]) == (4, 4)
+    assert read("check", "bids.csv")["paths"] == ("bids.csv",)
+    assert read("assign", "--bids reviews.csv=2")["bids"] == ("reviews.csv=2",)
+    # What is typed in the place of a file that is not there is as good.
+    Path("bids.csv").unlink()
+    assert read("assign", "--bids reviews.csv")["bids"] == ("reviews.csv",)
+
+
+def test_paths_are_relative_to_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("conference.toml").write_text(f'[columns]\n"bids.csv:bid" = "bid"\n{CONFERENCE}', encoding="utf-8")
+    (folder / "below").mkdir()
+    monkeypatch.chdir(folder / "below")
+    params = read("assign", "--conference ../conference.toml")
+    assert (params["items_file"], params["bids"]) == ("../papers.csv", ("../bids.csv",))
+    assert params["columns"] == {"../bids.csv:bid": "bid"}
+    found = run("check --conference ../conference.toml")
+    assert found.exit_code == 0, found.stderr
+    assert "--conference ../conference.toml" in found.stdout
+
+
+def test_columns_are_named_by_role_and_other_files_may_have_them() -> None:
+    Path("reviews.csv").write_text(REVIEWS.replace("reviewer,item", "Who,What"), encoding="utf-8")
+    section = '[columns]\nreviewer = "Who"\nitem = "What"\naffinity = "Fit"\n'
+    assert run("check reviews.csv", section).exit_code == 0
+    told = run("check reviews.csv --columns reviewer=Who,item=What,affinity=Fit --conference none")
+    assert "no file that was read has a column 'Fit'" in told.stderr
+
+
+def test_the_template_and_the_sections_of_the_manual_are_those_that_are_read() -> None:
+    page = (Path(__file__).parents[3] / "docs/how-to/conference-file.md").read_text("utf-8")
+    template = page.partition("```toml\n")[2].partition("```")[0]
+    commands = {name: command.sections() for name, command in COMMANDS.items()}
+    Conference("conference.toml", template, tomllib.loads(template)).expect_known(commands)
+    for section, keys in re.findall(r"^\| `\[(\w+)\]` \| (.*) \|$", page, re.M):
+        known = {key for sections in commands.values() for key in sections.get(section, ())}
+        assert section == "columns" or set(re.findall(r"`([a-z-]+)`", keys)) <= known, section
+    for section in {name for sections in commands.values() for name in sections}:
+        assert f"`[{section}]`" in page
+
+
+def test_what_one_command_alone_reads_is_told_to_the_next() -> None:
+    found = run("check", '[check]\nreviews = "reviews.csv"\nitems = "papers.csv"\n')
+    assert "Next: reviewgraph calibrate reviews.csv --items papers.csv\n" in found.stdout
+    found = run("check", '[input]\nreviews = "reviews.csv"\nitems = "papers.csv"\n')
+    assert "Next: reviewgraph calibrate\n" in found.stdout
+
+
+def test_a_check_of_a_plan_names_the_reviews_as_well() -> None:
+    Path("reviews.csv").write_text("reviewer,item\na,1\na,2\nb,2\nb,3\nc,3\nc,1\n", encoding="utf-8")
+    found = run("plan -o plan.csv", '[input]\nreviews = ["reviews.csv"]\n')
+    assert "Next: reviewgraph check reviews.csv plan.csv --require double" in found.stdout, found.output
+
+
+def test_a_level_of_the_file_is_not_put_before_an_objective_that_is_typed() -> None:
+    section = '[input]\nreviews = "reviews.csv"\n[level]\ntarget = "recoverable"\n[selection]\nselect = 1\n'
+    found = json.loads(run("plan --for decision --max-reviews 1 --json", section).stdout)
+    assert (found["target"], found["purchase"]["objective"]) == (None, "decision")
+    both = json.loads(run("plan --for decision --target connected --max-reviews 1 --json").stdout)
+    assert (both["target"], both["purchase"]["objective"]) == ("connected", "decision")
+    # A number to select is for the commands that select.
+    assert json.loads(run("plan --json").stdout)["target"] == "recoverable"
+
+
+def value_of(parameter: click.Parameter) -> tuple[Any, list[str]]:
+    """Return a value as TOML has it, and the words that give the same."""
+    kind, metavar = parameter.type, parameter.metavar or ""
+    if isinstance(parameter, click.Argument):
+        return ["reviews.csv", "more.csv"], ["reviews.csv", "more.csv"]
+    assert isinstance(parameter, Option)
+    if parameter.is_flag:
+        return True, [f"--{parameter.key}"]
+    text: Any = "x"
+    if isinstance(kind, click.Choice):
+        text = list(kind.choices)[-1]
+    elif isinstance(kind, click.IntRange):
+        text = kind.max or 7
+    elif isinstance(kind, click.FloatRange):
+        text = 0.25
+    elif metavar in ("P|FILE", "N|P%"):
+        text = 0.5 if metavar == "P|FILE" else 2
+    elif metavar == "all|none|FILE":
+        text = "all"
+    elif parameter.key == "scale":
+        text = "A>B"
+    elif parameter.key == "gone-after":
+        text = "2026-03-01"
+    elif "FILE" in metavar:
+        text = "some.csv"
+    shown = f"{text}"
+    several = [text, "some.csv" if "FILE" in metavar else text] if parameter.multiple else text
+    return several, [
+        part for each in (several if parameter.multiple else [shown]) for part in (f"--{parameter.key}", f"{each}")
+    ]
+
+
+@pytest.mark.parametrize(("name", "section", "key"), KEYS)
+def test_every_option_can_stand_in_the_file(name: str, section: str, key: str) -> None:
+    Path("some.csv").touch()
+    Path("more.csv").touch()
+    parameter = COMMANDS[name].sections()[section][key]
+    value, words = value_of(parameter)
+    lists = {"items": ["--items", "papers.csv"], "reviewers": ["--reviewers", "reviewers.csv"]}
+    needed = [*lists["items"], *lists["reviewers"]] if name == "assign" else ["reviews.csv"]
+    rest = [] if key == "reviews" else needed
+    if name == "assign" and key in lists:
+        rest = next(words for other, words in lists.items() if other != key)
+    typed = plain(read(name, shlex.join([*rest, *words])))
+    Path("conference.toml").write_text(f"[{section}]\n{key} = {json.dumps(value)}\n", encoding="utf-8")
+    assert plain(read(name, shlex.join(rest))) == typed
+
+
+BAD = {
+    "[rules]\ndemnd = 3": ("line 2: [rules] demnd: expected one of", "found the key demnd; did you mean demand?"),
+    "[rles]\ndemand = 3": ("line 1: expected one of", "found the section [rles]; did you mean [rules]?"),
+    "demand = 3": ("line 1: expected demand in [rules]; move it there",),
+    "[input]\n\ndemand = 3": ("line 3: [input] demand: expected demand in [rules]; move it there",),
+    "[plan]\ndemand = 3": ("line 2: [plan] demand: expected demand in [rules]; move it there",),
+    "[rules]\noutput = 'x'": ("expected output in [check] or [plan] or [assign] or [calibrate]; move it there",),
+    "[rules]\ndemand = '3'": ("line 2: [rules] demand: expected a whole number, found the text '3'",),
+    "[rules]\ndemand = true": ("expected a whole number, found true",),
+    "[rules]\ndemand = 2.5": ("expected a whole number, found 2.5",),
+    "[rules]\ndemand = -3": ("line 2: [rules] demand: -3 is not in the range x>=0.",),
+    "[rules]\nconflicts = 3": ("expected the name of a file, a text, found 3",),
+    "[rules]\nconflicts = ['a.csv']": ("expected the name of a file, a text, found the list ['a.csv']",),
+    "[rules]\nconflicts = 'no.csv'": ("line 2: [rules] conflicts: expected a file, found none of the name no.csv;",),
+    "[input]\nlower-is-better = 'yes'": ("expected true or false, found the text 'yes'",),
+    "[input]\nreviews = ['reviews.csv', 'no.csv']": ("expected a file, found none of the name no.csv",),
+    "[assumptions]\nnoise = '1'": ("expected a number, found the text '1'",),
+    "[level]\nrequire = 'doubl'": ("line 2: [level] require: 'doubl' is not one of", "as in [assign]"),
+    "[selection]\nselect = 'all'": ("line 2: [selection] select: expected a number of papers",),
+    "[columns]\nscoer = 'x'": ("line 1: expected one of reviewer", "did you mean score?"),
+    "[columns]\nscore = 3": ("line 2: [columns] score: expected the name of a column, a text; found 3",),
+    "[rules]\ndemand =": ("conference.toml: expected TOML", "line 2"),
+    "[rules]\ndemand = 2\ndemand = 3": ("conference.toml: expected TOML", "line 3"),
+    "[check]\noutput = 'conference.toml'": ("-o conference.toml: --conference names the same file",),
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_what_is_wrong_with_a_file_is_said_with_its_place(text: str) -> None:
+    told = run("check" if "reviews" in text else "check reviews.csv", f"{text}\n")
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert "Error: " in told.stderr
+    assert "Traceback" not in told.output
+    for part in BAD[text]:
+        assert part in told.stderr
+    # Help is there all the same.
+    assert run("check --help").exit_code == 0
+
+
+def test_a_file_that_cannot_be_read_is_refused() -> None:
+    told = run("check reviews.csv --conference no.toml")
+    assert (told.exit_code, "--conference no.toml: cannot be read (No such file" in told.stderr) == (2, True)
+    Path("conference.toml").write_bytes(b"\xff")
+    told = run("check reviews.csv")
+    assert (told.exit_code, "conference.toml: expected TOML" in told.stderr) == (2, True)
+
+
+def test_verify_takes_the_same_and_says_where_options_differ() -> None:
+    Path("assign.json").write_text(run("assign --json", CONFERENCE).stdout, encoding="utf-8")
+    held = run("verify assign.json")
+    assert held.exit_code == 0, held.output
+    Path("conference.toml").write_text(f"{CONFERENCE}# Another day.\n", encoding="utf-8")
+    told = run("verify assign.json")
+    assert told.exit_code == 4
+    assert "conference.toml: the answer was made from a file of other bytes" in " ".join(told.stdout.split())
+    Path("conference.toml").write_text(CONFERENCE, encoding="utf-8")
+    told = run("verify assign.json --load 2")
+    assert told.exit_code == 4
+    assert "conference.toml: other options of it were used where the answer was made" in " ".join(told.stdout.split())
+
+
+def test_designs_refuse_what_the_file_asks_for() -> None:
+    told = run("assign --design random", CONFERENCE)
+    assert "--design: expected loads alone with it, found conference.toml, line 7: [preferences] bids;" in told.stderr
+
+
+def test_streams_say_what_they_leave_aside(folder: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    columns = list(zip(*(line.split(",") for line in REVIEWS.splitlines()[1:]), strict=True))
+    table = pa.table({"reviewer": columns[0], "item": columns[1], "score": [float(score) for score in columns[2]]})
+    parquet.write_table(table, folder / "reviews.parquet")
+    told = run("check reviews.parquet --stream", CONFERENCE)
+    assert told.exit_code == 0, told.stderr
+    assert "--stream: not answered by batches, and left aside: items, reviewers, conflicts, demand, load" in told.stderr
+
+
+def test_the_demo_leaves_the_file_aside() -> None:
+    told = run("demo", CONFERENCE)
+    assert told.exit_code == 0, told.stderr
+    assert "$ reviewgraph check reviewgraph-demo.csv --conference none" in told.stdout
+
+
+def test_an_option_has_one_heading_in_all_commands_but_the_seed_of_a_lottery() -> None:
+    headings: dict[str, set[str]] = {}
+    for command in COMMANDS.values():
+        for each in command.params:
+            if isinstance(each, Option):
+                headings.setdefault(each.key, set()).add(each.group)
+    assert {key: groups for key, groups in headings.items() if len(groups) > 1} == {"seed": {"Search", "Selection"}}
+    assert set().union(*headings.values()) | {"Help"} == set(GROUPS)
+    assert set(OWN) <= set(GROUPS)
+
+
+EVERYDAY = {
+    "check": "conference items gone conflicts load demand require output",
+    "plan": "conference items gone conflicts spare min-reviews target for output to",
+    "assign": "conference items reviewers conflicts demand load affinity bids output to",
+    "calibrate": "conference items references select lottery explain sheet output",
+}
+
+
+def shown(page: str) -> list[str]:
+    """Return the options that a page of help lists, by their long names."""
+    lines = page.partition("\nInput:")[2].partition("\n  Examples:")[0].splitlines()
+    words = [line.split() for line in lines if line.startswith("  -")]
+    return [next(word for word in line if word.startswith("--")).removeprefix("--").split("/")[0] for line in words]
+
+
+@pytest.mark.parametrize("name", EVERYDAY)
+def test_help_shows_everyday_options_under_headings_and_where_the_others_are(name: str) -> None:
+    page = run(f"{name} --help").stdout
+    assert shown(page) == [*EVERYDAY[name].split(), "help", "help-all"]
+    assert page.splitlines()[-1] == f"More options: reviewgraph {name} --help-all"
+    everything = run(f"{name} --help-all").stdout
+    visible = [each.key for each in COMMANDS[name].params if isinstance(each, Option) and not each.old]
+    assert sorted(shown(everything)) == sorted([*visible, "help", "help-all"])
+    assert "More options:" not in everything
+    assert "None]" not in everything
+    for text in (page, everything):
+        headings = [line.removesuffix(":") for line in text.splitlines() if line.removesuffix(":") in GROUPS]
+        assert headings == sorted(headings, key=GROUPS.index)
+    assert len(run(f"{name} -h").stdout) == len(page)
+
+
+def test_a_page_of_help_to_the_letter() -> None:
+    @click.command(cls=Command)
+    @click.option("--load", cls=Option, group="Rules", everyday=True, type=click.IntRange(0), help="Most reviews.")
+    @click.option("--fine", cls=Option, group="Rules", type=float, help="Seldom of use.")
+    @click.option("--before", cls=Option, group="Rules", old="--fine", help="Gone.")
+    def toy(**_: object) -> None:
+        """Try."""
+
+    def page(*words: str) -> list[str]:
+        return CliRunner().invoke(toy, words, terminal_width=80).stdout.splitlines()
+
+    everyday = [
+        "Usage: toy [OPTIONS]",
+        "",
+        "  Try.",
+        "",
+        "Input:",
+        "  --conference FILE|none  Options from this file, or from none.  [default:",
+        "                          conference.toml, if this folder has one]",
+        "",
+        "Rules:",
+        "  --load INTEGER RANGE  Most reviews.  [x>=0]",
+        "",
+        "Help:",
+        "  --help      Show this message and exit.",
+        "  --help-all  Show all options and exit.",
+    ]
+    assert page("--help") == [*everyday, "", "More options: toy --help-all"]
+    assert page("--help-all") == [*everyday[:10], "  --fine FLOAT          Seldom of use.", *everyday[10:]]
+
+
+OLD = {
+    "assign --min-affinity 0.5": "--min-affinity is called --avoid-below now; from the next release it bars such pairs",
+    "assign --min-affinity=0.5": "--min-affinity is called --avoid-below now; from the next release it bars such pairs",
+    "assign --survive": "--survive goes away with the next release; write --target survives-reviewer",
+    "plan reviews.csv --for connected": "--for connected goes away with the next release; write --target connected",
+    "plan reviews.csv --for level": "--for level goes away with the next release; write --target double",
+    "plan reviews.csv --senior reviewers.csv": "--senior goes away with the next release; write --reviewers FILE "
+    "--at-least senior=1",
+    "plan reviews.csv --institutions institutions.csv": "--institutions goes away with the next release; write "
+    "--reviewers FILE --at-most institution=1",
+}
+
+
+@pytest.mark.parametrize("words", OLD)
+def test_old_spellings_work_and_say_the_new_one(words: str) -> None:
+    Path("institutions.csv").write_text("reviewer,institution\na,x\nb,y\nc,z\n", encoding="utf-8")
+    if words.startswith("assign"):
+        words_now = f"{words} --items papers.csv --reviewers reviewers.csv --bids bids.csv --demand 2 --load 3"
+    else:
+        words_now = words
+    told = run(words_now)
+    assert told.exit_code in (0, 1), told.output
+    assert len([line for line in told.stderr.splitlines() if line.startswith(OLD[words])]) == 1
+
+
+def test_new_spellings_give_what_the_old_ones_gave() -> None:
+    lists = "--items papers.csv --reviewers reviewers.csv --bids bids.csv --demand 2 --load 3 --json"
+    for old, new in (("--min-affinity 0.5", "--avoid-below 0.5"),):
+        assert run(f"assign {lists} {old}").stdout == run(f"assign {lists} {new}").stdout
+    for old, new in (
+        ("--for connected", "--target connected"),
+        ("--for decision --for connected --select 1", "--for decision --target connected --select 1"),
+    ):
+        assert (run(f"plan reviews.csv --max-reviews 1 --json {old}").stdout) == (
+            run(f"plan reviews.csv --max-reviews 1 --json {new}").stdout
+        )
+    assert "--min-affinity" not in {word for each in COMMANDS["assign"].params for word in each.opts}
