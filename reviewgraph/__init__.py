@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from reviewgraph.recoverable import degrees_of_freedom as degrees_of_freedom
     from reviewgraph.recoverable import recoverability as recoverability
     from reviewgraph.reviews import Reviews as Reviews
+    from reviewgraph.rules import Rules as Rules
     from reviewgraph.streams.connection import Connection as Connection
     from reviewgraph.streams.connection import check_stream as check_stream
     from reviewgraph.streams.table import Stream as Stream
@@ -65,6 +66,7 @@ _HOME = {
     "Report": "checking",
     "ReviewGraphError": "errors",
     "Reviews": "reviews",
+    "Rules": "rules",
     "Stream": "streams.table",
     "check": "checking",
     "check_stream": "streams.connection",

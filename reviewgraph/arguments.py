@@ -111,8 +111,8 @@ KINDS: dict[str, Kind] = {
 }
 #: Objects, known by the name of their class: importing them here would load what is not used.
 OBJECTS = (
-    "Assumptions", "Columns", "Components", "Graph", "MultiGraph", "Plan", "Posterior", "Selection",
-    "Spellings", "Stream",
+    "Assumptions", "Columns", "Components", "Graph", "MultiGraph", "Plan", "Posterior", "Rules",
+    "Selection", "Spellings", "Stream",
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from reviewgraph.precision.expected import assumed
 from reviewgraph.precision.outlook import outlook_of
 from reviewgraph.precision.words import expectations
 from reviewgraph.provenance import record_of
+from reviewgraph.rules import stated_rules
 from reviewgraph.sides.leaving import without_gone
 from reviewgraph.structure import structure_of
 from reviewgraph.violations import Violations, violations_of
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
     from reviewgraph.labels import Label
     from reviewgraph.precision.outlook import Outlook
     from reviewgraph.reviews import Reviews
-    from reviewgraph.sides.given import Chosen, Pairs, Valued
+    from reviewgraph.rules import Rules
     from reviewgraph.structure import Structure
+
+#: The rules that a check looks at.
+HEEDED = ("conflicts", "gone", "demand", "load")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,10 +186,8 @@ def check(
     fragile: bool | None = None,
     missing: float | Mapping[Label, float] | None = None,
     *,
-    conflicts: Pairs | None = None,
-    load: int | Valued | None = None,
-    demand: int | Valued | None = None,
-    gone: Chosen | Pairs | None = None,
+    rules: Rules | None = None,
+    **given: Any,
 ) -> Report:
     """Check whether reviews put all items on one scale, what is missing if they do not, and what errors to expect.
 
@@ -201,16 +203,17 @@ def check(
         Whether to look for reviewers and reviews whose loss lowers the level; by default in small tables.
     missing
         The probability that a review fails to arrive, as :func:`keeps` takes it; by default nothing is simulated.
-    conflicts, load, demand
-        What the assignment should keep to, as :func:`reviewgraph.violations.violations_of` takes it; by default nothing
-        is looked at.
-    gone
-        Reviewers, or (reviewer, item) pairs, who will not deliver: their reviews without a score are left out.
+    rules
+        What the assignment should keep to: ``conflicts``, ``load`` and ``demand`` of :class:`Rules`; and who is
+        ``gone``, whose reviews without a score are left out. By default nothing is looked at.
+    **given
+        The same as keywords of their own, as in ``check(reviews, load=5)``.
 
     Raises
     ------
     InputError
-        If ``like`` and ``assumptions`` are both given, or nothing can be learned from ``like``.
+        If ``like`` and ``assumptions`` are both given, nothing can be learned from ``like``, or there are rules that a
+        check does not look at.
 
     Notes
     -----
@@ -226,9 +229,11 @@ def check(
     (True, 'double', 0)
     """
     whole = as_reviews(reviews)
-    reviews = without_gone(whole, gone)
+    stated = stated_rules("check", rules, given, HEEDED)
+    reviews = without_gone(whole, stated.gone)
     n_scored = int(reviews.scored.sum())
-    asked = any(given is not None for given in (conflicts, load, demand))
+    limits = (stated.conflicts, stated.load, stated.demand)
+    asked = any(limit is not None for limit in limits)
     return Report(
         structure=structure_of(reviews),
         as_of_now=structure_of(reviews.only_scored()) if 0 < n_scored < reviews.n_reviews else None,
@@ -237,5 +242,5 @@ def check(
         n_selected=n_selected,
         look=fragile,
         missing=missing,
-        violations=violations_of(reviews.with_labels(whole.reviewers), conflicts, load, demand) if asked else None,
+        violations=violations_of(reviews.with_labels(whole.reviewers), *limits) if asked else None,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reviewgraph.arguments import checked
+from reviewgraph.arguments import TEXTS, checked, refuse
 from reviewgraph.arrays import BoolArray, FloatArray, IntArray
 from reviewgraph.columns import Columns, Origin, Unlisted
 from reviewgraph.errors import InputError
@@ -137,6 +137,8 @@ def read_reviews(
         message = "read_reviews: expected one or more files, found none"
         raise InputError(message)
     # All headers are looked at before any row: a wrong name of a column is told at once, however large the files.
+    if isinstance(merge, Mapping):
+        refuse("merge", merge, [TEXTS])  # labels in files are text
     known = Spellings.of(merge)
     listings: list[FileRead] = []
     declared = None if items is None else _declared(items, wanted, note, known, listings.append)

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +24,10 @@ import scipy.sparse as sp
 import lsc
 import planner
 import reviewgraph
+from planner.assignments.assigning import HEEDED as ASSIGNED
+from planner.plans.model.constraints import HEEDED as PLANNED
 from reviewgraph import ReviewGraphError, Reviews
+from reviewgraph.checking import HEEDED as CHECKED
 from reviewgraph.columns import Columns
 
 PACKAGES: tuple[ModuleType, ...] = (reviewgraph, planner, lsc)
@@ -95,6 +98,17 @@ def calls(folder: Path) -> dict[str, Call]:
         run.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         return run
 
+    def by_keywords(function: Callable[..., Any], heeded: Sequence[str]) -> Callable[..., Any]:
+        """The same function, its rules being parameters of their own."""
+
+        def run(**given: Any) -> Any:
+            return function(**given)
+
+        kinds = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in heeded]
+        run.__signature__ = inspect.Signature([*kinds, *own])  # type: ignore[attr-defined]
+        return run
+
     streamed.__signature__ = inspect.signature(reviewgraph.stream_reviews)  # type: ignore[attr-defined]
     options: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("check", "expected_errors", "fragile", "connected_components", "degrees_of_freedom",
@@ -110,12 +124,14 @@ def calls(folder: Path) -> dict[str, Call]:
         "assign": {"affinity": AFFINITY, "demand": 2, "load": 2, "time_limit": 2.0, "draws": 2},
         "merge_affinities": {"affinities": [(AFFINITY, 1.0)]},
         "calibrate": both, "posterior": both,
-        "Assumptions": {}, "AtMost": {"attribute": "chair", "number": 1},
+        "Assumptions": {}, "Rules": {}, "AtMost": {"attribute": "chair", "number": 1},
         "AtLeast": {"attribute": "chair", "number": 1},
         "Reward": {"attribute": "chair", "amount": 1.0},
         **{name: {} for name in ("Linear", "Monotone", "Convex", "Concave")},
     }  # fmt: skip
     made = {name: Call(_public(name), given) for name, given in options.items()}
+    for name, heeded in (("check", CHECKED), ("plan_extra_reviews", PLANNED), ("assign", ASSIGNED)):
+        made[name] = Call(by_keywords(_public(name), heeded), options[name])
     made["stream_reviews"] = Call(streamed, {})
     made["check_stream"] = Call(of_stream(reviewgraph.check_stream), {})
     made["calibrate_stream"] = Call(of_stream(lsc.calibrate_stream), {})

@@ -48,9 +48,11 @@ ROOMS: dict[str, dict[str, str]] = {
         "fragility": f"{_GRAPHS} formats sides naming levels components recoverable clock structure",
         "structure": f"{_GRAPHS} levels components recoverable",
         "violations": "arrays labels errors words arguments formats reviews framed sides",
+        "rules": "labels errors arguments columns formats sides",
         "pages": f"{_GRAPHS} levels components structure violations",
         "checking": (
-            f"{_GRAPHS} levels components structure sides violations assumptions precision fragility pages provenance"
+            f"{_GRAPHS} levels components structure sides violations rules assumptions precision fragility pages "
+            "provenance"
         ),
         "verify": "arrays errors arguments levels formats reviews framed closure",
         "streams": "arrays labels errors words arguments clock results kernels levels formats rows pages provenance",

@@ -32,7 +32,6 @@ def check_level(aim: Aim, survive: int) -> None:
 
 def check_numbers(
     conditioning: float,
-    author_distance: int,
     alternates: int,
     floor: float | None,
     floor_best: float | None,
@@ -44,14 +43,11 @@ def check_numbers(
     Raises
     ------
     InputError
-        If ``conditioning`` is no part of one, ``author_distance`` neither 0 nor 1, ``alternates`` no whole number, or
-        negative, a floor or a threshold not finite, or ``per_change`` negative or not finite.
+        If ``conditioning`` is no part of one, ``alternates`` no whole number, or negative, a floor or a threshold not
+        finite, or ``per_change`` negative or not finite.
     """
     if not 0 <= conditioning <= 1:
         message = f"conditioning: expected a part of the affinity from 0 to 1, found {conditioning!r}"
-        raise InputError(message)
-    if author_distance not in (0, 1):
-        message = f"author_distance: expected 0 or 1, found {author_distance!r}"
         raise InputError(message)
     if not isinstance(alternates, int) or alternates < 0:
         message = f"alternates: expected a whole number, 0 or more, found {alternates!r}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planner.assignments.arguments import check_level, check_numbers, check_together
 from planner.assignments.assignment import Assignment, AssignmentStatus
@@ -20,8 +20,8 @@ from planner.assignments.stages.run import Run
 from planner.assignments.teams.lowering import missing_reviews
 from planner.assignments.wishes.floors import Floors
 from planner.assignments.wishes.pairs import scored_pairs
-from planner.assignments.wishes.written import Authors
 from planner.assignments.words.why_none import shortage
+from planner.panels.rules import asked_rules
 from reviewgraph.arguments import checked
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.clock import Clock
@@ -29,37 +29,35 @@ from reviewgraph.errors import InputError
 from reviewgraph.results import Progress
 
 if TYPE_CHECKING:
+    from planner.assignments.fair.ways import Way
     from planner.assignments.model.chances import MaxProbability
-    from planner.panels.attributes import Attributes
+    from planner.assignments.model.levels import Aim
+    from planner.assignments.stages.ends import Say
+    from planner.assignments.wishes.pairs import Scored
     from planner.panels.rules import Rule
     from reviewgraph.formats.spellings import Merge
     from reviewgraph.labels import IntArray, Label
-    from reviewgraph.sides.given import Chosen, Pairs, Valued
+    from reviewgraph.rules import Rules
+    from reviewgraph.sides.given import Pairs
+
+#: The rules that an assignment keeps to.
+HEEDED = (
+    "conflicts", "fixed", "demand", "load", "min_load", "institutions", "senior", "attributes", "at_most", "at_least",
+    "rewards", "authors", "author_distance", "allow_cycles", "allow_coauthors",
+)  # fmt: skip
 
 
 @checked
 def assign(
     affinity: Any,
     *,
-    demand: int | Valued = 3,
-    load: int | Valued = 5,
-    min_load: int | Valued = 0,
+    rules: Rules | Sequence[Rule] | None = None,
     items: Iterable[Label] | None = None,
     reviewers: Iterable[Label] | None = None,
-    conflicts: Pairs = (),
-    fixed: Pairs = (),
-    institutions: Valued | None = None,
-    senior: Chosen | None = None,
-    attributes: Attributes | None = None,
-    rules: Sequence[Rule] = (),
     target: str = "double",
     survive: int = 0,
     phase_one: Pairs | None = None,
     allow_unscored: bool = False,
-    authors: Pairs | Mapping[Any, Iterable[Label]] = (),
-    author_distance: int = 0,
-    allow_cycles: bool = False,
-    allow_coauthors: bool = False,
     previous: Pairs | None = None,
     per_change: float | None = None,
     min_affinity: float | None = None,
@@ -77,6 +75,7 @@ def assign(
     best_effort: bool = False,
     merge: Merge | None = None,
     progress: Callable[[Progress], object] | None = None,
+    **given: Any,
 ) -> Assignment:
     r"""Assign reviewers to items so that total affinity is largest and the scores will be comparable.
 
@@ -105,25 +104,11 @@ def assign(
         :class:`reviewgraph.columns.Columns` with scores, or a reviewers x items matrix: dense with NaN for unscored
         pairs, or sparse with what is stored. Higher is better; any finite numbers. Here and below unknown labels are
         warned of, and refused where no label is known.
-    demand
-        Reviews of an item, exactly: one number or one for each label.
-    load, min_load
-        Most and fewest reviews of a reviewer: one number or one for each label.
+    rules
+        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, demands, loads, authors, and who reviews together. A list
+        of :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects is short for those alone.
     items, reviewers
         Labels. With a mapping, all of them, those without affinities included; with a matrix, those of its lines.
-    conflicts
-        (reviewer, item) pairs that may not be, or a ``Columns``, a mapping or a data frame.
-    fixed
-        (reviewer, item) pairs that must be, or a ``Columns``; they count in demands and loads and need no affinity.
-    institutions
-        Short for ``AtMost("institution", 1)``: the institution of each reviewer; those left out have none.
-    senior
-        Short for ``AtLeast("senior", 1)``: the senior reviewers. By default nobody need be senior.
-    attributes
-        What rules are about: for each reviewer a mapping from the names of attributes to a value, or to several in a
-        list; True or False where it is a matter of yes or no.
-    rules
-        What holds on every item: :class:`AtMost`, :class:`AtLeast` and :class:`Reward` objects.
     target
         ``double`` (default), ``recoverable``, ``connected`` or ``none``; or a level that outlives a loss:
         ``survives-reviewer``, which is ``double`` with ``survive=1``, or ``survives-review``.
@@ -134,15 +119,6 @@ def assign(
         items were left behind; all items must reach the level.
     allow_unscored
         Whether pairs without affinity may be assigned, at affinity 0; they may not by default.
-    authors
-        (author, item) pairs, a ``Columns``, or a mapping item -> authors. Labels of authors are those of reviewers;
-        others are only authors. Nobody reviews a paper of her own.
-    author_distance
-        1 bars papers of everybody with whom a reviewer shares a paper, too; 0 by default.
-    allow_cycles
-        Whether two reviewers may each review a paper of the other; they may not by default.
-    allow_coauthors
-        Whether two reviewers who share a paper may review the same one; they may not by default.
     previous
         (reviewer, item) pairs of an assignment that this one replaces, or a ``Columns``, or reviews: as few pairs as
         possible are changed, before any affinity. Reviewers and items that are not there any more may be among them.
@@ -193,6 +169,8 @@ def assign(
     progress
         Called with a :class:`reviewgraph.results.Progress`: seconds so far, in words what goes on, and the share that
         is done where that is known.
+    **given
+        Rules as keywords of their own, as in ``assign(affinity, conflicts=pairs, load=4)``.
 
     Returns
     -------
@@ -220,11 +198,12 @@ def assign(
     >>> print(assign(affinity, demand=4, load=3).explanation)
     6 papers (0, 1, 2, 3, 4, 5) need 4 reviews each = 24 reviews; 6 reviewers (0, 1, 2, 3, 4, 5) with load 3 can give 18: 24 > 18. Raise loads, add reviewers, lower demands or lift conflicts.
     """  # noqa: E501
+    stated = asked_rules("assign", rules, given, HEEDED)
+    # What is asked for, and whether it goes together.
     aim = aim_named(target)
     check_level(aim, survive)
     check_numbers(
         conditioning=conditioning,
-        author_distance=author_distance,
         alternates=alternates,
         floor=floor,
         floor_best=floor_best,
@@ -241,49 +220,62 @@ def assign(
         fair={"previous": previous is not None, "min_affinity": min_affinity is not None} if way else {},
     )
 
+    # The data, as given and as codes.
+    first = () if phase_one is None else phase_one
+    wishes = Wishes(stated, first, allow_unscored, previous, per_change, min_affinity, floors)
+    scored = scored_pairs(affinity, reviewers, items, merge)
+    if not len(scored.reviewers):
+        message = "affinity: expected at least one reviewer, here or among reviewers, found none"
+        raise InputError(message)
+
     def tell(words: str, done: float | None = None) -> None:
         if progress is not None:
             progress(Progress(clock.elapsed(), words, done))
 
     say = clock.heeding(tell)
-    first = () if phase_one is None else phase_one
-    wishes = Wishes(
-        *(demand, load, min_load, conflicts, fixed, institutions, senior, first, allow_unscored),
-        attributes=attributes,
-        rules=rules,
-        authors=Authors(authors, author_distance, allow_cycles, allow_coauthors),
-        previous=previous,
-        per_change=per_change,
-        min_affinity=min_affinity,
-        floors=floors,
+    search = _Search(
+        *(scored, aim, survive or int(aim.outlives), seed, clock, say, conditioning, assumptions or Assumptions()),
+        *(chances, way, alternates, best_effort),
     )
-    scored = scored_pairs(affinity, reviewers, items, merge)
-    if not len(scored.reviewers):
-        message = "affinity: expected at least one reviewer, here or among reviewers, found none"
-        raise InputError(message)
-    gone, given = survive or int(aim.outlives), assumptions or Assumptions()
+    with clock.stopped_by_interrupts(say):
+        found, missing = search.best(wishes)
+        # Whoever may do more must not end with less: where the best is not proved, scored pairs alone are tried, too.
+        proved = found.status is AssignmentStatus.OPTIMAL
+        if not (proved or not allow_unscored or chances.asked or clock.over() or not scored.item.size):
+            # By the same demands: among others, the bounds of the first try would say nothing.
+            scored_only, _ = search.best(wishes._replace(allow_unscored=False), missing)
+            found = found.or_better(scored_only)
+        return replace(found.in_frames_like(affinity), timed_out=clock.timed_out)
 
-    def run(allowed: Wishes, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
+
+class _Search(NamedTuple):
+    """How an assignment is searched for: the level, what comes before affinity, and whether it is drawn."""
+
+    scored: Scored
+    aim: Aim
+    losses: int
+    seed: int
+    clock: Clock
+    say: Say
+    conditioning: float
+    assumptions: Assumptions
+    chances: Chances
+    way: Way | None
+    alternates: int
+    best_effort: bool
+
+    def best(self, wishes: Wishes, missing: IntArray | None = None) -> tuple[Assignment, IntArray | None]:
         """Assign what is allowed, by lowered demands where these are known; returns what they lack, too."""
-        asked = build(scored, allowed)
-        if best_effort and missing is None:
+        asked = build(self.scored, wishes)
+        if self.best_effort and missing is None:
             missing = missing_reviews(asked)
         problem = asked if missing is None else replace(asked, demand=asked.demand - missing)
-        steps = (problem, aim, gone, seed, clock, say, conditioning, given)
-        if chances.asked:
-            return Lottery(*steps, chances=chances.spelled(scored.spellings)).result().in_frames_like(affinity), missing
-        fairly = Fair(problem, way, say) if way or floors.asked else None
-        found = Run(*steps, fairly, alternates, best_effort=best_effort).result().in_frames_like(affinity)
+        steps = (problem, self.aim, self.losses, self.seed, self.clock, self.say, self.conditioning, self.assumptions)
+        if self.chances.asked:
+            caps = self.chances.spelled(self.scored.spellings)
+            return Lottery(*steps, chances=caps).result(), missing
+        fairly = Fair(problem, self.way, self.say) if self.way or wishes.floors.asked else None
+        found = Run(*steps, fairly, self.alternates, best_effort=self.best_effort).result()
         if missing is not None and missing.any():
             found = found.short_of(shortage(asked, missing))
         return found, missing
-
-    with clock.stopped_by_interrupts(say):
-        found, missing = run(wishes)
-        # Whoever may do more must not end with less: where the best is not proved, scored pairs alone are tried, too.
-        proved = found.status is AssignmentStatus.OPTIMAL
-        if proved or not allow_unscored or chances.asked or clock.over() or not scored.item.size:
-            return replace(found, timed_out=clock.timed_out)
-        # By the same demands: among others, the bounds of the first try would say nothing.
-        scored_only, _ = run(wishes._replace(allow_unscored=False), missing)
-        return replace(found.or_better(scored_only), timed_out=clock.timed_out)

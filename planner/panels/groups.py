@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from planner.panels.attributes import Attribute, attribute_of, unknown
-from planner.panels.rules import AtLeast, AtMost, Reward
+from planner.panels.rules import AtLeast, AtMost, panel_rules
 from reviewgraph.arguments import MAPPING, refuse
 from reviewgraph.arrays import spread
 from reviewgraph.errors import InputError
@@ -20,7 +20,6 @@ from reviewgraph.formats.headers import REVIEWER
 from reviewgraph.formats.side.reading import INSTITUTION, SENIOR
 from reviewgraph.sides.given import by_label, labels_of
 from reviewgraph.sides.matching import REVIEWS, match_labels
-from reviewgraph.words import shortened
 
 if TYPE_CHECKING:
     from planner.panels.attributes import Attributes
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from reviewgraph.formats.spellings import Spellings
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
+    from reviewgraph.rules import Rules
     from reviewgraph.sides.given import Chosen, Valued
 
 
@@ -118,6 +118,26 @@ def ruled_by(asked: Sequence[tuple[Rule, Attribute]], n_reviewers: int) -> Ruled
     return Ruled(tuple(rule for rule, _ in asked), tuple(attribute for _, attribute in asked), panels, tuple(groups))
 
 
+def ruled(
+    reviewers: Sequence[Label],
+    rules: Rules,
+    where: str = REVIEWS,
+    other: Iterable[Label] = (),
+    spellings: Spellings | None = None,
+) -> Ruled:
+    """Return the rules on panels, short forms included, as arrays; ``where`` and ``other`` are for messages.
+
+    Raises
+    ------
+    InputError
+        If attributes, institutions or seniors are of nobody whom we know; or a rule is about an attribute or value that
+        nobody has, its number cannot be, or there is another on an attribute of that name.
+    """
+    asked = rules_of(reviewers, rules.attributes, panel_rules(rules), where, other, spellings)
+    short = short_forms(reviewers, rules.institutions, rules.senior, where, other, spellings)
+    return ruled_by(merged(asked, short), len(reviewers))
+
+
 def rules_of(
     reviewers: Sequence[Label],
     attributes: Attributes | None,
@@ -139,10 +159,6 @@ def rules_of(
         refuse(f"attributes of {label!r}", values, [MAPPING])
     if attributes is not None:
         attributes = by_label(attributes, "attributes", REVIEWER, REVIEWER, spellings)
-    for rule in rules:
-        if not isinstance(rule, AtMost | AtLeast | Reward):
-            message = f"rules: expected AtMost, AtLeast and Reward objects, found {shortened(repr(rule))}"
-            raise InputError(message)
     match_labels(list(attributes or ()), reviewers, "attributes", "reviewer", where=where, other=other)
     known: dict[str, dict[Any, Any]] = {}
     for label, values in (attributes or {}).items():

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from planner.panels.attributes import Attribute, unknown
-from reviewgraph.words import counted
+from reviewgraph.errors import InputError
+from reviewgraph.rules import Rules, stated_rules
+from reviewgraph.words import counted, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from reviewgraph.labels import IntArray
 
 #: Above every number of reviewers of a paper: no limit.
@@ -184,7 +189,8 @@ class Reward:
     @property
     def text(self) -> str:
         """The rule as an option of the command."""
-        return f"--reward {self.attribute}={self.amount:g}"
+        amount = f"{self.amount:g}" if isinstance(self.amount, Real) else repr(self.amount)
+        return f"--reward {self.attribute}={amount}"
 
     def fault(self, attribute: Attribute) -> str:
         """Say why the rule cannot be about that attribute; empty where it can."""
@@ -200,3 +206,62 @@ class Reward:
         """Say what is rewarded on each paper."""
         what = f"a {self.attribute}" if attribute.flag else f"each different {self.attribute}"
         return f"{self.amount:g} for {what}"
+
+
+#: The class of the objects in each field of :class:`reviewgraph.Rules` that is about panels.
+_KINDS: dict[str, type[Any]] = {"at_most": AtMost, "at_least": AtLeast, "rewards": Reward}
+
+
+def panel_rules(rules: Rules) -> list[Rule]:
+    """Return the rules on panels as objects, limits first, then minimums, then rewards.
+
+    Raises
+    ------
+    InputError
+        If one of them is an object of another kind.
+
+    Examples
+    --------
+    >>> [rule.text for rule in panel_rules(Rules(at_most={"institution": 1}, at_least={("region", "Asia"): 1}))]
+    ['--at-most institution=1', '--at-least region:Asia=1']
+    """
+    found: list[Rule] = []
+    for name, kind in _KINDS.items():
+        stated = getattr(rules, name) or ()
+        for one in stated.items() if isinstance(stated, Mapping) else stated:
+            if not isinstance(stated, Mapping):
+                rule = one
+            elif kind is AtLeast and isinstance(one[0], tuple) and len(one[0]) == 2:
+                rule = AtLeast(one[0][0], one[1], one[0][1])
+            else:
+                rule = kind(*one)
+            if not isinstance(rule, kind) or not isinstance(rule.attribute, str):
+                message = (
+                    f"{name}: expected {kind.__name__} objects, or numbers by attribute, found {shortened(repr(one))}"
+                )
+                raise InputError(message)
+            found.append(rule)
+    return found
+
+
+def asked_rules(
+    caller: str, rules: Rules | Sequence[Rule] | None, given: Mapping[str, Any], heeded: Collection[str]
+) -> Rules:
+    """Return the rules of a call of the planner, which may be a list of rules on panels, too; see ``stated_rules``.
+
+    Raises
+    ------
+    InputError
+        If the list has something else in it, or a rule is stated twice.
+    """
+    if rules is None or isinstance(rules, Rules):
+        return stated_rules(caller, rules, given, heeded)
+    listed = list(rules)
+    for rule in listed:
+        if not isinstance(rule, AtMost | AtLeast | Reward):
+            message = f"rules: expected AtMost, AtLeast and Reward objects, found {shortened(repr(rule))}"
+            raise InputError(message)
+    parts: dict[str, Any] = {}
+    for name, kind in _KINDS.items():
+        parts[name] = [rule for rule in listed if isinstance(rule, kind)] or None
+    return stated_rules(caller, Rules(**parts), given, heeded)

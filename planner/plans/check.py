@@ -7,12 +7,14 @@ constraints by :mod:`reviewgraph.verify`; nothing here imports the search, its p
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from planner.errors import InvalidPlan
-from planner.panels.rules import NO_MOST
+from planner.panels.rules import NO_MOST, asked_rules
+from planner.plans.model.constraints import HEEDED, constrain
 from planner.plans.model.status import PlanStatus
 from planner.plans.model.tables import with_extra
 from reviewgraph.arguments import checked
@@ -26,7 +28,7 @@ from reviewgraph.verify.flows import can_be_met
 from reviewgraph.verify.graphs import tie_classes, verify_merges
 from reviewgraph.verify.levels import TooLarge
 from reviewgraph.verify.proofs import wrong_parts
-from reviewgraph.verify.rules import AT_LEAST, AT_MOST, PanelRule, Rules, panels_of
+from reviewgraph.verify.rules import AT_LEAST, AT_MOST, PanelRule, PlainRules, panels_of
 from reviewgraph.verify.tables import Table
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from planner.plans.model.constraints import Constraints
     from planner.plans.plan import Plan
     from reviewgraph.labels import IntArray
+    from reviewgraph.rules import Rules
     from reviewgraph.verify.tables import Pair
 
 #: Losses drawn to see how likely a level is kept, and standard errors by which a probability may be off.
@@ -48,7 +51,7 @@ ROUNDING = 1e-6
 
 
 @checked
-def verify_plan(plan: Plan) -> None:
+def verify_plan(plan: Plan, rules: Rules | None = None) -> None:
     """Check a plan of any status against its constraints and its claims, without the search.
 
     Pairs must be new, distinct and allowed, the fixed ones among them; loads, limits, rules, the floor and the budget
@@ -68,10 +71,19 @@ def verify_plan(plan: Plan) -> None:
     Takes time near-linear in the reviews for ``double`` and ``connected``, and seconds for a bound made of groups, by
     expansion or by trying.
 
+    Parameters
+    ----------
+    plan
+        The plan. It holds the constraints that it was made under.
+    rules
+        Rules that its reviews must keep to as well, as :func:`plan_extra_reviews` takes them.
+
     Raises
     ------
     InvalidPlan
         If something does not hold; the message says what.
+    InputError
+        If the rules do not fit the reviews of the plan, or plans use no such rule.
 
     Examples
     --------
@@ -87,6 +99,9 @@ def verify_plan(plan: Plan) -> None:
         _fail(str(error))
     case = Case(rules_of(plan), plan.target)
     _check_constraints(plan, case)
+    if rules is not None:
+        under = _under(plan, rules)
+        _check_constraints(under, Case(rules_of(under), plan.target))
     _check_status(plan)
     if PlanStatus(plan.status).reaches:
         _check_target(plan, case)
@@ -103,11 +118,20 @@ def verify_plan(plan: Plan) -> None:
     _check_load(plan, case)
 
 
-def rules_of(plan: Plan) -> Rules:
+def _under(plan: Plan, rules: Rules) -> Plan:
+    """Return a plan as if it had been made under other rules, by the same prices."""
+    own = plan.constraints
+    stated = constrain(own.reviews, asked_rules("verify_plan", rules, {}, HEEDED))
+    if stated.reviews.n_reviews != own.reviews.n_reviews:
+        _fail("made of reviews by people who are gone")
+    return replace(plan, constraints=replace(stated, cost=own.cost))
+
+
+def rules_of(plan: Plan) -> PlainRules:
     """Return what a plan was to respect as plain sets and dictionaries; names are the codes, which are unique."""
     own, table = plan.constraints, plan.constraints.reviews
     N = max(table.n_items, 1)
-    return Rules(
+    return PlainRules(
         table_of(table),
         spare=dict(_numbered(own.spare)),
         barred=frozenset((str(code // N), str(code % N)) for code in own.conflicts.tolist()),

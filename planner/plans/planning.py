@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.panels.rules import AtLeast
+from planner.panels.rules import AtLeast, asked_rules, panel_rules
 from planner.plans.arguments import check_limits, check_missing, check_objective, check_rules, check_target
-from planner.plans.model.constraints import constrain
+from planner.plans.model.constraints import HEEDED, constrain
 from planner.plans.model.keeping import UNKNOWN, Keeping
 from planner.plans.model.ledger import Ledger, PlanProgress
 from planner.plans.model.status import PlanStatus
@@ -37,7 +37,6 @@ from reviewgraph.mentions import said_under
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
-    from planner.panels.attributes import Attributes
     from planner.panels.rules import Rule
     from planner.plans.model.constraints import Constraints
     from planner.plans.model.target import Target
@@ -47,7 +46,8 @@ if TYPE_CHECKING:
     from reviewgraph.framed import ReviewsLike
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import Reviews
-    from reviewgraph.sides.given import Chosen, Numbered, Pairs, Valued
+    from reviewgraph.rules import Rules
+    from reviewgraph.sides.given import Numbered
 
 #: Work, see :class:`reviewgraph.clock.Clock`, of a search: about a minute, and the same on every machine.
 WORK = 60.0
@@ -67,12 +67,8 @@ def plan_extra_reviews(
     reviews: ReviewsLike,
     target: str | None = None,
     *,
-    conflicts: Pairs = (),
-    capacity: Valued | None = None,
-    spare: int | None = None,
+    rules: Rules | Sequence[Rule] | None = None,
     cost: Numbered | None = None,
-    max_per_item: int | None = None,
-    fixed: Pairs = (),
     max_reviews: int | None = None,
     time_limit: float | None = None,
     seed: int | np.random.Generator = 0,
@@ -82,17 +78,11 @@ def plan_extra_reviews(
     progress: Callable[[PlanProgress], object] | None = None,
     affinity: Numbered | None = None,
     min_affinity: float | None = None,
-    institutions: Valued | None = None,
-    senior: Chosen | None = None,
-    willing: Chosen | None = None,
-    attributes: Attributes | None = None,
-    rules: Sequence[Rule] = (),
-    min_reviews: int = 0,
-    gone: Chosen | Pairs | None = None,
     objective: str = OnlyLevel.name,
     draws: FloatArray | None = None,
     select: int | None = None,
     best_effort: bool = False,
+    **given: Any,
 ) -> Plan:
     """Find the fewest extra reviews that reach a level of connection and cover every item.
 
@@ -116,20 +106,15 @@ def plan_extra_reviews(
         ``double``, ``recoverable`` or ``connected``, or a level that outlives a loss, ``survives-reviewer`` or
         ``survives-review``: ``double`` after any one reviewer, or review, old or new, fails to arrive. By default
         ``double``, and none where another objective is given.
-    conflicts
-        Pairs (reviewer, item) that may not be. This and what follows comes as pairs, a mapping, a Series or a data
-        frame of pandas, polars or the like, with columns named as in files. Unknown names are warned of, and refused
-        where no name is known.
-    capacity
-        Extra reviews by reviewer; names that are new are emergency reviewers. Without it loads are unlimited.
-    spare
-        Extra reviews for everyone not in ``capacity``: by default 0 if there is a ``capacity``, else unlimited.
+    rules
+        A :class:`reviewgraph.Rules`: conflicts, fixed pairs, who is gone or willing, spare loads, limits per item, and
+        who reviews together; existing reviews count. No new review makes more of a value on an item than a rule allows,
+        whatever there is already; in the end every item has what a rule asks for at least. What items are short of
+        comes first where a budget is too small. A list of :class:`AtMost` and :class:`AtLeast` objects is short for
+        those alone.
     cost
-        Cost by pair, 1 where none is given.
-    max_per_item
-        Extra reviews an item at most; unlimited by default.
-    fixed
-        Pairs that must be in the plan, whatever they help.
+        Cost by pair, 1 where none is given: pairs, a mapping, a Series or a data frame of pandas, polars or the like,
+        with columns named as in files.
     max_reviews
         A budget, fixed pairs included. If it is too small, the plan holds the reviews that let the largest group
         cover most items, and among those the ones with the least expected error; see :attr:`Plan.reach`.
@@ -157,26 +142,6 @@ def plan_extra_reviews(
         (or NaN) count 0.
     min_affinity
         A floor: pairs below it are not planned, nor are those without an affinity.
-    institutions
-        Short for ``AtMost("institution", 1)``, the institution by reviewer: no new review of an item that a colleague
-        has reviewed or gets. Reviewers left out have none.
-    senior
-        Short for ``AtLeast("senior", 1)``, the senior reviewers: each item must have one at least, existing reviews
-        counted. By default nobody need be senior.
-    willing
-        Only these are asked; names that are new are emergency reviewers. By default everyone is.
-    attributes
-        What rules are about, as in :func:`planner.assign`.
-    rules
-        :class:`AtMost` and :class:`AtLeast` objects, as in :func:`planner.assign`; existing reviews count. No new
-        review makes more of a value on an item than a rule allows, whatever there is already; in the end every item
-        has what a rule asks for at least.
-    min_reviews
-        Reviews that every item must have, old and new ones together. What items are short of comes first where a
-        budget is too small.
-    gone
-        Reviewers, or (reviewer, item) pairs, who will not deliver: their reviews without a score are left out, and they
-        get no others. Scores that are there stay.
     objective
         ``level`` (default): nothing beyond the target. ``decision``: fewest wrong among the papers that will be
         selected; ``precision``: smallest expected error. Both need scores. Where a target is named it comes first, and
@@ -190,6 +155,8 @@ def plan_extra_reviews(
         Where there is no such plan, return the most of it: first the fewest missing of the reviews, and people, that
         items must have, spread evenly as far as rules are only about numbers of reviews; then the level, or the
         largest group that was found. :attr:`Plan.shortage` says what is missing and whom to recruit.
+    **given
+        Rules as keywords of their own, as in ``plan_extra_reviews(reviews, conflicts=pairs, spare=2)``.
 
     Returns
     -------
@@ -228,29 +195,14 @@ def plan_extra_reviews(
     check_limits(max_reviews, time_limit)
     whole = Clock(time_limit, work=max(WORK, time_limit or 0.0))
     check_target(chosen, use_scores=use_scores)
-    check_rules(rules)
-    asks = bool(min_reviews) or senior is not None or any(isinstance(rule, AtLeast) for rule in rules)
+    stated = asked_rules("plan_extra_reviews", rules, given, HEEDED)
+    panels = panel_rules(stated)
+    check_rules(panels)
+    asks = bool(stated.min_reviews) or stated.senior is not None or any(isinstance(one, AtLeast) for one in panels)
     check_objective(goal, select, needs=asks, asked=asked)
     if missing is not None:
         check_missing(chosen, goal, missing, keep, use_scores=use_scores)
-    known = constrain(
-        reviews,
-        conflicts=conflicts,
-        capacity=capacity,
-        spare=spare,
-        cost=cost,
-        max_per_item=max_per_item,
-        fixed=fixed,
-        affinity=affinity,
-        min_affinity=min_affinity,
-        institutions=institutions,
-        senior=senior,
-        willing=willing,
-        attributes=attributes,
-        rules=rules,
-        min_reviews=min_reviews,
-        gone=gone,
-    )
+    known = constrain(reviews, stated, cost, affinity, min_affinity)
     # What scores say of the items is no part of the search: it takes as long as a calibration does.
     with whole.paused():
         aim = goal.known(lambda: beliefs_of(known.reviews, known.fixed, draws), select)

@@ -19,7 +19,7 @@ from reviewgraph.verify.assignments import verify_assignment
 from reviewgraph.verify.calibrations import LSC, POSTERIOR, verify_calibration
 from reviewgraph.verify.checks import Duties, verify_check
 from reviewgraph.verify.plans import verify_plan
-from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, Rules, Wanted, panel_rule
+from reviewgraph.verify.rules import AT_LEAST, AT_MOST, REWARD, Market, PanelRule, PlainRules, Wanted, panel_rule
 from reviewgraph.verify.tables import table_of
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _targets(made: click.Context) -> list[str]:
     return list(kind.choices) if isinstance(kind, click.Choice) else []
 
 
-def _rules(params: Mapping[str, Any]) -> Rules:
+def _rules(params: Mapping[str, Any]) -> PlainRules:
     """Read what a plan was to respect."""
     reviews, left, gone = _left(params)
     capacity = read_side(side.read_capacity, params["capacity"]) if params["capacity"] else None
@@ -137,7 +137,7 @@ def _rules(params: Mapping[str, Any]) -> Rules:
     barred = pairs_in(read_side(side.read_conflicts, params["conflicts"])) if params["conflicts"] else []
     barred += pairs_in(gone.pairs) if gone and gone.pairs is not None else []
     fixed = pairs_in(read_side(side.read_assigned, params["fixed"])) if params["fixed"] else []
-    return Rules(
+    return PlainRules(
         table,
         spare,
         frozenset(barred),

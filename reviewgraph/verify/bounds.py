@@ -16,7 +16,7 @@ from reviewgraph.verify.proofs import expansion_proves, flow_proves
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from reviewgraph.verify.rules import Rules
+    from reviewgraph.verify.rules import PlainRules
     from reviewgraph.verify.tables import Pair
 
 #: Sets of reviews that are looked at, and reviews in all of them, the table's included, before the rest is trusted.
@@ -38,7 +38,7 @@ class Case:
         The level it is for.
     """
 
-    def __init__(self, rules: Rules, target: str) -> None:
+    def __init__(self, rules: PlainRules, target: str) -> None:
         self.rules, self.target = rules, target
         self.base = rules.after(rules.fixed)
 

@@ -16,7 +16,7 @@ from reviewgraph.verify.rules import check_rules, panels_of
 
 if TYPE_CHECKING:
     from reviewgraph.verify.answers import Answer
-    from reviewgraph.verify.rules import Rules
+    from reviewgraph.verify.rules import PlainRules
     from reviewgraph.verify.tables import Pair, Table
 
 REACHING = {"optimal", "feasible", "extended"}
@@ -28,7 +28,7 @@ MOST_STEPS = 2_000_000
 MOST_LOADS = 200_000
 
 
-def verify_plan(answer: Answer, rules: Rules, target: str, *, named: bool) -> Findings:
+def verify_plan(answer: Answer, rules: PlainRules, target: str, *, named: bool) -> Findings:
     """Hold a plan, from JSON or CSV, to its rules, and count what it says of itself.
 
     Parameters
@@ -95,7 +95,7 @@ def _claims(findings: Findings, answer: Answer, case: Case, status: str, pairs: 
         _purchase(findings, answer)
 
 
-def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair]) -> None:
+def _counts(findings: Findings, answer: Answer, rules: PlainRules, pairs: list[Pair]) -> None:
     """Add up reviews, costs, affinities and loads."""
     findings.same("count", answer.get("count", "a whole number"), len(pairs))
     costs = [rules.cost_of(pair) for pair in pairs]
@@ -113,7 +113,7 @@ def _counts(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair])
     findings.check("count, cost, affinity and largest_load, added up again")
 
 
-def _panels(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair] | None) -> None:
+def _panels(findings: Findings, answer: Answer, rules: PlainRules, pairs: list[Pair] | None) -> None:
     """Count the papers on which each rule on panels holds; without a plan nothing is said of them."""
     if "rules" not in answer.found:
         return
@@ -141,7 +141,7 @@ def _letters(findings: Findings, answer: Answer, pairs: list[Pair]) -> None:
         findings.expect(not lacks, f"mail, {reviewer}: the letter does not name {shown(tuple(lacks))}")
 
 
-def _least_load(findings: Findings, answer: Answer, rules: Rules, pairs: list[Pair], most: int) -> None:
+def _least_load(findings: Findings, answer: Answer, rules: PlainRules, pairs: list[Pair], most: int) -> None:
     """Try to do with a smaller largest load than is said to be the least; older answers say nothing of it."""
     if "largest_load_lower_bound" not in answer.found:
         return
@@ -347,7 +347,7 @@ def _purchase(findings: Findings, answer: Answer) -> None:
     findings.check("purchase: the gains of the reviews sum to what they are said to buy")
 
 
-def _table(findings: Findings, answer: Answer, rules: Rules, target: str) -> None:
+def _table(findings: Findings, answer: Answer, rules: PlainRules, target: str) -> None:
     """Hold the CSV of a plan to the rules, and look at the level."""
     rows: list[dict[str, Any]] = answer.found["rows"]
     pairs = [(row["reviewer"], row["item"]) for row in rows]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reviewgraph.verify.tables import Pair, Table
 
 
-# Rules on who reviews a paper together, as options of ``assign`` say them.
+# PlainRules on who reviews a paper together, as options of ``assign`` say them.
 
 
 AT_MOST, AT_LEAST, REWARD = "--at-most", "--at-least", "--reward"
@@ -147,7 +147,7 @@ def earned(rules: Iterable[PanelRule], pairs: list[Pair], before: Collection[Pai
 
 
 @dataclass(frozen=True)
-class Rules:
+class PlainRules:
     """What a plan was to respect.
 
     Parameters
@@ -165,7 +165,7 @@ class Rules:
     willing
         The only reviewers who may be asked; None if all may.
     panels
-        Rules on who reviews an item together, reviews that are there counted.
+        PlainRules on who reviews an item together, reviews that are there counted.
     min_reviews, max_per_item, max_reviews
         Fewest reviews of an item, old and new; most new ones; most in all.
     value, default, best
@@ -280,7 +280,7 @@ class Rules:
         return None
 
 
-def check_rules(findings: Findings, rules: Rules, pairs: list[Pair]) -> None:
+def check_rules(findings: Findings, rules: PlainRules, pairs: list[Pair]) -> None:
     """Hold the reviews of a plan to its rules."""
     table, fixed = rules.table, set(rules.fixed)
     for place, pair in enumerate(pairs):
@@ -327,7 +327,7 @@ class Market:
     survive
         Whether it shall hold without any one reviewer.
     panels
-        Rules on who reviews a paper together.
+        PlainRules on who reviews a paper together.
     previous
         The assignment before; None without one.
     min_affinity, floor, floor_best

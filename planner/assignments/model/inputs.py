@@ -15,8 +15,8 @@ from planner.assignments.model.worth import Concerns
 from planner.assignments.wishes.floors import NO_FLOORS, Floors
 from planner.assignments.wishes.pairs import LISTS, codes_of
 from planner.assignments.wishes.rivals import rivals_of
-from planner.assignments.wishes.written import Authors
-from planner.panels.groups import merged, ruled_by, rules_of, short_forms
+from planner.assignments.wishes.written import authors_of
+from planner.panels.groups import ruled
 from reviewgraph.arguments import check_magnitude
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import ITEM, REVIEWER
@@ -26,20 +26,20 @@ from reviewgraph.sides.matching import codes_among, match_labels
 
 if TYPE_CHECKING:
     from planner.assignments.wishes.pairs import Scored
-    from planner.panels.attributes import Attributes
-    from planner.panels.groups import Ruled
-    from planner.panels.rules import Rule
     from reviewgraph.columns import Columns
     from reviewgraph.formats.headers import Role
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import FloatArray
-    from reviewgraph.sides.given import Chosen, Pairs, Valued
+    from reviewgraph.rules import Rules
+    from reviewgraph.sides.given import Pairs, Valued
     from reviewgraph.sides.matching import Unknown
 
 #: More than anybody can read: what a larger number means.
 UNLIMITED = 1 << 40
 #: Pairs that may be listed when unscored ones count too; more would fill the memory.
 MOST_PAIRS = 30_000_000
+#: Reviews per item, and maximum reviews per reviewer, where rules do not say.
+USUAL_DEMAND, USUAL_LOAD = 3, 5
 
 
 def per_label(value: int | Valued, scored: Scored, name: str, role: Role, column: Role) -> IntArray:
@@ -73,20 +73,11 @@ def _whole(number: Any, name: str) -> int:
 
 
 class Wishes(NamedTuple):
-    """The other arguments of :func:`planner.assign`, as given."""
+    """What is asked of an assignment, beside affinity and level, as :func:`planner.assign` takes it."""
 
-    demand: int | Valued
-    load: int | Valued
-    min_load: int | Valued
-    conflicts: Pairs
-    fixed: Pairs
-    institutions: Valued | None
-    senior: Chosen | None
-    phase_one: Pairs
-    allow_unscored: bool
-    attributes: Attributes | None = None
-    rules: Sequence[Rule] = ()
-    authors: Authors = Authors()
+    rules: Rules
+    phase_one: Pairs = ()
+    allow_unscored: bool = False
     previous: Pairs | None = None
     per_change: float | None = None
     min_affinity: float | None = None
@@ -104,8 +95,8 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     InputError
         If a number, label or rule does not fit, or a fixed pair is in conflict or exceeds a demand or load.
     """
-    n_items, n_reviewers = len(scored.items), len(scored.reviewers)
-    demand, load, least = _numbers(scored, wishes)
+    n_items, n_reviewers, rules = len(scored.items), len(scored.reviewers), wishes.rules
+    demand, load, least = _numbers(scored, rules)
     if not np.isfinite(scored.affinity).all():
         message = "affinity: expected finite numbers (NaN for unscored pairs), found an infinite one"
         raise InputError(message)
@@ -115,11 +106,11 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
     N, M = len(scored.items), len(scored.reviewers)
     load, least = np.pad(load, (0, M - load.size)), np.pad(least, (0, M - least.size))
     old_key = old[1] * M + old[0]
-    conflict = codes_of(pairs_of(wishes.conflicts, "conflicts", scored.spellings), scored, "conflicts")
-    fixed = codes_of(pairs_of(wishes.fixed, "fixed", scored.spellings), scored, "fixed", unknown="refused")
+    conflict = codes_of(pairs_of(rules.conflicts or (), "conflicts", scored.spellings), scored, "conflicts")
+    fixed = codes_of(pairs_of(rules.fixed or (), "fixed", scored.spellings), scored, "fixed", unknown="refused")
     fixed_key, barred = fixed[1] * M + fixed[0], conflict[1] * M + conflict[0]
     _check_fixed(scored, fixed, fixed_key, barred, demand, load)
-    wrote = written_by(wishes.authors, scored)
+    wrote = written_by(authors_of(rules), scored)
     own = np.empty(0, np.int64) if wrote is None else wrote.barred()
     check_fixed(scored, fixed, own)
     # Candidates, and the given pairs that are none of them, in one ascending order.
@@ -144,7 +135,7 @@ def build(scored: Scored, wishes: Wishes) -> Problem:
         load=load + written,
         least=least + np.where(least > 0, written, 0),
         required=np.arange(N) < n_items,
-        ruled=_ruled(scored, wishes),
+        ruled=ruled(scored.reviewers, rules, LISTS, spellings=scored.spellings),
         rivals=rivals_of(key.size, np.empty((0, 2), np.int64)),
         barred=np.bincount(_scored(own, scored, wishes.allow_unscored) // max(M, 1), minlength=N),
         wrote=wrote,
@@ -172,11 +163,16 @@ def _concerns(wishes: Wishes, scored: Scored, keys: Keys, affinity: FloatArray) 
     return Concerns(below, changed, wishes.per_change, wishes.min_affinity, gone)
 
 
-def _numbers(scored: Scored, wishes: Wishes) -> tuple[IntArray, IntArray, IntArray]:
-    """Demands, loads and least loads by code; nobody must take more than she may."""
-    demand = per_label(wishes.demand, scored, "demand", ITEM, DEMAND.role)
-    load = per_label(wishes.load, scored, "load", REVIEWER, LOAD.role)
-    least = per_label(wishes.min_load, scored, "min_load", REVIEWER, MIN_LOAD.role)
+def _numbers(scored: Scored, rules: Rules) -> tuple[IntArray, IntArray, IntArray]:
+    """Demands, loads and least loads by code; nobody must take more than they may."""
+    demand, load, least = (
+        per_label(default if stated is None else stated, scored, name, role, column.role)
+        for name, stated, default, role, column in (
+            ("demand", rules.demand, USUAL_DEMAND, ITEM, DEMAND),
+            ("load", rules.load, USUAL_LOAD, REVIEWER, LOAD),
+            ("min_load", rules.min_load, 0, REVIEWER, MIN_LOAD),
+        )
+    )
     bad = np.flatnonzero(least > load)
     if bad.size:
         label = scored.reviewers[int(bad[0])]
@@ -251,10 +247,3 @@ def _check_fixed(
                 f"fixed: {name} {labels[int(over[0])]!r} stands in {count[over[0]]} pairs, above its {limit} {allowed}"
             )
             raise InputError(message)
-
-
-def _ruled(scored: Scored, wishes: Wishes) -> Ruled:
-    reviewers, known = scored.reviewers, scored.spellings
-    asked = rules_of(reviewers, wishes.attributes, wishes.rules, LISTS, spellings=known)
-    short = short_forms(reviewers, wishes.institutions, wishes.senior, LISTS, spellings=known)
-    return ruled_by(merged(asked, short), len(reviewers))

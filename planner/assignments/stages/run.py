@@ -33,6 +33,7 @@ from planner.assignments.words.fair import why_no_floor, why_no_good
 from planner.assignments.words.why_none import nearly_all, why_apart, why_counted, why_infeasible, why_unreachable
 from reviewgraph.clock import Clock, TimeOver
 from reviewgraph.kernels.compiling import POLICY
+from reviewgraph.rules import Rules
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _compile_kernels(clock: Clock) -> float:
     from numba.core import event
 
     spent: list[float] = []
-    wishes = Wishes(2, 4, 0, (), (), None, None, (), True)
+    wishes = Wishes(Rules(demand=2, load=4), allow_unscored=True)
     # Two blocks that nothing links, and more pairs than are settled exactly: forcing and mending are compiled, too.
     toy = build(scored_pairs(np.kron(np.eye(2), np.ones((3, 6))), None, None), wishes)
     with POLICY.at_once(), event.install_timer("numba:compile", spent.append):

@@ -13,6 +13,7 @@ from reviewgraph.arrays import spread
 if TYPE_CHECKING:
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray
+    from reviewgraph.rules import Rules
     from reviewgraph.sides.given import Pairs
 
 
@@ -35,6 +36,12 @@ class Authors(NamedTuple):
     distance: int = 0
     allow_cycles: bool = False
     allow_coauthors: bool = False
+
+
+def authors_of(rules: Rules) -> Authors:
+    """Return what rules say of authors."""
+    pairs = () if rules.authors is None else rules.authors
+    return Authors(pairs, rules.author_distance or 0, bool(rules.allow_cycles), bool(rules.allow_coauthors))
 
 
 class Written:

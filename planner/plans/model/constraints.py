@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.plans.model.people import People, people
+from planner.plans.model.people import UNLIMITED, People, people
 from planner.plans.model.prices import Prices, prices
 from planner.plans.model.tables import as_pairs, with_extra, with_reviewers
 from reviewgraph.arrays import distinct, occurs
 from reviewgraph.errors import InputError
 from reviewgraph.formats.headers import REVIEWER
 from reviewgraph.formats.side.reading import SPARE, WILLING
+from reviewgraph.rules import Rules
 from reviewgraph.sides.given import by_label, labels_of, pairs_of
 from reviewgraph.sides.leaving import gone_of, without_gone
 from reviewgraph.sides.matching import codes_among, match_labels, match_pairs
 
 if TYPE_CHECKING:
-    from planner.panels.attributes import Attributes
-    from planner.panels.rules import Rule
     from planner.plans.model.people import Waived
     from planner.plans.model.places import Places
     from reviewgraph.columns import Columns
     from reviewgraph.labels import IntArray, Label
     from reviewgraph.reviews import Reviews
-    from reviewgraph.sides.given import Chosen, Numbered, Pairs, Valued
+    from reviewgraph.sides.given import Numbered
 
-#: Spare load, or room on an item, where none is stated.
-UNLIMITED = 10**9
+#: The rules that a plan keeps to; rewards are refused in words of their own.
+HEEDED = (
+    "conflicts", "fixed", "gone", "capacity", "spare", "min_reviews", "max_per_item", "willing", "institutions",
+    "senior", "attributes", "at_most", "at_least", "rewards",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,28 +131,16 @@ class Constraints:
 
 def constrain(
     reviews: Reviews,
-    *,
-    conflicts: Pairs = (),
-    capacity: Valued | None = None,
-    spare: int | None = None,
+    rules: Rules | None = None,
     cost: Numbered | None = None,
-    max_per_item: int | None = None,
-    fixed: Pairs = (),
     affinity: Numbered | None = None,
     min_affinity: float | None = None,
-    institutions: Valued | None = None,
-    senior: Chosen | None = None,
-    willing: Chosen | None = None,
-    attributes: Attributes | None = None,
-    rules: Sequence[Rule] = (),
-    min_reviews: int = 0,
-    gone: Any = None,
 ) -> Constraints:
-    """Bring constraints given by label together.
+    """Return rules, and prices given by label, as arrays.
 
-    Unknown names in ``conflicts``, ``cost``, ``affinity``, ``institutions``, ``senior`` and ``attributes`` are
-    warned of; in ``fixed`` they are refused. Fixed pairs that are reviews already are dropped; the others are held to
-    conflicts, loads and limits, not to the floor, rules on people and who is willing.
+    Unknown names in ``cost``, ``affinity`` and the rules are warned of; among fixed pairs they are refused. Fixed pairs
+    that are reviews already are dropped; the others are held to conflicts, loads and limits, not to the floor, rules on
+    panels and who is willing.
 
     Raises
     ------
@@ -159,15 +149,18 @@ def constrain(
         or labels do not match (:mod:`reviewgraph.sides.matching`); as :func:`~planner.plans.model.prices.prices` and
         :func:`~planner.plans.model.people.people`.
     """
-    least = (0 if capacity is not None else UNLIMITED) if spare is None else _whole(spare, "spare")
-    known = reviews.spellings()
+    rules = rules or Rules()
+    # Spare loads: of those who have one stated, and of the others.
+    known, capacity, willing = reviews.spellings(), rules.capacity, rules.willing
+    others = 0 if capacity is not None else UNLIMITED
+    least = others if rules.spare is None else min(rules.spare, UNLIMITED)
     stated = by_label({} if capacity is None else capacity, "capacity", REVIEWER, SPARE.role, known)
     given = {label: _whole(load, f"capacity of reviewer {label!r}") for label, load in stated.items()}
     asked = None if willing is None else dict.fromkeys(labels_of(willing, "willing", REVIEWER, WILLING.role, known))
     # New names are emergency reviewers, but not those that are a reviewer's written otherwise.
     for name, labels in (("capacity", given), ("willing", asked or {})):
         match_labels(list(labels), reviews.reviewer_code, name, "reviewer", unknown="new")
-    lost = gone_of(gone, known)
+    lost = gone_of(rules.gone, known)
     left = without_gone(reviews, lost)
     # Who has no review left is known all the same, and asked only if a file says so.
     away = [label for label in reviews.reviewers if label not in left.reviewer_code]
@@ -181,20 +174,14 @@ def constrain(
         if label in table.reviewer_code:
             loads[table.reviewer_code[label]] = min(load, UNLIMITED)
     loads[np.isin(np.arange(loads.size), codes_among(lost.reviewers, table.reviewers))] = 0
-    limit = UNLIMITED if max_per_item is None else _whole(max_per_item, "max_per_item")
-    closed = distinct(_closed(table, pairs_of(conflicts, "conflicts", known)), lost.keys(table))
-    kept = _fixed(table, pairs_of(fixed, "fixed", known), closed)
+    # Limits, and pairs that may not be or must be.
+    limit = UNLIMITED if rules.max_per_item is None else min(rules.max_per_item, UNLIMITED)
+    closed = distinct(_closed(table, pairs_of(rules.conflicts or (), "conflicts", known)), lost.keys(table))
+    kept = _fixed(table, pairs_of(rules.fixed or (), "fixed", known), closed)
     if asked is not None:
         loads = _of_willing(table, loads, asked, kept)
     worth = prices(table, cost, affinity, min_affinity)
-    who = people(
-        table,
-        institutions=institutions,
-        senior=senior,
-        attributes=attributes,
-        rules=rules,
-        min_reviews=_whole(min_reviews, "min_reviews"),
-    )
+    who = people(table, rules)
     # What the floor and rules bar is a conflict, but for pairs that were fixed all the same.
     barred = distinct(worth.barred(np.flatnonzero(loads > 0), N), who.beside(with_extra(table, kept)))
     barred = barred[~occurs(barred, np.sort(kept[:, 0] * N + kept[:, 1]))]

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from planner.panels.groups import Ruled, merged, ruled_by, rules_of, short_forms
+from planner.panels.groups import Ruled, ruled, ruled_by
 from planner.panels.rules import NO_MOST
 from planner.plans.model.places import Places, places
 from reviewgraph.arrays import distinct, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from planner.panels.attributes import Attributes
     from planner.panels.groups import Panels
-    from planner.panels.rules import Rule
     from reviewgraph.labels import IntArray
     from reviewgraph.reviews import BoolArray, Reviews
-    from reviewgraph.sides.given import Chosen, Valued
+    from reviewgraph.rules import Rules
+
+#: Spare load, reviews or room on an item, where none is stated, or more than anybody means.
+UNLIMITED = 10**9
 
 
 class Needs(NamedTuple):
@@ -181,23 +180,13 @@ def _most_of(members: IntArray, mine: BoolArray) -> IntArray:
     return np.stack([np.where(mine[:, a], members, 0).max(axis=1) for a in range(mine.shape[1])], axis=1)
 
 
-def people(
-    table: Reviews,
-    *,
-    institutions: Valued | None = None,
-    senior: Chosen | None = None,
-    attributes: Attributes | None = None,
-    rules: Sequence[Rule] = (),
-    min_reviews: int = 0,
-) -> People:
-    """Bring what is given by label together; unknown reviewers are warned of.
+def people(table: Reviews, rules: Rules) -> People:
+    """Return what rules on panels, and least reviews, ask of a table; unknown reviewers are warned of.
 
     Raises
     ------
     InputError
-        If institutions, seniors or attributes name reviewers, and none that we know; or a rule is about an attribute or
-        value that nobody has, its number cannot be, or there is another on an attribute of that name.
+        As :func:`~planner.panels.groups.ruled`.
     """
-    asked = rules_of(table.reviewers, attributes, rules, other=table.item_code, spellings=table.spellings())
-    short = short_forms(table.reviewers, institutions, senior, other=table.item_code, spellings=table.spellings())
-    return People(ruled_by(merged(asked, short), table.n_reviewers), min_reviews)
+    asked = ruled(table.reviewers, rules, other=table.item_code, spellings=table.spellings())
+    return People(asked, min(rules.min_reviews or 0, UNLIMITED))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.plans.model.constraints import UNLIMITED
 from planner.plans.model.ledger import Bound
+from planner.plans.model.people import UNLIMITED
 from reviewgraph.recoverable import degrees_of_freedom
 
 if TYPE_CHECKING:

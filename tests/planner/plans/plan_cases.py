@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from reviewgraph import Reviews
+from planner.plans.model.constraints import Constraints, constrain
+from reviewgraph import Reviews, Rules
+
+
+def constrained(reviews: Reviews, **options: Any) -> Constraints:
+    """Constraints of the options of a plan, rules and prices mixed."""
+    prices = {name: options.pop(name) for name in ("cost", "affinity", "min_affinity") if name in options}
+    return constrain(reviews, Rules(**options), **prices)
 
 
 class Case(NamedTuple):

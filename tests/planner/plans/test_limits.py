@@ -28,7 +28,7 @@ from reviewgraph import Reviews
 from reviewgraph.arrays import distinct, occurs
 from reviewgraph.clock import Clock, TimeOver
 from tests.looks import Looks
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.plan_cases import Case, cases, constrained
 
 
 def groups(count: int, size: int = 3) -> Reviews:
@@ -94,7 +94,7 @@ def test_a_first_plan_is_made_where_loading_kernels_took_all_the_time() -> None:
 
 
 def test_exchanges_and_matroids_stop() -> None:
-    task = new_task(constrain(groups(4), spare=1), 64)
+    task = new_task(constrained(groups(4), spare=1), 64)
     pairs = np.array([[0, 3]])
     assert sharpened(Judge(task, target_named("recoverable")), pairs, 4, Looks(0)) is pairs
     with pytest.raises(TimeOver):
@@ -104,7 +104,7 @@ def test_exchanges_and_matroids_stop() -> None:
 @given(cases())
 @settings(max_examples=60)
 def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
-    task = new_task(constrain(case.reviews, **case.options), 64)
+    task = new_task(constrained(case.reviews, **case.options), 64)
     root, rules, count = task.block_labels(task.start), task.constraints, task.start.size
     covered = set(zip(root[task.start.block[:count]].tolist(), task.start.item[:count].tolist(), strict=True))
     expected = [
@@ -123,7 +123,7 @@ def test_candidates_are_what_may_be_read_and_is_not_covered(case: Case) -> None:
 @given(cases())
 @settings(max_examples=60)
 def test_pieces_that_may_be_joined_are_told_without_a_list(case: Case) -> None:
-    oracle = ConnectedOracle(new_task(constrain(case.reviews, **case.options), 64))
+    oracle = ConnectedOracle(new_task(constrained(case.reviews, **case.options), 64))
     assert oracle.possible() == oracle.reaches(oracle.allowed)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
 from planner.plans.model.people import people
-from reviewgraph import InputError, Reviews
+from reviewgraph import InputError, Reviews, Rules
 from reviewgraph.columns import Columns
 from reviewgraph.errors import LabelWarning
 from reviewgraph.levels import NAMES
@@ -199,7 +199,7 @@ def test_the_verifier_counts_people_by_itself() -> None:
     plan = plan_extra_reviews(JOINED, min_reviews=2, affinity={("ann", 4): 1.0})
     verify_plan(plan)
     table, who = plan.constraints.reviews, plan.constraints.people
-    together = people(table, institutions=dict.fromkeys(table.reviewers, "X"))
+    together = people(table, Rules(institutions=dict.fromkeys(table.reviewers, "X")))
     with pytest.raises(InvalidPlan, match="2 of the kind reviewer of institution X, and 1 may be"):
         verify_plan(forged(plan, people=together))
     with pytest.raises(InvalidPlan, match=r"have no affinity of 0\.5 or more"):
@@ -207,7 +207,7 @@ def test_the_verifier_counts_people_by_itself() -> None:
     with pytest.raises(InvalidPlan, match="4 items are short of reviews, or of people"):
         verify_plan(forged(plan, people=replace(who, min_reviews=3)))
     with pytest.raises(InvalidPlan, match=r"a bound says 2 \(coverage\)"):
-        verify_plan(forged(plan, people=people(table, senior=["ann"])))
+        verify_plan(forged(plan, people=people(table, Rules(senior=["ann"]))))
     dear = replace(plan.constraints.cost, best=2.0)
     with pytest.raises(InvalidPlan, match="the costs of the reviews are not those"):
         verify_plan(forged(plan, cost=dear))
@@ -217,6 +217,6 @@ def test_two_new_reviews_by_colleagues_are_found() -> None:
     lone = Reviews.from_pairs([("ann", 1), ("ann", 2)], items=[1, 2])
     plan = plan_extra_reviews(lone, capacity={"eve": 2, "fay": 2}, min_reviews=3)
     assert plan.count == 4
-    together = people(plan.constraints.reviews, institutions={"eve": "X", "fay": "X"})
+    together = people(plan.constraints.reviews, Rules(institutions={"eve": "X", "fay": "X"}))
     with pytest.raises(InvalidPlan, match="2 of the kind reviewer of institution X, and 1 may be"):
         verify_plan(forged(plan, people=together))

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import InvalidPlan, Plan, plan_extra_reviews, verify_plan
-from planner.plans.model.constraints import constrain
 from planner.plans.model.ledger import Bound
 from planner.plans.model.reach import qualities
 from planner.plans.model.tables import no_pairs
@@ -30,7 +29,7 @@ from reviewgraph.designs import random_assignment
 from reviewgraph.levels import NAMES
 from reviewgraph.recoverable import degrees_of_freedom
 from tests.planner.plans import naive_plans
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.plan_cases import Case, cases, constrained
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 TARGETS = list(NAMES)
@@ -126,7 +125,7 @@ def test_matroid_intersection_equals_the_integer_programme() -> None:
     counts = {"plan": 0, "short": 0}
     for seed in [*range(80), 1088]:
         reviews, options = loaded(seed)
-        task = new_task(constrain(reviews, **options), 200)
+        task = new_task(constrained(reviews, **options), 200)
         oracle = RecoverableOracle(task)
         if oracle.reaches(no_pairs()) or not oracle.possible():
             continue

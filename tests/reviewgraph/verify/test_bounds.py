@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reviewgraph.verify.bounds import Case, check_bound
-from reviewgraph.verify.rules import Rules
+from reviewgraph.verify.rules import PlainRules
 from reviewgraph.verify.tables import Table
 from tests.verifying.truth import links, rows_of
 
@@ -31,7 +31,7 @@ def test_bounds_by_losses_are_what_each_loss_leaves_missing(
     else:
         found = [missing({pair: None for pair in score if pair != lost}) for lost in score]
         whole += int(whole > 0)
-    case = Case(Rules(Table(tuple(reviewers), tuple(items), score)), target)
+    case = Case(PlainRules(Table(tuple(reviewers), tuple(items), score)), target)
     most = max(whole, *found)
     assert check_bound(case, most, "a loss") == (None, False)
     # A larger one is on trust, unless the papers that one reviewer has make it true.

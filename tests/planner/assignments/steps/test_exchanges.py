@@ -11,6 +11,7 @@ from planner.assignments.steps.flow import cheapest_assignment, whole_costs
 from planner.assignments.wishes.pairs import scored_pairs
 from reviewgraph.assumptions import Assumptions
 from reviewgraph.precision.averaged import MANY, mean_information
+from reviewgraph.rules import Rules
 
 ASSUMED = [Assumptions(), Assumptions(noise=0.4, severity=1.7, stretch=0.7), Assumptions(severity=0.0, stretch=0.0)]
 
@@ -20,7 +21,7 @@ def market(seed, n=16, m=12):
     rng = np.random.default_rng(seed)
     affinity = rng.integers(0, 4, size=(m, n)).astype(float)
     load = dict(enumerate(rng.choice([1, 4, 9], m, p=[0.2, 0.5, 0.3]).tolist()))
-    wishes = Wishes(2, load, 0, (), (), None, None, (), False)
+    wishes = Wishes(Rules(demand=2, load=load))
     problem = build(scored_pairs(affinity, None, None), wishes)
     cost = whole_costs(problem.affinity, seed)
     chosen = cheapest_assignment(problem.item, problem.reviewer, cost, problem.demand, problem.load, problem.least)

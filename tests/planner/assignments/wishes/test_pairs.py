@@ -12,6 +12,7 @@ from planner.assignments.wishes.pairs import codes_of, scored_pairs
 from reviewgraph import Reviews
 from reviewgraph.columns import Columns
 from reviewgraph.errors import InputError, LabelWarning
+from reviewgraph.rules import Rules
 from reviewgraph.sides.given import pairs_of
 
 LABELS = st.sampled_from(["r10", "r9", "a", "7"])
@@ -78,7 +79,7 @@ def test_a_first_phase_as_reviews_or_as_pairs_is_the_same_problem():
     pairs = [("new", "p"), ("a", "gone"), ("a", "p"), ("newer", "left")]
     scored = scored_pairs({("a", "p"): 1.0, ("b", "q"): 2.0}, ["a", "b"], ["p", "q"])
     problems = [
-        build(scored, Wishes(1, 2, 0, (), (), None, None, given, False))
+        build(scored, Wishes(Rules(demand=1, load=2), given))
         for given in (pairs, table_of(pairs), Reviews.from_pairs(pairs))
     ]
     for problem in problems:

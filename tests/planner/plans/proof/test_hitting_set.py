@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 
 from planner.errors import InternalError
-from planner.plans.model.constraints import constrain
 from planner.plans.model.oracle import Cut
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
@@ -15,13 +14,13 @@ from planner.plans.proof.hitting_set import Master
 from planner.plans.targets.double_oracle import DoubleOracle
 from reviewgraph import Reviews
 from reviewgraph.labels import IntArray
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.plan_cases import Case, cases, constrained
 
 APART = Reviews.from_pairs([(j, (j, k)) for j in range(3) for k in range(3)])
 
 
 def oracle_of(case: Case) -> DoubleOracle:
-    task = new_task(constrain(case.reviews, **case.options), 64)
+    task = new_task(constrained(case.reviews, **case.options), 64)
     return DoubleOracle(task, np.random.default_rng(0))
 
 
@@ -41,7 +40,7 @@ def test_a_cut_that_holds_reviews_of_a_reviewer_alone_is_refused() -> None:
                 leaves[np.flatnonzero(self.allowed[:, 0] == 3)[0]] = 0
                 yield Cut(leaves, cut.least, cut.alone)
 
-    task = new_task(constrain(APART, capacity={3: 4}, spare=4), 64)
+    task = new_task(constrained(APART, capacity={3: 4}, spare=4), 64)
     with pytest.raises(InternalError, match="first 2 reviews of reviewer 3 are lost, and holds some of them"):
         Master(Wrong(task, np.random.default_rng(0))).cut(no_pairs())
 

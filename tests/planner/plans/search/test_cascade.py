@@ -17,12 +17,12 @@ from planner.plans.search import cascade, cascading
 from planner.plans.search.order import by_effect
 from reviewgraph.clock import Clock
 from tests.planner.plans.naive_plans import closed, is_double
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.plan_cases import Case, cases, constrained
 
 
 def task_of(case: Case) -> Task:
     options = {name: value for name, value in case.options.items() if name != "fixed"}
-    return new_task(constrain(case.reviews, **options), 64)
+    return new_task(constrained(case.reviews, **options), 64)
 
 
 def covers_of(task: Task, pairs: list[list[int]]) -> list[int]:

@@ -8,16 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.plans.model.allowed import few_short_pairs, short_pairs
-from planner.plans.model.constraints import constrain
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import Task, new_task
 from planner.plans.search import covering
 from reviewgraph.clock import Clock
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.plan_cases import Case, cases, constrained
 
 
 def task_of(case: Case, least: int) -> Task:
-    return new_task(constrain(case.reviews, **{**case.options, "min_reviews": least}), 64)
+    return new_task(constrained(case.reviews, **{**case.options, "min_reviews": least}), 64)
 
 
 @given(cases(), st.integers(1, 4), st.integers(1, 9))

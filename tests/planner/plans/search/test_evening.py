@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from planner import plan_extra_reviews, verify_plan
-from planner.plans.model.constraints import constrain
 from planner.plans.model.tables import no_pairs
 from planner.plans.model.task import new_task
 from planner.plans.search.covering import cover
@@ -20,6 +19,7 @@ from reviewgraph import Reviews
 from reviewgraph.clock import Clock
 from reviewgraph.levels import NAMES
 from tests.planner.plans import people_cases, plan_cases
+from tests.planner.plans.plan_cases import constrained
 
 #: Sets of reviews that are tried for one case.
 MOST_SETS = 3_000
@@ -63,7 +63,7 @@ def test_loads_of_plans_are_no_smaller_than_is_proved_and_brute_force_finds(
 @settings(max_examples=100)
 def test_what_fills_needs_is_as_even_as_any_as_cheap(case: plan_cases.Case, least: int) -> None:
     told = people_cases.Case(case.reviews, {**case.options, "min_reviews": least})
-    task = new_task(constrain(case.reviews, **told.options), 64)
+    task = new_task(constrained(case.reviews, **told.options), 64)
     short = set(np.flatnonzero(task.needs.each).tolist())
     allowed = [pair for pair in told.allowed() if pair[1] in short]
     assume(task.needs.total and comb(len(allowed), task.needs.total) <= MOST_SETS)
@@ -109,5 +109,5 @@ def test_exchanges_of_equal_sums_count_where_no_exchange_of_equal_costs_does() -
 
 def test_the_share_is_a_count_of_spare_loads() -> None:
     table = Reviews.from_pairs([("x", 1), ("y", 1), ("z", 1)], items=range(10))
-    task = new_task(constrain(table, capacity={"x": 1, "y": 9, "z": 9}), 64)
+    task = new_task(constrained(table, capacity={"x": 1, "y": 9, "z": 9}), 64)
     assert [share(task, count) for count in (0, 1, 3, 4, 5, 6)] == [0, 1, 1, 2, 2, 3]

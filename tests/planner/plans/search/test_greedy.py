@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.plans.model.constraints import constrain
 from planner.plans.model.ledger import Ledger
 from planner.plans.model.tables import no_pairs, with_extra, with_reviewers
 from planner.plans.model.task import new_task
@@ -17,13 +16,13 @@ from reviewgraph import Reviews
 from reviewgraph.clock import Clock
 from reviewgraph.recoverable import degrees_of_freedom
 from tests.planner.plans.naive_plans import is_connected
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.plan_cases import Case, cases, constrained
 
 
 @given(cases())
 @settings(max_examples=100)
 def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> None:
-    task = new_task(constrain(case.reviews, **case.options), 64)
+    task = new_task(constrained(case.reviews, **case.options), 64)
     oracle, table = RecoverableOracle(task), task.table(no_pairs())
     pairs, _ = greedy_recoverable(oracle, 100, Ledger(Clock(None)))
     missing = degrees_of_freedom(table)
@@ -39,7 +38,7 @@ def test_offered_reviews_are_independent_and_none_is_left_out(case: Case) -> Non
 @given(cases())
 @settings(max_examples=100)
 def test_links_of_pieces_make_a_forest(case: Case) -> None:
-    task = new_task(constrain(case.reviews, **case.options), 64)
+    task = new_task(constrained(case.reviews, **case.options), 64)
     pairs, _ = greedy_connected(ConnectedOracle(task), Ledger(Clock(None)))
     table = task.table(pairs)
     covers = [sum(1 << i for i in table.items_of(j).tolist()) for j in range(table.n_reviewers)]
@@ -90,5 +89,5 @@ def test_tables_by_code_are_tables_by_label(case: Case) -> None:
 
 @pytest.mark.parametrize("size", [0, 1])
 def test_no_candidates_no_reviews(size: int) -> None:
-    task = new_task(constrain(Reviews.from_pairs([(0, 0)][:size], reviewers=[0], items=[0]), spare=0), 8)
+    task = new_task(constrained(Reviews.from_pairs([(0, 0)][:size], reviewers=[0], items=[0]), spare=0), 8)
     assert greedy_connected(ConnectedOracle(task), Ledger(Clock(None)))[0].shape == (0, 2)

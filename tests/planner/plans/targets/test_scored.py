@@ -16,7 +16,7 @@ from planner.plans.targets.scored_oracle import ScoredOracle, every_candidate
 from reviewgraph import Reviews
 from reviewgraph.clock import Clock
 from tests.planner.plans import naive_plans
-from tests.planner.plans.plan_cases import Case, cases
+from tests.planner.plans.plan_cases import Case, cases, constrained
 
 SCORES = st.lists(st.integers(1, 4), min_size=40, max_size=40)
 
@@ -52,7 +52,7 @@ def test_plans_by_scores_equal_brute_force(case: Case, scores: list[int]) -> Non
 @settings(max_examples=80)
 def test_the_oracle_is_the_score_aware_level_and_its_cuts_are_broken(case: Case, scores: list[int], draw: Any) -> None:
     case, level = scored(case, scores)
-    task = new_task(constrain(case.reviews, **case.options), 64, use_scores=True)
+    task = new_task(constrained(case.reviews, **case.options), 64, use_scores=True)
     oracle = ScoredOracle(task, np.random.default_rng(draw.randrange(100)))
     pairs = [pair for pair in every_candidate(task).tolist() if draw.random() < 0.4]
     covers = case.naive()[0]

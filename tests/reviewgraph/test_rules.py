@@ -1,0 +1,182 @@
+"""Rules are one object: the same answers as by keywords of their own, and refused as a whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from planner import AtLeast, AtMost, InvalidPlan, Reward, assign, plan_extra_reviews, verify_plan
+from planner.assignments.assigning import HEEDED as ASSIGNED
+from planner.plans.model.constraints import HEEDED as PLANNED
+from reviewgraph import InputError, Reviews, Rules, check
+from reviewgraph.checking import HEEDED as CHECKED
+from tests.bad_arguments import BAD
+
+pytestmark = pytest.mark.filterwarnings("ignore::reviewgraph.errors.LabelWarning")
+
+PEOPLE, PAPERS = ("ann", "bob", "cyd", "dan", "eve", "fay"), tuple(f"p{n}" for n in range(6))
+AFFINITY = {(who, what): ((3 * j + 5 * i) % 7) / 7 for j, who in enumerate(PEOPLE) for i, what in enumerate(PAPERS)}
+CHAIN = Reviews.from_pairs(
+    [("ann", "p0"), ("ann", "p1"), ("bob", "p1"), ("bob", "p2"), ("cyd", "p2"), ("cyd", "p3")], items=PAPERS[:5]
+)
+KNOWN = {
+    who: {"region": ["Asia", "Europe"][n % 2], "senior": n < 3, "institution": "XYZ"[n % 3]}
+    for n, who in enumerate(PEOPLE)
+}
+PAIRS = pd.DataFrame({"reviewer": ["ann", "bob"], "paper": ["p3", "p0"]})
+
+#: A value of each rule, with what else it needs; all are heeded by something.
+STATED: dict[str, dict[str, Any]] = {
+    "conflicts": {"conflicts": PAIRS},
+    "fixed": {"fixed": [("bob", "p3")]},
+    "gone": {"gone": ["cyd"]},
+    "demand": {"demand": 2},
+    "load": {"load": dict.fromkeys(PEOPLE, 4)},
+    "min_load": {"min_load": pd.Series(dict.fromkeys(PEOPLE, 2))},
+    "capacity": {"capacity": {"ann": 2, "bob": 2, "zoe": 3}},
+    "spare": {"spare": 2},
+    "min_reviews": {"min_reviews": 2},
+    "max_per_item": {"max_per_item": 2},
+    "willing": {"willing": ["ann", "zoe", "bob"]},
+    "institutions": {"institutions": {"ann": "X", "bob": "X", "cyd": "Y"}},
+    "senior": {"senior": ["ann", "bob"]},
+    "attributes": {"attributes": KNOWN},
+    "at_most": {"at_most": {"region": 2}, "attributes": KNOWN},
+    "at_least": {"at_least": {"senior": 1, ("region", "Asia"): 1}, "attributes": KNOWN},
+    "rewards": {"rewards": {"region": 0.1}, "attributes": KNOWN},
+    "authors": {"authors": {"p0": ["ann"], "p1": ["bob", "cyd"]}},
+    "author_distance": {"author_distance": 1, "authors": {"p1": ["bob", "cyd"]}},
+    "allow_cycles": {"allow_cycles": True, "authors": {"p0": ["ann"], "p1": ["bob"]}},
+    "allow_coauthors": {"allow_coauthors": True, "authors": {"p1": ["bob", "cyd"]}},
+}
+#: What takes rules, which of them, and a call.
+TAKERS: dict[str, tuple[tuple[str, ...], Any]] = {
+    "check": (CHECKED, lambda **rules: check(CHAIN, **rules)),
+    "plan_extra_reviews": (PLANNED, lambda **rules: plan_extra_reviews(CHAIN, **rules)),
+    "assign": (ASSIGNED, lambda **rules: assign(AFFINITY, target="none", **rules)),
+}
+HEEDED = [(taker, name) for taker, (names, _) in TAKERS.items() for name in names]
+
+
+def told(result: Any) -> str:
+    """All that is in a result, as text."""
+    return json.dumps(result.to_dict(), default=repr)
+
+
+def refusal(name: str, value: Any) -> str:
+    """What an object of one rule is refused with; the name where it is made."""
+    try:
+        Rules(**{name: value})
+    except InputError as error:
+        return str(error)
+    return name
+
+
+def test_every_rule_is_heeded_by_something_and_stands_in_the_table():
+    names = [field.name for field in fields(Rules)]
+    assert sorted(STATED) == sorted(names)
+    assert {name for _, name in HEEDED} == set(names)
+
+
+@pytest.mark.parametrize(("taker", "name"), HEEDED)
+def test_an_object_is_the_same_as_keywords(taker, name):
+    call, given = TAKERS[taker][1], STATED[name]
+    if (taker, name) == ("plan_extra_reviews", "rewards"):
+        for way in ({"rules": Rules(**given)}, given):
+            with pytest.raises(InputError, match="expected AtMost and AtLeast objects, found a reward"):
+                call(**way)
+        return
+    alone, parted = told(call(**given)), {name: given[name]}
+    assert told(call(rules=Rules(**given))) == alone
+    # One rule in the object and the others beside it are the same, too.
+    rest = {other: value for other, value in given.items() if other != name}
+    assert told(call(rules=Rules(**parted), **rest)) == alone
+
+
+def test_a_list_of_rules_on_panels_is_short_for_them():
+    for call, more in ((TAKERS["assign"][1], True), (TAKERS["plan_extra_reviews"][1], False)):
+        listed: list[Any] = [AtMost("region", 2), AtLeast("senior", 1)]
+        stated = Rules(at_most={"region": 2}, at_least={"senior": 1})
+        if more:
+            listed.append(Reward("region", 0.1))
+            stated = Rules(at_most=[AtMost("region", 2)], at_least={"senior": 1}, rewards={"region": 0.1})
+        found = told(call(rules=listed, attributes=KNOWN))
+        assert told(call(rules=stated, attributes=KNOWN)) == found
+
+
+@pytest.mark.parametrize(("taker", "name"), HEEDED)
+def test_a_rule_stated_twice_is_refused(taker, name):
+    given = STATED[name]
+    with pytest.raises(InputError, match=f"^{name}: expected it once, found it in rules and beside them"):
+        TAKERS[taker][1](rules=Rules(**{name: given[name]}), **given)
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_rules_that_are_not_heeded_are_named_and_can_be_left_out(taker):
+    names, call = TAKERS[taker]
+    for name in STATED.keys() - set(names):
+        stated = Rules(**{name: STATED[name][name]})
+        with pytest.raises(InputError, match=re.escape(f"found {name}; pass rules.without({name!r})")):
+            call(rules=stated)
+        assert stated.without(name).stated == ()
+        with pytest.raises(TypeError, match=rf"^{taker}\(\) got an unexpected keyword argument '{name}'$"):
+            call(**STATED[name])
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_a_malformed_rule_is_refused_by_its_name(name):
+    for value in BAD.values():
+        assert refusal(name, value).startswith((name, "labels")), value
+    # Whatever passes is answered or refused by what heeds it.
+    for value in (object(), 1j, np.zeros((2, 3, 4))):
+        for names, call in TAKERS.values():
+            if name in names:
+                with pytest.raises(InputError):
+                    call(rules=Rules(**{name: value}))
+
+
+def test_rules_on_panels_of_another_kind_are_refused():
+    with pytest.raises(InputError, match="at_most: expected AtMost objects, or numbers by attribute, found AtLeast"):
+        assign(AFFINITY, rules=Rules(at_most=[AtLeast("senior", 1)], attributes=KNOWN))
+    with pytest.raises(InputError, match="rules: expected AtMost, AtLeast and Reward objects, found 'x'"):
+        assign(AFFINITY, rules=["x"])
+    with pytest.raises(InputError, match=r"names: expected rules among conflicts, .*, found 'conflict'"):
+        Rules().without("conflict")
+
+
+def test_pairs_that_can_be_read_once_are_kept():
+    rules = Rules(conflicts=iter([("ann", "p3")]), gone=iter(["cyd"]), at_most=[AtMost("region", 1)])
+    first, second = (told(plan_extra_reviews(CHAIN, rules=rules, attributes=KNOWN)) for _ in range(2))
+    assert first == second
+
+
+def test_repr_shows_what_is_stated():
+    assert repr(Rules()) == "Rules()"
+    rules = Rules(conflicts=PAIRS, load=4, capacity=dict.fromkeys(PEOPLE, 1), at_most={"region": 1}, gone=["cyd"])
+    assert repr(rules) == "Rules(conflicts=2 pairs, gone=['cyd'], load=4, capacity=6 entries, at_most={'region': 1})"
+
+
+def test_a_plan_is_held_to_rules_that_it_was_not_made_under():
+    rules = Rules(conflicts=[("ann", "p3")], spare=2, max_per_item=2, gone=[("cyd", "p0")])
+    verify_plan(plan_extra_reviews(CHAIN, rules=rules), rules=rules)
+    plan = plan_extra_reviews(CHAIN)
+    verify_plan(plan, rules=Rules())
+    pair = (plan.reviews[0].reviewer, plan.reviews[0].item)
+    for broken, words in (
+        (Rules(conflicts=[pair]), "are in conflict"),
+        (Rules(spare=0), "are spare"),
+        (Rules(max_per_item=0), "are allowed"),
+        (Rules(gone=["cyd"]), "made of reviews by people who are gone"),
+        (Rules(fixed=[("ann", "p2"), ("ann", "p3"), ("bob", "p0")]), "fixed reviews are not in the plan"),
+        (Rules(institutions=dict.fromkeys(PEOPLE, "X")), "in conflict"),
+    ):
+        with pytest.raises(InvalidPlan, match=words):
+            verify_plan(plan, rules=broken)
+    with pytest.raises(InputError, match=r"rules: expected only what verify_plan heeds .*, found load"):
+        verify_plan(plan, rules=Rules(load=3))
