@@ -133,8 +133,8 @@ class Level(ABC):
     def part(self, which: str) -> Any:
         """Return ``finder``, ``target``, ``aim`` or ``verifier``; None where the class itself, not its base, has none.
 
-        >>> level_named("double").part("finder").__name__
-        'reviewgraph.fragility.double'
+        >>> level_named("double").part("verifier").__name__
+        'is_double'
         """
         part = vars(type(self)).get(which)
         if isinstance(part, str):
@@ -165,7 +165,7 @@ class Double(Level):
     differ = "in severity and in how widely they spread their scores"
     shared = 2
     heeds_ties = True
-    finder = "reviewgraph.fragility.double"
+    finder = "reviewgraph.fragility.double:FINDER"
     target = "planner.plans.targets.double:DoubleTarget"
     aim = "planner.assignments.model.levels:ToDouble"
     verifier = "reviewgraph.verify.levels:is_double"
@@ -192,7 +192,7 @@ class Recoverable(Level):
     differ = "the same"
     shared = 2
     grouped = False
-    finder = "reviewgraph.fragility.recoverable"
+    finder = "reviewgraph.fragility.recoverable:FINDER"
     target = "planner.plans.targets.recoverable:RecoverableTarget"
     aim = "planner.assignments.model.levels:ToRecoverable"
     verifier = "reviewgraph.verify.levels:is_recoverable"
@@ -218,7 +218,7 @@ class Connected(Level):
     words = "comparable only if reviewers differ just in severity"
     differ = "in severity only"
     shared = 1
-    finder = "reviewgraph.fragility.connected"
+    finder = "reviewgraph.fragility.connected:FINDER"
     target = "planner.plans.targets.connected:ConnectedTarget"
     aim = "planner.assignments.model.levels:ToConnected"
     verifier = "reviewgraph.verify.levels:is_connected"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.components import connected_components
+from reviewgraph.fragility.fragile import Finder
 
 if TYPE_CHECKING:
     import igraph
@@ -51,3 +52,7 @@ def _graph(reviews: Reviews) -> igraph.Graph:
 
     M = reviews.n_reviewers
     return igraph.Graph(M + reviews.n_items, np.column_stack([reviews.reviewer, M + reviews.item]))
+
+
+#: The finder of the level ``connected``.
+FINDER = Finder(holds, critical_reviewers, critical_reviews)

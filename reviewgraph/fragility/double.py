@@ -8,6 +8,7 @@ import numpy as np
 
 from reviewgraph.clock import LOOK, Clock, TimeOver
 from reviewgraph.components import is_recovery_resilient
+from reviewgraph.fragility.fragile import Finder
 from reviewgraph.kernels.all_but_one import Frames, Units, certify, divide, enter_all
 from reviewgraph.kernels.compiling import POLICY, STEP
 from reviewgraph.kernels.growth import FULL, new_growth
@@ -115,3 +116,7 @@ def _all_but_one(state: Growth, units: Units, left: IntArray, clock: Clock) -> B
         depth = run(state, units, left, frames, critical, depth, steps)
         steps = max(steps // 2, 1) if pace.over() else 2 * steps
     return None if state.counters[FULL] else critical
+
+
+#: The finder of the level ``double``.
+FINDER = Finder(holds, critical_reviewers, critical_reviews)

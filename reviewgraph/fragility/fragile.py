@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,20 @@ from reviewgraph.structure import structure_of
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reviewgraph.framed import ReviewsLike
     from reviewgraph.labels import IntArray
     from reviewgraph.levels import Level
     from reviewgraph.reviews import Reviews
+
+
+class Finder(NamedTuple):
+    """Whether a table is at a level, and the codes of reviewers and rows of reviews whose loss lowers it."""
+
+    holds: Callable[..., bool]
+    critical_reviewers: Callable[..., IntArray]
+    critical_reviews: Callable[..., IntArray]
 
 
 class OneByOne:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reviewgraph.arrays import starts
+from reviewgraph.fragility.fragile import Finder
 from reviewgraph.kernels.pebbles import Game, new_game, play_on
 from reviewgraph.recoverable import recoverability
 
@@ -93,3 +94,7 @@ class _Removal:
             # Searches mark by stamps that only grow; pebbles and bodies are the state.
             copy = game._replace(points=game.points.copy(), covers=game.covers.copy(), parent=game.parent.copy())
             self._divide(copy, rank + self._offer(copy, others), n_in + others.size, half)
+
+
+#: The finder of the level ``recoverable``.
+FINDER = Finder(holds, critical_reviewers, critical_reviews)

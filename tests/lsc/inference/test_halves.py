@@ -100,8 +100,8 @@ def test_sweeps_over_papers_that_move_end_where_all_sweeps_end(monkeypatch: pyte
 
     monkeypatch.setattr(climbing, "sweep", counted)
     compiled = replace(plain, compiled=True)
-    _, quick, sweeps = climbing._hurried(compiled, state, found.mean, climbing.STILL, rested=1)
-    assert sweeps == len(hurries) < climbing.MOST_HURRIED
+    _, quick, n_sweeps = climbing._hurried(compiled, state, found.mean, climbing.STILL, rested=1)
+    assert n_sweeps == len(hurries) < climbing.MOST_HURRIED
     assert hurries[0] > hurries[-1] > 0
     one, other = beliefs(plain, quick), beliefs(plain, settled)
     apart = np.abs(one.shift / one.precision - other.shift / other.precision) * np.sqrt(other.precision)
