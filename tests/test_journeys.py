@@ -49,7 +49,7 @@ SYSTEMS: dict[str, tuple[Callable[..., Conference], list[bool]]] = {
     "Gradebooks": (Gradebook, [True, False]),
     "Online forms": (Form, [True]),
     "Spreadsheets and tables": (Spreadsheet, [True, False]),
-    "Gradebooks with a column for each grader": (GraderColumns, [True]),
+    "Gradebooks with one column per grader": (GraderColumns, [True]),
 }
 
 

@@ -71,7 +71,7 @@ def test_calibrate_simulate_and_verify_know_it(
 ) -> None:
     register(monkeypatch, HYPOTHESES, toy)
     words = ["calibrate", table, "--hypothesis", toy.name]
-    assert f"{toy.name}: {toy.words}" in " ".join(printed("calibrate", "--help").split())
+    assert f"{toy.name}: {toy.words}" in " ".join(printed("calibrate", "--help-all").split())
     # Text, JSON, CSV and a report, with a selection.
     assert f"12 papers ({toy.name} reviewers)" in printed(*words, "--select", 3)
     answer = json.loads(printed(*words, "--json", "-o", tmp_path / "answer.csv", "--html", tmp_path / "report.html"))

@@ -33,7 +33,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_calibrate_and_verify_know_it(table: str, tmp_path: Path) -> None:
     words = ["calibrate", table, "--method", "median"]
-    assert f"median: {TOY.words}" in " ".join(printed("calibrate", "--help").split())
+    assert f"median: {TOY.words}" in " ".join(printed("calibrate", "--help-all").split())
     page = printed(*words, "--select", 3, "--html", tmp_path / "report.html")
     assert "Quality of 12 papers by median:" in page
     assert "This method says nothing of how sure it is" in page
@@ -124,5 +124,5 @@ def test_functions_know_it(table: str) -> None:
 
 def test_afterwards_nobody_knows_it(tmp_path: Path) -> None:
     assert run("calibrate", table_of_scores(tmp_path), "--method", "median").exit_code == 2
-    assert "median" not in printed("calibrate", "--help")
+    assert "median" not in printed("calibrate", "--help-all")
     assert "median" not in import_module("lsc.experiments.methods").VARIANTS

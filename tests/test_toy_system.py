@@ -75,7 +75,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[System]:
     with monkeypatch.context() as patch:
         patch.setitem(SYSTEMS, Toy.name, Toy())
         yield SYSTEMS[Toy.name]
-    told = CliRunner().invoke(main, ["plan", "--help"])
+    told = CliRunner().invoke(main, ["plan", "--help-all"])
     assert "toy" not in told.stdout
 
 
@@ -140,10 +140,10 @@ def test_calibrate_writes_what_it_takes_of_qualities(run: Run) -> None:
 
 
 def test_help_and_messages_list_it(run: Run) -> None:
-    shown = " ".join(run("plan --help").stdout.split())
+    shown = " ".join(run("plan --help-all").stdout.split())
     assert "toy: the toy's duties." in shown
     assert "[hotcrp|openreview|cmt|start|pretalx|csv|mail|toy]" in shown
-    assert "toy, a list of prizes." in " ".join(run("calibrate --help").stdout.split())
+    assert "toy, a list of prizes." in " ".join(run("calibrate --help-all").stdout.split())
     assert "'toy'" in run("plan marks.csv --to nobody -o out").stderr
     told = run("plan marks.csv --to csv -o out --label x")
     assert "--label: expected --to hotcrp or openreview or toy with it" in told.stderr

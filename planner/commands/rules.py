@@ -49,6 +49,7 @@ SUGGESTED = {"institution": "--at-most institution=1", "senior": "--at-least sen
 def rule_options(command: Command) -> Command:
     """Add the options on who must, or may not, review a paper together.
 
+    >>> import click
     >>> @click.command()
     ... @rule_options
     ... def invite(**rules): ...
@@ -61,6 +62,7 @@ def rule_options(command: Command) -> Command:
 def reward_option(command: Command) -> Command:
     """Add ``--reward`` to a command.
 
+    >>> import click
     >>> @click.command()
     ... @reward_option
     ... def invite(reward): ...

@@ -74,6 +74,7 @@ class Wanted(NamedTuple):
 def wanted_options(command: Command) -> Command:
     """Add the options to a command.
 
+    >>> import click
     >>> @click.command()
     ... @wanted_options
     ... def ask(**wanted): ...

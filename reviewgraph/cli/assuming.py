@@ -43,6 +43,7 @@ _PARAMETERS = (
 def assumption_options(command: Command) -> Command:
     """Add the options to a command that reads REVIEWS, and call it with ``assumptions``.
 
+    >>> import click
     >>> @click.command()
     ... @assumption_options
     ... def show(assumptions):

@@ -68,6 +68,10 @@ def option(group: str, *names: str, **settings: Any) -> Callable[[F], F]:
     return click.option(*names, **{"cls": Option, "group": group, **settings})
 
 
+#: The options that print help.
+HELP_NAMES: Final = {"help_option_names": ["-h", "--help"]}
+
+
 class Command(click.Command):
     """A command with grouped help, ``--help-all``, and ``--conference``.
 
@@ -78,7 +82,8 @@ class Command(click.Command):
     """
 
     def __init__(self, *args: Any, renamed: Mapping[str, tuple[str, str]] | None = None, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+        # Click keeps the names of help that the first context had: each command brings them along.
+        super().__init__(*args, **{"context_settings": HELP_NAMES, **settings})
         self.renamed = renamed or {}
         self.params.insert(
             0,

@@ -138,6 +138,7 @@ def _missing(name: str) -> Iterator[None]:
 def report_options(command: Command) -> Command:
     """Add the options to a command, and call it with ``reporting``.
 
+    >>> import click
     >>> @click.command()
     ... @report_options
     ... def show(reporting):

@@ -397,7 +397,7 @@ def test_a_page_of_help_to_the_letter() -> None:
         "  --load INTEGER RANGE  Most reviews.  [x>=0]",
         "",
         "Help:",
-        "  --help      Show this message and exit.",
+        "  -h, --help  Show this message and exit.",
         "  --help-all  Show all options and exit.",
     ]
     assert page("--help") == [*everyday, "", "More options: toy --help-all"]
