@@ -47,7 +47,7 @@ def folded(line: str, width: int) -> list[str]:
     return [part.rstrip(" ").replace(_HARD_SPACE, " ") for part in lines]
 
 
-def table(
+def text_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], text: Collection[int], width: int | None = None
 ) -> list[str]:
     """Return a table in columns, one line a row.
@@ -66,7 +66,7 @@ def table(
 
     Examples
     --------
-    >>> table(["paper", "rank"], [["p1", "10"], ["p2 On the comparison", "9"]], text=[0], width=16)
+    >>> text_table(["paper", "rank"], [["p1", "10"], ["p2 On the comparison", "9"]], text=[0], width=16)
     ['paper       rank', 'p1            10', 'p2 On the…     9']
     """
     lines = [list(header), *([visible(cell) for cell in row] for row in rows)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from reviewgraph import terminal
+from reviewgraph.terminal import text_table
 
 if TYPE_CHECKING:
     from lsc.estimate import Estimate
@@ -30,7 +30,7 @@ def table(columns: Sequence[Column], papers: IntArray) -> list[str]:
     """
     header = [name for name, _ in columns]
     rows = [[cell(i) for _, cell in columns] for i in papers.tolist()]
-    return terminal.table(header, rows, [place for place, name in enumerate(header) if name in ("paper", "")])
+    return text_table(header, rows, [place for place, name in enumerate(header) if name in ("paper", "")])
 
 
 def by_group(estimate: Estimate, columns: Sequence[Column]) -> list[Column]:

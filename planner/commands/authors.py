@@ -14,7 +14,7 @@ from reviewgraph.words import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    Command = Callable[..., Any]
+    Decorator = Callable[..., Any]
 
 OPTIONS = (
     option(
@@ -38,7 +38,7 @@ OPTIONS = (
 )
 
 
-def authors_options(command: Command) -> Command:
+def authors_options(command: Decorator) -> Decorator:
     """Add the options on authors to a command.
 
     >>> @click.command()

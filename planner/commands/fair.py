@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from planner.assignments.assignment import Assignment
 
-    Command = Callable[..., Any]
+    Decorator = Callable[..., Any]
 
 OPTIONS = (
     option(
@@ -59,7 +59,7 @@ NAMES = ("fair", "floor", "floor_best", "alternates", "alternates_file")
 ALTERNATES = 2
 
 
-def fair_options(command: Command) -> Command:
+def fair_options(command: Decorator) -> Decorator:
     """Add the options on fairness, floors and alternates to a command.
 
     >>> @click.command()

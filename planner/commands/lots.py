@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from planner.assignments.assignment import Assignment
 
-    Command = Callable[..., Any]
+    Decorator = Callable[..., Any]
 
 OPTIONS = (
     option(
@@ -55,7 +55,7 @@ OPTIONS = (
 )
 
 
-def lot_options(command: Command) -> Command:
+def lot_options(command: Decorator) -> Decorator:
     """Add the options of assignments by lot to a command.
 
     >>> @click.command()

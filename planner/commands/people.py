@@ -15,7 +15,7 @@ from reviewgraph.words import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    Command = Callable[..., Any]
+    Decorator = Callable[..., Any]
 
 OPTIONS = (
     option(
@@ -50,7 +50,7 @@ OPTIONS = (
 )
 
 
-def people_options(command: Command) -> Command:
+def people_options(command: Decorator) -> Decorator:
     """Add the options on people to a command.
 
     >>> @click.command()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from planner.panels.rules import AtLeast, AtMost, Reward, Rule
 
-    Command = Callable[..., Any]
+    Decorator = Callable[..., Any]
     Attributes = dict[str, dict[str, Any]]
 
 OPTIONS = (
@@ -46,7 +46,7 @@ OPTIONS = (
 SUGGESTED = {"institution": "--at-most institution=1", "senior": "--at-least senior=1"}
 
 
-def rule_options(command: Command) -> Command:
+def rule_options(command: Decorator) -> Decorator:
     """Add the options on who must, or may not, review a paper together.
 
     >>> import click
@@ -59,7 +59,7 @@ def rule_options(command: Command) -> Command:
     return with_options(OPTIONS, command)
 
 
-def reward_option(command: Command) -> Command:
+def reward_option(command: Decorator) -> Decorator:
     """Add ``--reward`` to a command.
 
     >>> import click

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reviewgraph.formats.systems.system import System
     from reviewgraph.labels import Label
 
-    Command = Callable[..., Any]
+    Decorator = Callable[..., Any]
 
 OPTIONS = (
     option(
@@ -177,7 +177,7 @@ class Destination:
         return self.upload.write(replace(outgoing, label=self.label, invitation=self.invitation))
 
 
-def upload_options(command: Command) -> Command:
+def upload_options(command: Decorator) -> Decorator:
     """Add the options to a command.
 
     >>> @click.command()

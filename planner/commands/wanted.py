@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reviewgraph.columns import Columns
 
-    Command = Callable[..., Any]
+    Decorator = Callable[..., Any]
 
 OPTIONS = (
     option(
@@ -71,7 +71,7 @@ class Wanted(NamedTuple):
     conflicts: Columns | None
 
 
-def wanted_options(command: Command) -> Command:
+def wanted_options(command: Decorator) -> Decorator:
     """Add the options to a command.
 
     >>> import click

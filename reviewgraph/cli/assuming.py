@@ -10,7 +10,7 @@ from reviewgraph.cli.command import option
 from reviewgraph.cli.numbers import Number
 from reviewgraph.cli.options import read_likewise
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _PARAMETERS = (
     option(
@@ -40,7 +40,7 @@ _PARAMETERS = (
 )
 
 
-def assumption_options(command: Command) -> Command:
+def assumption_options(command: Decorated) -> Decorated:
     """Add the options to a command that reads REVIEWS, and call it with ``assumptions``.
 
     >>> import click

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
     from reviewgraph.sides.leaving import Gone
 
-    Command = Callable[..., Any]
+    Decorator = Callable[..., Any]
 
 OPTIONS = (
     option(
@@ -49,7 +49,7 @@ OPTIONS = (
 )
 
 
-def duty_options(command: Command) -> Command:
+def duty_options(command: Decorator) -> Decorator:
     """Add the options on what an assignment should keep to.
 
     >>> @click.command()
@@ -91,7 +91,7 @@ GONE = (
 )
 
 
-def gone_options(command: Command) -> Command:
+def gone_options(command: Decorator) -> Decorator:
     """Add ``--gone FILE`` and ``--gone-after DATE`` to a command.
 
     >>> @click.command()

@@ -11,7 +11,7 @@ from reviewgraph.cli.command import option
 from reviewgraph.cli.options import read_side
 from reviewgraph.cli.output import refusing
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 @refusing
@@ -49,7 +49,7 @@ _PARAMETERS = (
 )
 
 
-def losing_options(command: Command) -> Command:
+def losing_options(command: Decorated) -> Decorated:
     """Add the options to a command, which takes them as ``fragile`` and ``missing``.
 
     >>> @click.command()

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from reviewgraph.reviews import Reviews
     from reviewgraph.submitted import Dates
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 R = TypeVar("R")
 _KEY, _READER, _FILES, _COLUMNS, _SPELLINGS = (
     f"reviewgraph.{name}" for name in ("table", "reader", "files", "columns", "spellings")
 )
 
 
-def with_options(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
+def with_options(options: Sequence[Callable[[Decorated], Decorated]], command: Decorated) -> Decorated:
     """Add options to a command, in their order.
 
     >>> options = (click.option("--first"), click.option("--second"))
@@ -130,7 +130,7 @@ def _expect_roles(ctx: click.Context, param: click.Parameter, found: Iterable[st
             raise click.BadParameter(message, ctx, param)
 
 
-def columns_option(command: Command) -> Command:
+def columns_option(command: Decorated) -> Decorated:
     """Add ``--columns`` to a command: which column is which, in every file that it reads.
 
     >>> @click.command()
@@ -153,7 +153,7 @@ def columns_option(command: Command) -> Command:
     )(command)
 
 
-def reviewers_option(*names: str, **settings: Any) -> Callable[[Command], Command]:
+def reviewers_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """Return ``--reviewers FILE``: one file for all commands, each of which uses the columns that it needs.
 
     >>> @click.command()
@@ -195,7 +195,7 @@ def _merge(ctx: click.Context, param: click.Parameter, value: str | None) -> str
     return value
 
 
-def merge_option(command: Command) -> Command:
+def merge_option(command: Decorated) -> Decorated:
     """Add ``--merge`` to a command: what becomes of labels that differ in letter case, blanks and the like alone.
 
     >>> @click.command()
@@ -272,7 +272,7 @@ _PARAMETERS = (
 )
 
 
-def table_options(command: Command) -> Command:
+def table_options(command: Decorated) -> Decorated:
     """Add REVIEWS and its options to a command, and call it with ``reviews``, the table they describe.
 
     What a person should know about the files goes to stderr; bad input ends the command with one message and exit
@@ -328,12 +328,12 @@ def table_options(command: Command) -> Command:
     return decorated  # type: ignore[no-any-return]
 
 
-def output_option(text: str) -> Callable[[Command], Command]:
+def output_option(text: str) -> Callable[[Decorated], Decorated]:
     """Return the option ``-o FILE``, which is refused at once where the file cannot be written."""
     return option("Result", "-o", "--output", everyday=True, callback=writable, metavar="FILE", help=text)
 
 
-def json_option(command: Command) -> Command:
+def json_option(command: Decorated) -> Decorated:
     """Add ``--json``."""
     return option("Result", "--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 

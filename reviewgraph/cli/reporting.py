@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 COLUMNS = ("kind", "code", "label", "title")
 _LETTERS: Mapping[object, str] = {"reviewer": "R", "paper": "P"}
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
 
@@ -135,7 +135,7 @@ def _missing(name: str) -> Iterator[None]:
         del sys.modules[name]
 
 
-def report_options(command: Command) -> Command:
+def report_options(command: Decorated) -> Decorated:
     """Add the options to a command, and call it with ``reporting``.
 
     >>> import click

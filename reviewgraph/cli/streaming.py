@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from reviewgraph.streams.table import Stream
 
 Runner: TypeAlias = "Callable[[Stream, Mapping[str, Any], Callable[[Progress], None]], object]"
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 #: Options of REVIEWS that a table read by batches knows.
 TABLE = ("paths", "columns", "lower_is_better", "duplicates", "merge")
 
 
-def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[Command], Command]:
+def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[Decorated], Decorated]:
     """Add ``--stream`` to a command that has the options of a table.
 
     Parameters
@@ -38,7 +38,7 @@ def stream_option(run: Runner, known: Collection[str], text: str) -> Callable[[C
         What the command answers of such a table, for its help.
     """
 
-    def decorate(command: Command) -> Command:
+    def decorate(command: Decorated) -> Decorated:
         @functools.wraps(command)
         def chosen(*args: Any, stream: bool, **options: Any) -> Any:
             if not stream:

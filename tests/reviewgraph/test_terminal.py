@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewgraph.terminal import columns, folded, table
+from reviewgraph.terminal import columns, folded, text_table
 from reviewgraph.words import HIDDEN
 
 WORDS = st.lists(st.text("abcxyz%(0123456789", min_size=1, max_size=9), min_size=1, max_size=40).map(" ".join)
@@ -37,7 +37,7 @@ def test_a_number_and_its_sign_and_a_name_and_its_chance_are_not_parted() -> Non
 @given(rows=st.lists(st.tuples(st.text(max_size=60), st.text("论文e\u0301a\x1b", max_size=60)), min_size=1, max_size=4))
 def test_tables_fit_and_give_way_in_their_text_only(width: int, rows: list[tuple[str, str]]) -> None:
     told = [["10", f"{place}{paper}", f"{place}{title}"] for place, (paper, title) in enumerate(rows)]
-    lines = table(["rank", "paper", "title"], told, text=[1, 2], width=width)
+    lines = text_table(["rank", "paper", "title"], told, text=[1, 2], width=width)
     assert len(lines) == 1 + len(rows)
     assert all(columns(line) <= width for line in lines)
     assert all(line.startswith("  10") for line in lines[1:])
@@ -46,9 +46,9 @@ def test_tables_fit_and_give_way_in_their_text_only(width: int, rows: list[tuple
 
 @given(st.lists(st.text("ab 論", max_size=40).map(str.strip), min_size=1, max_size=8, unique=True))
 def test_cells_that_differ_look_different(cells: list[str]) -> None:
-    _, *lines = table(["paper", "n"], [[cell, "7"] for cell in cells], text=[0], width=12)
+    _, *lines = text_table(["paper", "n"], [[cell, "7"] for cell in cells], text=[0], width=12)
     assert len({line.removesuffix("7").rstrip() for line in lines}) == len(cells)
 
 
 def test_tables_that_fit_are_not_cut() -> None:
-    assert table(["a", "n"], [["x" * 70, "7"]], text=[0], width=80)[1] == "x" * 70 + "  7"
+    assert text_table(["a", "n"], [["x" * 70, "7"]], text=[0], width=80)[1] == "x" * 70 + "  7"

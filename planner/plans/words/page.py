@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planner.plans.model.status import PlanStatus
-from reviewgraph import terminal
 from reviewgraph.pages import of_this_file
+from reviewgraph.terminal import text_table
 from reviewgraph.words import counted
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _table(found: Plan) -> list[str]:
         columns["buys"] = ["-" if review.gain is None else f"{review.gain:.2g}" for review in found.reviews]
     text = [place for place, name in enumerate(columns) if name in ("paper", "reviewer", "joins")]
     rows = list(zip(*columns.values(), strict=True))
-    return [*_head(found, alone), "", *terminal.table(list(columns), rows, text), ""]
+    return [*_head(found, alone), "", *text_table(list(columns), rows, text), ""]
 
 
 def _head(found: Plan, alone: bool) -> list[str]:
